@@ -30,13 +30,13 @@
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished</source>
-            <translation>Antwort fertig</translation>
+            <source>Reply ended: {ending}</source>
+            <translation>Antwort fertig, {ending}</translation>
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished, {ending}</source>
-            <translation>Antwort fertig, {ending}</translation>
+            <source>Reply finished</source>
+            <translation>Antwort fertig</translation>
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />
@@ -55,6 +55,11 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
+            <source>Cancel reading</source>
+            <translation>Auslassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Close</source>
             <translation>Schließen</translation>
         </message>
@@ -62,11 +67,6 @@
             <location filename="../../app/chat/attachment_chips.py" />
             <source>Done</source>
             <translation>Fertig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Leave out</source>
-            <translation>Auslassen</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -110,7 +110,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>0 always takes the likeliest token. Higher values vary more.</source>
+            <source>0 always picks the likeliest token. Higher values add variety.</source>
             <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
         </message>
         <message>
@@ -120,8 +120,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Close these settings</source>
-            <translation>Diese Einstellungen schließen</translation>
+            <source>Close settings</source>
+            <translation>Einstellungen schließen</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -150,7 +150,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Instructions for the model, such as a role, tone or language</source>
+            <source>Instructions for the model, such as a role, tone, or language</source>
             <translation>Anweisungen an das Modell, etwa Rolle, Ton oder Sprache</translation>
         </message>
         <message>
@@ -165,7 +165,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps tokens with this share of the highest probability. 0 keeps all.</source>
+            <source>Keeps tokens with at least this share of the highest probability. 0 keeps all.</source>
             <translation>Behält Tokens mit diesem Anteil der höchsten Wahrscheinlichkeit. 0 behält alle.</translation>
         </message>
         <message>
@@ -190,7 +190,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens each time they have appeared.</source>
+            <source>Penalizes tokens once for each time they have appeared.</source>
             <translation>Benachteiligt Tokens für jedes Mal, das sie vorgekommen sind.</translation>
         </message>
         <message>
@@ -385,7 +385,7 @@
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. Start a new chat, or edit an earlier message.</source>
+            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
             <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
@@ -425,7 +425,7 @@
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Open the chat in which the reply is being generated</source>
+            <source>Open the chat that is generating a reply</source>
             <translation>Den Chat öffnen, in dem die Antwort erzeugt wird</translation>
         </message>
         <message>
@@ -435,7 +435,7 @@
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>A large language model runs on this computer. A small model drafts ahead, and the large one checks several words at once. The text is always the large model’s own, usually sooner.</source>
+            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
             <translation>Ein großes Sprachmodell läuft auf diesem Computer. Ein kleines Modell entwirft voraus, und das große prüft mehrere Wörter auf einmal. Der Text ist immer der des großen Modells, meist schneller.</translation>
         </message>
         <message>
@@ -495,6 +495,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>A small model drafts and the large one checks, with exactly the large model’s output.</source>
+            <translation>Das kleine Modell entwirft, das große prüft. Der Text ist immer der des großen Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
             <translation>Fragen Sie, was Sie wollen</translation>
         </message>
@@ -511,7 +516,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Load the models again</source>
-            <translation>Die Modelle noch einmal laden</translation>
+            <translation>Noch einmal laden</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -520,13 +525,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Ready, without DFlash</source>
+            <source>Ready (DFlash is off)</source>
             <translation>Bereit, ohne DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The small model drafts, the large one checks. The text is always the large model’s own.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Der Text ist immer der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -535,22 +535,22 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>first token</source>
+            <source>First token</source>
             <translation>erstes Token</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>rounds</source>
+            <source>Rounds</source>
             <translation>Runden</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens</source>
+            <source>Tokens</source>
             <translation>Tokens</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens/round</source>
+            <source>Tokens/round</source>
             <translation>Tokens/Runde</translation>
         </message>
         <message>
@@ -560,7 +560,7 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Different from here: “{words}”</source>
+            <source>Differs from here on: “{words}”</source>
             <translation>Ab hier anders: „{words}“</translation>
         </message>
         <message>
@@ -575,7 +575,7 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Spaces or line breaks differ from here</source>
+            <source>Spaces or line breaks differ from here on</source>
             <translation>Ab hier andere Leerzeichen oder Zeilenumbrüche</translation>
         </message>
         <message>
@@ -740,13 +740,13 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Verdict</source>
-            <translation>Urteil</translation>
+            <source>To compare, stop the reply or wait for it to finish.</source>
+            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Wait for the reply to finish, or stop it, to compare.</source>
-            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
+            <source>Verdict</source>
+            <translation>Urteil</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -845,7 +845,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
-            <source>Empty or damaged chats left out: {count}.</source>
+            <source>Empty or damaged chats skipped: {count}.</source>
             <translation>Leere oder beschädigte Chats ausgelassen: {count}.</translation>
         </message>
         <message>
@@ -870,13 +870,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
+            <source>The replies differ from token {token} on, by more than rounding error.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on. This is not a rounding tie.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
+            <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -940,7 +940,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>Chats that were lost: {count}.</source>
+            <source>Chats lost: {count}.</source>
             <translation>Verlorene Chats: {count}.</translation>
         </message>
         <message>
@@ -960,7 +960,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
-            <source>Model’s defaults</source>
+            <source>Model defaults</source>
             <translation>Vorgaben des Modells</translation>
         </message>
         <message>
@@ -1120,17 +1120,17 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{steps} without drafts: {why}</source>
+            <source>{steps} plain steps: {why}</source>
             <translation>{steps} ohne Entwürfe: {why}</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Close other apps or shorten the chat, or replies will become much slower.</source>
+            <source>Close other apps or shorten the chat to keep replies fast.</source>
             <translation>Schließen Sie andere Apps oder kürzen Sie den Chat, sonst werden Antworten viel langsamer.</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is almost used up.</source>
+            <source>Memory is almost full.</source>
             <translation>Der Arbeitsspeicher ist fast aufgebraucht.</translation>
         </message>
         <message>
@@ -1140,7 +1140,7 @@
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>The last reply used {peak} of the {budget} for models.</source>
+            <source>The last reply used {peak} of the {budget} available to models.</source>
             <translation>Die letzte Antwort hat {peak} der {budget} für Modelle belegt.</translation>
         </message>
         <message>
@@ -1260,7 +1260,7 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>one-row products over 0.5 GB of weights</source>
+            <source>matrix-vector products over 0.5 GB of weights</source>
             <translation>einzeilige Produkte über 0,5 GB Gewichte</translation>
         </message>
         <message>
@@ -1280,7 +1280,7 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads as much for a whole block.</source>
+            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
             <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Tokens pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
         </message>
         <message>
@@ -1345,7 +1345,7 @@
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Restore the pair removed last</source>
+            <source>Restore the last removed pair</source>
             <translation>Zuletzt entferntes Paar wiederherstellen</translation>
         </message>
         <message>
@@ -1370,6 +1370,11 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>Begrenzt alle Downloads zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
             <source>Check the token and save it in the keychain</source>
             <translation>Token prüfen und im Schlüsselbund sichern</translation>
         </message>
@@ -1380,11 +1385,6 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Close settings</source>
-            <translation>Einstellungen schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
             <source>Download speed</source>
             <translation>Ladetempo</translation>
         </message>
@@ -1392,11 +1392,6 @@
             <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
             <translation>Token des Hubs</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Limits all downloads together.</source>
-            <translation>Begrenzt alle Downloads zusammen.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1455,7 +1450,7 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Set by {variable}, so it can’t be moved here.</source>
+            <source>Set by {variable}, so you can’t change it here.</source>
             <translation>Durch {variable} festgelegt, daher hier nicht verschiebbar.</translation>
         </message>
         <message>
@@ -1530,6 +1525,11 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
+            <source>Choose…</source>
+            <translation>Ordner …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
             <source>Custom Pair</source>
             <translation>Eigenes Paar</translation>
         </message>
@@ -1555,11 +1555,6 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Folder…</source>
-            <translation>Ordner …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
             <source>Runs with plain decoding.</source>
             <translation>Läuft mit einfachem Dekodieren.</translation>
         </message>
@@ -1580,7 +1575,7 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>The target is any model that mlx-lm supports; the drafter must be trained for it. Without a drafter, decoding is plain. Python code in a repo never runs.</source>
+            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
             <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
         </message>
         <message>
@@ -1595,11 +1590,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Ask the hub again</source>
-            <translation>Den Hub erneut fragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
         </message>
@@ -1607,6 +1597,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel the download and delete the partial files</source>
             <translation>Download abbrechen und Teildateien löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Check the hub again</source>
+            <translation>Den Hub erneut fragen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1627,6 +1622,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Download {size}</source>
             <translation>{size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Enter Token…</source>
+            <translation>Token …</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1700,11 +1700,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Token…</source>
-            <translation>Token …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Try Again</source>
             <translation>Erneut versuchen</translation>
         </message>
@@ -1730,7 +1725,17 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Estimated once the hub has answered.</source>
+            <source>Drafter context</source>
+            <translation>Kontext des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Drafter weights</source>
+            <translation>Gewichte des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Estimated when the hub responds.</source>
             <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
         </message>
         <message>
@@ -1770,7 +1775,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Memory use is unknown until the hub has answered.</source>
+            <source>Memory use is unknown until the hub responds.</source>
             <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
         </message>
         <message>
@@ -1795,6 +1800,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
+            <source>Recurrent state</source>
+            <translation>rekurrenter Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
             <source>Show Memory Details</source>
             <translation>Speicherdetails anzeigen</translation>
         </message>
@@ -1810,7 +1820,17 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>The weights take about {needed} of the {budget} for models.</source>
+            <source>Target K/V</source>
+            <translation>K/V des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Target weights</source>
+            <translation>Gewichte des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>The weights take about {needed} of the {budget} available to models.</source>
             <translation>Die Gewichte brauchen etwa {needed} der {budget} für Modelle.</translation>
         </message>
         <message>
@@ -1820,8 +1840,18 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>To see an estimate, measure this computer in Help ▸ {page}.</source>
+            <source>This computer</source>
+            <translation>dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
             <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Total</source>
+            <translation>gesamt</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1835,6 +1865,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
+            <source>Weights of both models</source>
+            <translation>Gewichte beider</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
             <source>Why this pair</source>
             <translation>Darum dieses Paar</translation>
         </message>
@@ -1845,18 +1880,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
+            <source>Workspace</source>
+            <translation>Zwischenergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
             <source>block size {count}</source>
             <translation>Blockgröße {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>drafter context</source>
-            <translation>Kontext des Drafters</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>drafter weights</source>
-            <translation>Gewichte des Drafters</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1865,43 +1895,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>recurrent state</source>
-            <translation>rekurrenter Zustand</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>target K/V</source>
-            <translation>K/V des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>target weights</source>
-            <translation>Gewichte des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>this computer</source>
-            <translation>dieser Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>total</source>
-            <translation>gesamt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
             <source>unknown</source>
             <translation>unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>weights of both</source>
-            <translation>Gewichte beider</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>workspace</source>
-            <translation>Zwischenergebnisse</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1965,7 +1960,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>Stop the reply, or wait until it is complete, to switch models.</source>
+            <source>To switch models, stop the reply or wait for it to finish.</source>
             <translation>Stoppen Sie die Antwort oder warten Sie ihr Ende ab, um Modelle zu wechseln.</translation>
         </message>
         <message>
@@ -1975,7 +1970,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair of two repos or two folders</source>
+            <source>Add a pair from two repos or two folders</source>
             <translation>Paar aus zwei Repos oder zwei Ordnern hinzufügen</translation>
         </message>
         <message>
@@ -2045,7 +2040,7 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>Move stopped. The models stay where they were; copied files are kept for the next try.</source>
+            <source>Move stopped. Your models were not moved, and copied files are kept for the next attempt.</source>
             <translation>Verschieben gestoppt. Die Modelle bleiben, wo sie waren; Kopien bleiben für den nächsten Versuch erhalten.</translation>
         </message>
         <message>
@@ -2055,13 +2050,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Can’t estimate its memory: config.json is unusual.</source>
+            <source>Can’t estimate memory use: config.json has an unknown format.</source>
             <translation>Speicherbedarf nicht abschätzbar: config.json ist ungewöhnlich.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
-            <translation>Gehört zu Slipstream und muss nicht geladen werden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2070,7 +2060,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>In LM Studio’s models.</source>
+            <source>In LM Studio’s models folder.</source>
             <translation>Bei den Modellen von LM Studio.</translation>
         </message>
         <message>
@@ -2085,7 +2075,12 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>No drafter for it on this disk, so decoding is plain.</source>
+            <source>Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.</source>
+            <translation>Gehört zu Slipstream und muss nicht geladen werden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>No drafter for this model on this disk. Runs with plain decoding.</source>
             <translation>Kein passender Drafter auf diesem Volume, daher wird einfach dekodiert.</translation>
         </message>
         <message>
@@ -2520,8 +2515,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>None</source>
-            <translation>Keiner</translation>
+            <source>No matches</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -2670,7 +2665,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>drafted, at most {highest}</source>
+            <source>drafted (up to {highest})</source>
             <translation>entworfen, höchstens {highest}</translation>
         </message>
         <message>
@@ -2715,17 +2710,12 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>Load again</source>
-            <translation>Noch einmal laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
             <source>New Text ↓</source>
             <translation>Neuer Text ↓</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Can't check for updates: unexpected answer from the server.</source>
+            <source>Can't check for updates: unexpected response from the server.</source>
             <translation>Nach Updates kann nicht gesucht werden: unerwartete Antwort des Servers.</translation>
         </message>
         <message>
@@ -2790,7 +2780,7 @@
         </message>
         <message>
             <location filename="../../app/window/about.py" />
-            <source>A small model drafts, a large one checks. The text is always the large model’s own.</source>
+            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
             <translation>Ein kleines Modell entwirft, ein großes prüft. Der Text ist immer der des großen Modells.</translation>
         </message>
         <message>
@@ -3110,7 +3100,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, can be imported again (*.json)</source>
+            <source>JSON for reimport (*.json)</source>
             <translation>JSON, kann wieder importiert werden (*.json)</translation>
         </message>
         <message>
@@ -3130,12 +3120,17 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
+            <source>None</source>
+            <translation>Keiner</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream-Chats</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>Text, code and PDF (*)</source>
+            <source>Text, code, and PDF (*)</source>
             <translation>Text, Code und PDF (*)</translation>
         </message>
         <message>
@@ -3145,7 +3140,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>{name} is downloaded. Choose File &gt; Models to use it.</source>
+            <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} ist geladen. Wählen Sie „Ablage“ &gt; „Modelle“, um es zu verwenden.</translation>
         </message>
         <message>
@@ -3195,7 +3190,7 @@
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
-            <source>Search commands, chats and presets</source>
+            <source>Search commands, chats, and presets</source>
             <translation>Befehle, Chats und Voreinstellungen suchen</translation>
         </message>
         <message>
@@ -3280,13 +3275,13 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>The small model drafts, the large one checks. Applies to the next reply.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Gilt für die nächste Antwort.</translation>
+            <source>This model can't think before it answers.</source>
+            <translation>Dieses Modell kann vor dem Antworten nicht nachdenken.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>This model can't think before it answers.</source>
-            <translation>Dieses Modell kann vor dem Antworten nicht nachdenken.</translation>
+            <source>Use the small model to speed up the large one, starting with the next reply.</source>
+            <translation>Das kleine Modell entwirft, das große prüft. Gilt für die nächste Antwort.</translation>
         </message>
     </context>
     <context>
@@ -3360,7 +3355,7 @@
         <message>
             <location filename="../../app/conversations/attachments.py" />
             <source>pdf_without_text</source>
-            <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
+            <extracomment>“{name}” contains only images of pages. Attach a version with selectable text.</extracomment>
             <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
         </message>
         <message>
@@ -3450,7 +3445,7 @@
         <message>
             <location filename="../../app/conversations/chatgpt_import.py" />
             <source>chat_not_a_tree</source>
-            <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
+            <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
             <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
         </message>
         <message>
@@ -3480,7 +3475,7 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
-            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.</extracomment>
+            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas, or wheel.</extracomment>
             <translation>SLIPSTREAM_BLAS ist „{value}“. Verwenden Sie auto, openblas oder wheel.</translation>
         </message>
         <message>
@@ -3510,7 +3505,7 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.</extracomment>
             <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell, oder geben Sie Tokens an.</translation>
         </message>
         <message>
@@ -3522,19 +3517,19 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>prompt_without_tokens</source>
-            <extracomment>The prompt is empty. Give it at least one token.</extracomment>
+            <extracomment>The prompt is empty. Pass at least one token.</extracomment>
             <translation>Der Prompt ist leer. Geben Sie mindestens ein Token an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
-            <extracomment>Give either messages or prompt tokens, not both.</extracomment>
+            <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
             <translation>Geben Sie entweder Nachrichten oder Prompt-Tokens an, nicht beides.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
-            <extracomment>The chat has a message with the role “{role}”. Use system, user or assistant.</extracomment>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user, or assistant.</extracomment>
             <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user oder assistant.</translation>
         </message>
         <message>
@@ -3582,13 +3577,13 @@
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
-            <extracomment>The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or choose another drafter.</extracomment>
+            <extracomment>The drafter's “{name}” has {columns} columns, not a multiple of the group size {group}. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters hat {columns} Spalten, die sich nicht in Gruppen von {group} teilen lassen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_mask_needs_code</source>
-            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. Choose another drafter, or decode plainly.</extracomment>
+            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
             <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder dekodieren Sie einfach.</translation>
         </message>
         <message>
@@ -3636,7 +3631,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensors_unexpected</source>
-            <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or decode plainly.</extracomment>
+            <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
             <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder dekodieren Sie einfach.</translation>
         </message>
         <message>
@@ -3666,13 +3661,13 @@
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
-            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
+            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für diese Antwort. Schließen Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
-            <extracomment>{name} (“{family}”) can't run: the installed mlx-lm has no model for it.</extracomment>
+            <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
             <translation>{name} („{family}“) kann nicht ausgeführt werden: Das installierte mlx-lm hat kein Modell dafür.</translation>
         </message>
         <message>
@@ -3702,7 +3697,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>bad_effort</source>
-            <extracomment>The effort is “{effort}”. Use one word, such as low, medium or high.</extracomment>
+            <extracomment>The effort is “{effort}”. Use one word, such as low, medium, or high.</extracomment>
             <translation>Der Aufwand ist „{effort}“. Verwenden Sie ein Wort wie low, medium oder high.</translation>
         </message>
         <message>
@@ -3744,7 +3739,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the model's tokenizer doesn't fit its weights, so download the model again.</extracomment>
+            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a chat, the tokenizer doesn't match the weights: download the model again.</extracomment>
             <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}.</translation>
         </message>
         <message>
@@ -3774,7 +3769,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
-            <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
+            <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
             <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu dekodieren.</translation>
         </message>
         <message>
@@ -3798,7 +3793,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>more_logits_than_embeddings</source>
-            <extracomment>The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
+            <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
             <translation>Das Modell wählt unter {logits:,} Tokens, hat aber nur für {rows:,} Embeddings. Laden Sie es erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
@@ -3864,7 +3859,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>link_leads_out</source>
-            <extracomment>“{path}” is a link that leads out of the model folder. Remove the link, then try again.</extracomment>
+            <extracomment>“{path}” is a link that points outside the model folder. Remove the link, then try again.</extracomment>
             <translation>„{path}“ ist ein Link, der aus dem Modellordner hinausführt. Entfernen Sie den Link, und versuchen Sie es erneut.</translation>
         </message>
         <message>
@@ -3876,7 +3871,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
-            <extracomment>“{path}” names no folder.</extracomment>
+            <extracomment>“{path}” doesn't name a folder.</extracomment>
             <translation>„{path}“ nennt keinen Ordner.</translation>
         </message>
         <message>
@@ -3900,7 +3895,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
-            <extracomment>{needed:,.2f} GB are needed on the disk of “{folder}”, but only {free:,.2f} GB are free. Free up space first.</extracomment>
+            <extracomment>The disk that contains “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
             <translation>Auf dem Volume von „{folder}“ werden {needed:,.2f} GB benötigt, aber nur {free:,.2f} GB sind frei. Geben Sie zuerst Speicherplatz frei.</translation>
         </message>
         <message>
@@ -3912,7 +3907,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
-            <extracomment>{name} isn't available with {bits} bits. Available: {available}.</extracomment>
+            <extracomment>{name} isn't available at {bits} bits. Available: {available}.</extracomment>
             <translation>{name} gibt es nicht mit {bits} Bit. Verfügbar: {available}.</translation>
         </message>
         <message>
@@ -3930,7 +3925,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_repos_unknown</source>
-            <extracomment>The names of its repos aren't known yet.</extracomment>
+            <extracomment>This pair's repo names aren't known yet.</extracomment>
             <translation>Die Namen der Repos sind noch nicht bekannt.</translation>
         </message>
         <message>
@@ -4062,7 +4057,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
-            <extracomment>{repo} can't be restored any more. Download it again.</extracomment>
+            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
             <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
         </message>
         <message>
@@ -4092,7 +4087,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
-            <extracomment>{pair} keeps being revised. Try again later; downloaded data is kept.</extracomment>
+            <extracomment>{pair} keeps changing on the hub. Try again later; downloaded data is kept.</extracomment>
             <translation>{pair} wird ständig überarbeitet. Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -4128,7 +4123,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_in_use</source>
-            <extracomment>Another Slipstream is downloading already. Its queue continues there.</extracomment>
+            <extracomment>Another copy of Slipstream is already downloading. The queue continues there.</extracomment>
             <translation>Ein anderes Slipstream lädt bereits. Seine Warteschlange läuft dort weiter.</translation>
         </message>
         <message>
@@ -4182,7 +4177,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
-            <extracomment>Unknown: config.json doesn't say enough.</extracomment>
+            <extracomment>Unknown: config.json lacks the necessary fields.</extracomment>
             <translation>Unbekannt: config.json enthält zu wenige Angaben.</translation>
         </message>
         <message>
@@ -4200,7 +4195,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_listed_twice</source>
-            <extracomment>{repo} lists a file twice, so it is refused. Choose another repo.</extracomment>
+            <extracomment>{repo} lists a file twice, so Slipstream won't download it. Choose another repo.</extracomment>
             <translation>{repo} führt eine Datei doppelt auf und wird abgelehnt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
@@ -4218,7 +4213,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
-            <extracomment>The hub refuses {file} of {repo} (status {status}). Try again later.</extracomment>
+            <extracomment>The hub refused the request for {file} of {repo} (status {status}). Try again later.</extracomment>
             <translation>Der Hub verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut.</translation>
         </message>
         <message>
@@ -4230,7 +4225,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_busy</source>
-            <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
+            <extracomment>The hub is busy or down (status {status}). Try again in a few minutes.</extracomment>
             <translation>Der Hub ist ausgelastet oder gestört (Status {status}). Versuchen Sie es in einigen Minuten erneut.</translation>
         </message>
         <message>
@@ -4254,7 +4249,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_hub_answer</source>
-            <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
+            <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
             <translation>Die Antwort des Hubs zu {repo} ist ungültig ({reason}). Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
@@ -4266,7 +4261,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
-            <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <extracomment>The hub provides no commit for {repo}. Try another mirror, or try again later.</extracomment>
             <translation>Der Hub nennt keinen Commit für {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
         </message>
         <message>
@@ -4302,7 +4297,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
-            <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
+            <extracomment>There is no repo {repo} at {endpoint} that your token can read. Check the spelling.</extracomment>
             <translation>Unter {endpoint} gibt es kein Repo {repo}, das Ihr Token lesen darf. Prüfen Sie die Schreibweise.</translation>
         </message>
         <message>
@@ -4332,7 +4327,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
-            <extracomment>Your access token may not read {repo}. See {page} for what its owner requires.</extracomment>
+            <extracomment>Your access token isn't allowed to read {repo}. See {page} for what its owner requires.</extracomment>
             <translation>Ihr Zugriffstoken darf {repo} nicht lesen. Auf {page} steht, was der Besitzer verlangt.</translation>
         </message>
         <message>
@@ -4422,7 +4417,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>downloads_in_use</source>
-            <extracomment>Another Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
+            <extracomment>Another copy of Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
             <translation>Ein anderes Slipstream lädt oder verschiebt gerade Modelle. Beenden Sie es, und versuchen Sie es erneut.</translation>
         </message>
         <message>
@@ -4440,13 +4435,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” are inside one another. Choose a separate folder.</extracomment>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder that is not inside the other one.</extracomment>
             <translation>Von „{new}“ und „{old}“ liegt einer im anderen. Wählen Sie einen separaten Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>link_not_moved</source>
-            <extracomment>“{path}” is a link that leads elsewhere, so it stays there.</extracomment>
+            <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
             <translation>„{path}“ ist ein Link, der nach außen führt, und bleibt daher dort.</translation>
         </message>
         <message>
@@ -4476,7 +4471,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>path_not_absolute</source>
-            <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
+            <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
             <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie den vollständigen Pfad ab / an.</translation>
         </message>
         <message>
@@ -4494,19 +4489,19 @@
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_revision</source>
-            <extracomment>{name} isn't a revision. Use a branch, tag or commit id.</extracomment>
+            <extracomment>{name} isn't a revision. Use a branch, tag, or commit ID.</extracomment>
             <translation>{name} ist keine Revision. Verwenden Sie einen Branch, ein Tag oder eine Commit-ID.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
-            <extracomment>The hub gives no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
+            <extracomment>The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
             <translation>Der Hub nennt keine Prüfsumme für {file} von {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
-            <extracomment>The hub gives no size for {file} of {repo}. Try again later.</extracomment>
+            <extracomment>The hub provides no size for {file} of {repo}. Try again later.</extracomment>
             <translation>Der Hub nennt keine Größe für {file} von {repo}. Versuchen Sie es später erneut.</translation>
         </message>
         <message>
@@ -4536,37 +4531,37 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
-            <extracomment>The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
+            <extracomment>The content host refused {file} of {repo} (status {status}). Try again later. Downloaded data is kept.</extracomment>
             <translation>Der Server mit den Inhalten verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
-            <extracomment>The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. Downloaded data is kept.</extracomment>
+            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then start again. Downloaded data is kept.</extracomment>
             <translation>Das Volume von „{folder}“ ist voll: Es fehlen {missing:,.2f} GB. Geben Sie Speicherplatz frei, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
-            <extracomment>The disk of “{folder}” can't hold files this large. Move the model folder to another disk.</extracomment>
+            <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>Das Volume von „{folder}“ kann keine so großen Dateien speichern. Verschieben Sie den Modellordner auf ein anderes Volume.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>downloaded_elsewhere</source>
-            <extracomment>Another program is downloading {repo} too. No file is downloaded twice.</extracomment>
+            <extracomment>Another program is also downloading {repo}. Each file is downloaded only once.</extracomment>
             <translation>Ein anderes Programm lädt {repo} ebenfalls. Keine Datei wird doppelt geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
-            <extracomment>{file} arrived damaged and is downloaded again.</extracomment>
+            <extracomment>{file} arrived damaged and is being downloaded again.</extracomment>
             <translation>{file} kam beschädigt an und wird erneut geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror.</extracomment>
+            <extracomment>{file} of {repo} arrived damaged twice and was deleted. Try again later, or use another mirror.</extracomment>
             <translation>{file} von {repo} kam zweimal beschädigt an, daher wurde nichts davon behalten. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
@@ -4638,7 +4633,7 @@
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_large</source>
-            <extracomment>The model's chat template makes more text than any context holds. Choose another model.</extracomment>
+            <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
             <translation>Die Chat-Vorlage des Modells erzeugt mehr Text, als irgendein Kontext fasst. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
@@ -4686,31 +4681,31 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_to_try</source>
-            <extracomment>There is nothing to try: the pair has no drafter.</extracomment>
+            <extracomment>There are no kernels to test: the pair has no drafter.</extracomment>
             <translation>Es gibt nichts zu testen: Das Paar hat keinen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_without_metal</source>
-            <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
+            <extracomment>Kernels can't be tested: Metal isn't available on this machine.</extracomment>
             <translation>Kernel können nicht getestet werden: Dieser Computer hat kein Metal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
-            <extracomment>There is not enough memory to try the kernels. Close other apps or load a smaller model.</extracomment>
+            <extracomment>There is not enough memory to test the kernels. Close other apps or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht, um die Kernel zu testen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_metal</source>
-            <extracomment>there is no Metal on this machine</extracomment>
+            <extracomment>Metal isn't available on this machine</extracomment>
             <translation>dieser Computer hat kein Metal</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_breaks_exactness</source>
-            <extracomment>not exact: DFlash's text differs from plain decoding's, in float32</extracomment>
+            <extracomment>not exact: DFlash and plain decoding produce different text in float32</extracomment>
             <translation>nicht exakt: In float32 weicht der Text mit DFlash von dem ohne DFlash ab</translation>
         </message>
         <message>
@@ -4752,7 +4747,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_with_others</source>
-            <extracomment>not with the other kernels: {reason}</extracomment>
+            <extracomment>not used with the other kernels: {reason}</extracomment>
             <translation>nicht zusammen mit den anderen Kerneln: {reason}</translation>
         </message>
         <message>

@@ -30,13 +30,13 @@
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished</source>
-            <translation>回复完成</translation>
+            <source>Reply ended: {ending}</source>
+            <translation>回复完成，{ending}</translation>
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished, {ending}</source>
-            <translation>回复完成，{ending}</translation>
+            <source>Reply finished</source>
+            <translation>回复完成</translation>
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />
@@ -55,6 +55,11 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
+            <source>Cancel reading</source>
+            <translation>不附加</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Close</source>
             <translation>关闭</translation>
         </message>
@@ -62,11 +67,6 @@
             <location filename="../../app/chat/attachment_chips.py" />
             <source>Done</source>
             <translation>完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Leave out</source>
-            <translation>不附加</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -110,7 +110,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>0 always takes the likeliest token. Higher values vary more.</source>
+            <source>0 always picks the likeliest token. Higher values add variety.</source>
             <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
         </message>
         <message>
@@ -120,8 +120,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Close these settings</source>
-            <translation>关闭这些设置</translation>
+            <source>Close settings</source>
+            <translation>关闭设置</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -150,7 +150,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Instructions for the model, such as a role, tone or language</source>
+            <source>Instructions for the model, such as a role, tone, or language</source>
             <translation>给模型的指示，例如角色、语气或语言</translation>
         </message>
         <message>
@@ -165,7 +165,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps tokens with this share of the highest probability. 0 keeps all.</source>
+            <source>Keeps tokens with at least this share of the highest probability. 0 keeps all.</source>
             <translation>保留概率达到最高概率此比例的词元。0 表示全部保留。</translation>
         </message>
         <message>
@@ -190,7 +190,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens each time they have appeared.</source>
+            <source>Penalizes tokens once for each time they have appeared.</source>
             <translation>按出现次数惩罚词元。</translation>
         </message>
         <message>
@@ -385,7 +385,7 @@
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. Start a new chat, or edit an earlier message.</source>
+            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
             <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
@@ -425,7 +425,7 @@
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Open the chat in which the reply is being generated</source>
+            <source>Open the chat that is generating a reply</source>
             <translation>打开正在生成回复的对话</translation>
         </message>
         <message>
@@ -435,7 +435,7 @@
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>A large language model runs on this computer. A small model drafts ahead, and the large one checks several words at once. The text is always the large model’s own, usually sooner.</source>
+            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
             <translation>大语言模型在这台电脑上运行。小模型提前起草，大模型一次检查多个词。文字始终出自大模型，而且通常更快。</translation>
         </message>
         <message>
@@ -495,6 +495,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>A small model drafts and the large one checks, with exactly the large model’s output.</source>
+            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
             <translation>尽管问，更快答</translation>
         </message>
@@ -511,7 +516,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Load the models again</source>
-            <translation>重新载入模型</translation>
+            <translation>重新载入</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -520,13 +525,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Ready, without DFlash</source>
+            <source>Ready (DFlash is off)</source>
             <translation>就绪，不使用 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The small model drafts, the large one checks. The text is always the large model’s own.</source>
-            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -535,22 +535,22 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>first token</source>
+            <source>First token</source>
             <translation>首个词元</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>rounds</source>
+            <source>Rounds</source>
             <translation>轮数</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens</source>
+            <source>Tokens</source>
             <translation>词元</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens/round</source>
+            <source>Tokens/round</source>
             <translation>词元/轮</translation>
         </message>
         <message>
@@ -560,7 +560,7 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Different from here: “{words}”</source>
+            <source>Differs from here on: “{words}”</source>
             <translation>从此处起不同：“{words}”</translation>
         </message>
         <message>
@@ -575,7 +575,7 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Spaces or line breaks differ from here</source>
+            <source>Spaces or line breaks differ from here on</source>
             <translation>从此处起空格或换行不同</translation>
         </message>
         <message>
@@ -740,13 +740,13 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Verdict</source>
-            <translation>结论</translation>
+            <source>To compare, stop the reply or wait for it to finish.</source>
+            <translation>等回复完成或将其停止后再比较。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Wait for the reply to finish, or stop it, to compare.</source>
-            <translation>等回复完成或将其停止后再比较。</translation>
+            <source>Verdict</source>
+            <translation>结论</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -845,7 +845,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
-            <source>Empty or damaged chats left out: {count}.</source>
+            <source>Empty or damaged chats skipped: {count}.</source>
             <translation>已略过空的或损坏的对话：{count}。</translation>
         </message>
         <message>
@@ -870,13 +870,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
-            <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
+            <source>The replies differ from token {token} on, by more than rounding error.</source>
+            <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on. This is not a rounding tie.</source>
-            <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
+            <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
+            <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -940,7 +940,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>Chats that were lost: {count}.</source>
+            <source>Chats lost: {count}.</source>
             <translation>丢失的对话：{count}。</translation>
         </message>
         <message>
@@ -960,7 +960,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
-            <source>Model’s defaults</source>
+            <source>Model defaults</source>
             <translation>模型默认值</translation>
         </message>
         <message>
@@ -1120,17 +1120,17 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{steps} without drafts: {why}</source>
+            <source>{steps} plain steps: {why}</source>
             <translation>{steps} 个未用草稿：{why}</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Close other apps or shorten the chat, or replies will become much slower.</source>
+            <source>Close other apps or shorten the chat to keep replies fast.</source>
             <translation>请关闭其他 App 或缩短对话，否则回复会明显变慢。</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is almost used up.</source>
+            <source>Memory is almost full.</source>
             <translation>内存即将用尽。</translation>
         </message>
         <message>
@@ -1140,7 +1140,7 @@
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>The last reply used {peak} of the {budget} for models.</source>
+            <source>The last reply used {peak} of the {budget} available to models.</source>
             <translation>上一条回复使用了模型可用的 {budget} 中的 {peak}。</translation>
         </message>
         <message>
@@ -1260,7 +1260,7 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>one-row products over 0.5 GB of weights</source>
+            <source>matrix-vector products over 0.5 GB of weights</source>
             <translation>对 0.5 GB 权重做单行乘积</translation>
         </message>
         <message>
@@ -1280,7 +1280,7 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads as much for a whole block.</source>
+            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
             <translation>{pair}：普通解码每个词元读取 {size} MB，内存将其限制在每秒 {rate} 个词元。DFlash 读取同样多的数据即可处理整个块。</translation>
         </message>
         <message>
@@ -1345,7 +1345,7 @@
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Restore the pair removed last</source>
+            <source>Restore the last removed pair</source>
             <translation>恢复最近移除的模型对</translation>
         </message>
         <message>
@@ -1370,6 +1370,11 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>限制所有下载的总速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
             <source>Check the token and save it in the keychain</source>
             <translation>检查令牌并存入钥匙串</translation>
         </message>
@@ -1380,11 +1385,6 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Close settings</source>
-            <translation>关闭设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
             <source>Download speed</source>
             <translation>下载速度</translation>
         </message>
@@ -1392,11 +1392,6 @@
             <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
             <translation>Hub 令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Limits all downloads together.</source>
-            <translation>限制所有下载的总速度。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1455,7 +1450,7 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Set by {variable}, so it can’t be moved here.</source>
+            <source>Set by {variable}, so you can’t change it here.</source>
             <translation>由 {variable} 指定，无法在此移动。</translation>
         </message>
         <message>
@@ -1530,6 +1525,11 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
+            <source>Choose…</source>
+            <translation>文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
             <source>Custom Pair</source>
             <translation>自定义模型对</translation>
         </message>
@@ -1555,11 +1555,6 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Folder…</source>
-            <translation>文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
             <source>Runs with plain decoding.</source>
             <translation>以普通解码运行。</translation>
         </message>
@@ -1580,7 +1575,7 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>The target is any model that mlx-lm supports; the drafter must be trained for it. Without a drafter, decoding is plain. Python code in a repo never runs.</source>
+            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
             <translation>目标模型可以是 mlx-lm 支持的任何模型；草稿模型须为其训练。没有草稿模型时使用普通解码。绝不运行仓库中的 Python 代码。</translation>
         </message>
         <message>
@@ -1595,11 +1590,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Ask the hub again</source>
-            <translation>再次询问 Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
         </message>
@@ -1607,6 +1597,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel the download and delete the partial files</source>
             <translation>取消下载并删除已下载的部分</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Check the hub again</source>
+            <translation>再次询问 Hub</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1627,6 +1622,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Download {size}</source>
             <translation>下载 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Enter Token…</source>
+            <translation>令牌…</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1700,11 +1700,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Token…</source>
-            <translation>令牌…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Try Again</source>
             <translation>重试</translation>
         </message>
@@ -1730,7 +1725,17 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Estimated once the hub has answered.</source>
+            <source>Drafter context</source>
+            <translation>草稿模型上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Drafter weights</source>
+            <translation>草稿模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Estimated when the hub responds.</source>
             <translation>Hub 响应后给出估计。</translation>
         </message>
         <message>
@@ -1770,7 +1775,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Memory use is unknown until the hub has answered.</source>
+            <source>Memory use is unknown until the hub responds.</source>
             <translation>Hub 响应前无法得知内存用量。</translation>
         </message>
         <message>
@@ -1795,6 +1800,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
+            <source>Recurrent state</source>
+            <translation>循环状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
             <source>Show Memory Details</source>
             <translation>显示内存详情</translation>
         </message>
@@ -1810,7 +1820,17 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>The weights take about {needed} of the {budget} for models.</source>
+            <source>Target K/V</source>
+            <translation>目标模型 K/V</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Target weights</source>
+            <translation>目标模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>The weights take about {needed} of the {budget} available to models.</source>
             <translation>权重约占模型可用的 {budget} 中的 {needed}。</translation>
         </message>
         <message>
@@ -1820,8 +1840,18 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>To see an estimate, measure this computer in Help ▸ {page}.</source>
+            <source>This computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
             <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Total</source>
+            <translation>合计</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1835,6 +1865,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
+            <source>Weights of both models</source>
+            <translation>两者的权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
             <source>Why this pair</source>
             <translation>推荐理由</translation>
         </message>
@@ -1845,18 +1880,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
+            <source>Workspace</source>
+            <translation>工作空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
             <source>block size {count}</source>
             <translation>块大小 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>drafter context</source>
-            <translation>草稿模型上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>drafter weights</source>
-            <translation>草稿模型权重</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1865,43 +1895,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>recurrent state</source>
-            <translation>循环状态</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>target K/V</source>
-            <translation>目标模型 K/V</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>target weights</source>
-            <translation>目标模型权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>this computer</source>
-            <translation>这台电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>total</source>
-            <translation>合计</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
             <source>unknown</source>
             <translation>未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>weights of both</source>
-            <translation>两者的权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>workspace</source>
-            <translation>工作空间</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1965,7 +1960,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>Stop the reply, or wait until it is complete, to switch models.</source>
+            <source>To switch models, stop the reply or wait for it to finish.</source>
             <translation>请停止回复或等其完成后再切换模型。</translation>
         </message>
         <message>
@@ -1975,7 +1970,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair of two repos or two folders</source>
+            <source>Add a pair from two repos or two folders</source>
             <translation>添加由两个仓库或两个文件夹组成的模型对</translation>
         </message>
         <message>
@@ -2045,7 +2040,7 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>Move stopped. The models stay where they were; copied files are kept for the next try.</source>
+            <source>Move stopped. Your models were not moved, and copied files are kept for the next attempt.</source>
             <translation>移动已停止。模型仍在原处；已复制的文件保留供下次使用。</translation>
         </message>
         <message>
@@ -2055,13 +2050,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Can’t estimate its memory: config.json is unusual.</source>
+            <source>Can’t estimate memory use: config.json has an unknown format.</source>
             <translation>无法估计其内存：config.json 不常见。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
-            <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2070,7 +2060,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>In LM Studio’s models.</source>
+            <source>In LM Studio’s models folder.</source>
             <translation>位于 LM Studio 的模型中。</translation>
         </message>
         <message>
@@ -2085,7 +2075,12 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>No drafter for it on this disk, so decoding is plain.</source>
+            <source>Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.</source>
+            <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>No drafter for this model on this disk. Runs with plain decoding.</source>
             <translation>本机磁盘上没有适配的草稿模型，因此使用普通解码。</translation>
         </message>
         <message>
@@ -2520,8 +2515,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>None</source>
-            <translation>无</translation>
+            <source>No matches</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -2670,7 +2665,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>drafted, at most {highest}</source>
+            <source>drafted (up to {highest})</source>
             <translation>已起草，最多 {highest}</translation>
         </message>
         <message>
@@ -2715,17 +2710,12 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>Load again</source>
-            <translation>重新载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
             <source>New Text ↓</source>
             <translation>新内容 ↓</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Can't check for updates: unexpected answer from the server.</source>
+            <source>Can't check for updates: unexpected response from the server.</source>
             <translation>无法检查更新：服务器返回了意外的应答。</translation>
         </message>
         <message>
@@ -2790,7 +2780,7 @@
         </message>
         <message>
             <location filename="../../app/window/about.py" />
-            <source>A small model drafts, a large one checks. The text is always the large model’s own.</source>
+            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
             <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
         </message>
         <message>
@@ -3110,7 +3100,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, can be imported again (*.json)</source>
+            <source>JSON for reimport (*.json)</source>
             <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
@@ -3130,12 +3120,17 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
+            <source>None</source>
+            <translation>无</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream 对话</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>Text, code and PDF (*)</source>
+            <source>Text, code, and PDF (*)</source>
             <translation>文本、代码和 PDF (*)</translation>
         </message>
         <message>
@@ -3145,7 +3140,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>{name} is downloaded. Choose File &gt; Models to use it.</source>
+            <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
         </message>
         <message>
@@ -3195,7 +3190,7 @@
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
-            <source>Search commands, chats and presets</source>
+            <source>Search commands, chats, and presets</source>
             <translation>搜索命令、对话和预设</translation>
         </message>
         <message>
@@ -3280,13 +3275,13 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>The small model drafts, the large one checks. Applies to the next reply.</source>
-            <translation>小模型起草，大模型检查。从下一条回复起生效。</translation>
+            <source>This model can't think before it answers.</source>
+            <translation>此模型不能在回答前思考。</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>This model can't think before it answers.</source>
-            <translation>此模型不能在回答前思考。</translation>
+            <source>Use the small model to speed up the large one, starting with the next reply.</source>
+            <translation>小模型起草，大模型检查。从下一条回复起生效。</translation>
         </message>
     </context>
     <context>
@@ -3360,7 +3355,7 @@
         <message>
             <location filename="../../app/conversations/attachments.py" />
             <source>pdf_without_text</source>
-            <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
+            <extracomment>“{name}” contains only images of pages. Attach a version with selectable text.</extracomment>
             <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
         </message>
         <message>
@@ -3450,7 +3445,7 @@
         <message>
             <location filename="../../app/conversations/chatgpt_import.py" />
             <source>chat_not_a_tree</source>
-            <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
+            <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
             <translation>对话“{title}”已损坏：其消息无法连成一体。</translation>
         </message>
         <message>
@@ -3480,7 +3475,7 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
-            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.</extracomment>
+            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas, or wheel.</extracomment>
             <translation>SLIPSTREAM_BLAS 为“{value}”。请使用 auto、openblas 或 wheel。</translation>
         </message>
         <message>
@@ -3510,7 +3505,7 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.</extracomment>
             <translation>此模型没有聊天模板，因此无法对话。请选择指令微调模型，或直接给出词元。</translation>
         </message>
         <message>
@@ -3522,19 +3517,19 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>prompt_without_tokens</source>
-            <extracomment>The prompt is empty. Give it at least one token.</extracomment>
+            <extracomment>The prompt is empty. Pass at least one token.</extracomment>
             <translation>提示词为空。请至少给出一个词元。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
-            <extracomment>Give either messages or prompt tokens, not both.</extracomment>
+            <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
             <translation>请只给出消息或提示词词元之一，不要同时给出。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
-            <extracomment>The chat has a message with the role “{role}”. Use system, user or assistant.</extracomment>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user, or assistant.</extracomment>
             <translation>对话中有一条角色为“{role}”的消息。请使用 system、user 或 assistant。</translation>
         </message>
         <message>
@@ -3582,13 +3577,13 @@
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
-            <extracomment>The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or choose another drafter.</extracomment>
+            <extracomment>The drafter's “{name}” has {columns} columns, not a multiple of the group size {group}. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”有 {columns} 列，无法分成每组 {group} 列。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_mask_needs_code</source>
-            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. Choose another drafter, or decode plainly.</extracomment>
+            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
             <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选择其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
@@ -3636,7 +3631,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensors_unexpected</source>
-            <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or decode plainly.</extracomment>
+            <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
             <translation>草稿模型的 config.json 没有说明张量“{name}”（意外的张量：{count}）。请选择其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
@@ -3666,13 +3661,13 @@
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
-            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
+            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>内存不足，无法生成此回复。请关闭其他 App、新建对话，或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
-            <extracomment>{name} (“{family}”) can't run: the installed mlx-lm has no model for it.</extracomment>
+            <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
             <translation>无法运行 {name}（“{family}”）：已安装的 mlx-lm 没有对应的模型。</translation>
         </message>
         <message>
@@ -3702,7 +3697,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>bad_effort</source>
-            <extracomment>The effort is “{effort}”. Use one word, such as low, medium or high.</extracomment>
+            <extracomment>The effort is “{effort}”. Use one word, such as low, medium, or high.</extracomment>
             <translation>思考强度是“{effort}”。请使用 low、medium 或 high 等单词。</translation>
         </message>
         <message>
@@ -3744,7 +3739,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the model's tokenizer doesn't fit its weights, so download the model again.</extracomment>
+            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a chat, the tokenizer doesn't match the weights: download the model again.</extracomment>
             <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。</translation>
         </message>
         <message>
@@ -3774,7 +3769,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
-            <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
+            <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
             <translation>{reason} 请不带草稿模型载入目标模型，以普通方式解码。</translation>
         </message>
         <message>
@@ -3798,7 +3793,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>more_logits_than_embeddings</source>
-            <extracomment>The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
+            <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
             <translation>模型从 {logits:,} 个词元中选择，但只有 {rows:,} 个嵌入。请重新下载，或选择其他模型。</translation>
         </message>
         <message>
@@ -3864,7 +3859,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>link_leads_out</source>
-            <extracomment>“{path}” is a link that leads out of the model folder. Remove the link, then try again.</extracomment>
+            <extracomment>“{path}” is a link that points outside the model folder. Remove the link, then try again.</extracomment>
             <translation>“{path}”是一个指向模型文件夹之外的链接。请移除该链接，然后重试。</translation>
         </message>
         <message>
@@ -3876,7 +3871,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
-            <extracomment>“{path}” names no folder.</extracomment>
+            <extracomment>“{path}” doesn't name a folder.</extracomment>
             <translation>“{path}”没有指明文件夹。</translation>
         </message>
         <message>
@@ -3900,7 +3895,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
-            <extracomment>{needed:,.2f} GB are needed on the disk of “{folder}”, but only {free:,.2f} GB are free. Free up space first.</extracomment>
+            <extracomment>The disk that contains “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
             <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB，但只有 {free:,.2f} GB 可用。请先释放空间。</translation>
         </message>
         <message>
@@ -3912,7 +3907,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
-            <extracomment>{name} isn't available with {bits} bits. Available: {available}.</extracomment>
+            <extracomment>{name} isn't available at {bits} bits. Available: {available}.</extracomment>
             <translation>{name} 没有 {bits} 位版本。可用：{available}。</translation>
         </message>
         <message>
@@ -3930,7 +3925,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_repos_unknown</source>
-            <extracomment>The names of its repos aren't known yet.</extracomment>
+            <extracomment>This pair's repo names aren't known yet.</extracomment>
             <translation>其仓库名称尚不清楚。</translation>
         </message>
         <message>
@@ -4062,7 +4057,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
-            <extracomment>{repo} can't be restored any more. Download it again.</extracomment>
+            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
             <translation>{repo} 已无法恢复。请重新下载。</translation>
         </message>
         <message>
@@ -4092,7 +4087,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
-            <extracomment>{pair} keeps being revised. Try again later; downloaded data is kept.</extracomment>
+            <extracomment>{pair} keeps changing on the hub. Try again later; downloaded data is kept.</extracomment>
             <translation>{pair} 一直在更新。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
@@ -4128,7 +4123,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_in_use</source>
-            <extracomment>Another Slipstream is downloading already. Its queue continues there.</extracomment>
+            <extracomment>Another copy of Slipstream is already downloading. The queue continues there.</extracomment>
             <translation>另一个 Slipstream 已在下载。它的队列会在那里继续。</translation>
         </message>
         <message>
@@ -4182,7 +4177,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
-            <extracomment>Unknown: config.json doesn't say enough.</extracomment>
+            <extracomment>Unknown: config.json lacks the necessary fields.</extracomment>
             <translation>未知：config.json 提供的信息不足。</translation>
         </message>
         <message>
@@ -4200,7 +4195,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_listed_twice</source>
-            <extracomment>{repo} lists a file twice, so it is refused. Choose another repo.</extracomment>
+            <extracomment>{repo} lists a file twice, so Slipstream won't download it. Choose another repo.</extracomment>
             <translation>{repo} 重复列出了同一文件，因此被拒绝。请选择其他仓库。</translation>
         </message>
         <message>
@@ -4218,7 +4213,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
-            <extracomment>The hub refuses {file} of {repo} (status {status}). Try again later.</extracomment>
+            <extracomment>The hub refused the request for {file} of {repo} (status {status}). Try again later.</extracomment>
             <translation>Hub 拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试。</translation>
         </message>
         <message>
@@ -4230,7 +4225,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_busy</source>
-            <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
+            <extracomment>The hub is busy or down (status {status}). Try again in a few minutes.</extracomment>
             <translation>Hub 繁忙或出现故障（状态 {status}）。请几分钟后重试。</translation>
         </message>
         <message>
@@ -4254,7 +4249,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_hub_answer</source>
-            <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
+            <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
             <translation>Hub 对 {repo} 的响应无效（{reason}）。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
@@ -4266,7 +4261,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
-            <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <extracomment>The hub provides no commit for {repo}. Try another mirror, or try again later.</extracomment>
             <translation>Hub 没有给出 {repo} 的提交。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
@@ -4302,7 +4297,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
-            <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
+            <extracomment>There is no repo {repo} at {endpoint} that your token can read. Check the spelling.</extracomment>
             <translation>{endpoint} 上没有您的令牌可读取的仓库 {repo}。请检查拼写。</translation>
         </message>
         <message>
@@ -4332,7 +4327,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
-            <extracomment>Your access token may not read {repo}. See {page} for what its owner requires.</extracomment>
+            <extracomment>Your access token isn't allowed to read {repo}. See {page} for what its owner requires.</extracomment>
             <translation>您的访问令牌无权读取 {repo}。所有者的要求见 {page}。</translation>
         </message>
         <message>
@@ -4422,7 +4417,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>downloads_in_use</source>
-            <extracomment>Another Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
+            <extracomment>Another copy of Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
             <translation>另一个 Slipstream 正在下载或移动模型。请退出它，然后重试。</translation>
         </message>
         <message>
@@ -4440,13 +4435,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” are inside one another. Choose a separate folder.</extracomment>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder that is not inside the other one.</extracomment>
             <translation>“{new}”与“{old}”互相包含。请选择单独的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>link_not_moved</source>
-            <extracomment>“{path}” is a link that leads elsewhere, so it stays there.</extracomment>
+            <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
             <translation>“{path}”是指向别处的链接，因此保留在原处。</translation>
         </message>
         <message>
@@ -4476,7 +4471,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>path_not_absolute</source>
-            <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
+            <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
             <translation>“{path}”不是完整路径。请给出从 / 开始的完整路径。</translation>
         </message>
         <message>
@@ -4494,19 +4489,19 @@
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_revision</source>
-            <extracomment>{name} isn't a revision. Use a branch, tag or commit id.</extracomment>
+            <extracomment>{name} isn't a revision. Use a branch, tag, or commit ID.</extracomment>
             <translation>{name} 不是修订版本。请使用分支、标签或提交 ID。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
-            <extracomment>The hub gives no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
+            <extracomment>The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
             <translation>Hub 没有给出 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
-            <extracomment>The hub gives no size for {file} of {repo}. Try again later.</extracomment>
+            <extracomment>The hub provides no size for {file} of {repo}. Try again later.</extracomment>
             <translation>Hub 没有给出 {repo} 中 {file} 的大小。请稍后重试。</translation>
         </message>
         <message>
@@ -4536,37 +4531,37 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
-            <extracomment>The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
+            <extracomment>The content host refused {file} of {repo} (status {status}). Try again later. Downloaded data is kept.</extracomment>
             <translation>内容服务器拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
-            <extracomment>The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. Downloaded data is kept.</extracomment>
+            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then start again. Downloaded data is kept.</extracomment>
             <translation>“{folder}”所在的磁盘已满：还需要 {missing:,.2f} GB。请释放空间，然后重新开始下载。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
-            <extracomment>The disk of “{folder}” can't hold files this large. Move the model folder to another disk.</extracomment>
+            <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>“{folder}”所在的磁盘无法存放这么大的文件。请将模型文件夹移到其他磁盘。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>downloaded_elsewhere</source>
-            <extracomment>Another program is downloading {repo} too. No file is downloaded twice.</extracomment>
+            <extracomment>Another program is also downloading {repo}. Each file is downloaded only once.</extracomment>
             <translation>另一个程序也在下载 {repo}。文件不会重复下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
-            <extracomment>{file} arrived damaged and is downloaded again.</extracomment>
+            <extracomment>{file} arrived damaged and is being downloaded again.</extracomment>
             <translation>{file} 收到时已损坏，正在重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror.</extracomment>
+            <extracomment>{file} of {repo} arrived damaged twice and was deleted. Try again later, or use another mirror.</extracomment>
             <translation>{repo} 的 {file} 两次收到时都已损坏，因此未保留任何内容。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
@@ -4638,7 +4633,7 @@
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_large</source>
-            <extracomment>The model's chat template makes more text than any context holds. Choose another model.</extracomment>
+            <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
             <translation>模型的聊天模板生成的文本超过任何上下文的容量。请选择其他模型。</translation>
         </message>
         <message>
@@ -4686,31 +4681,31 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_to_try</source>
-            <extracomment>There is nothing to try: the pair has no drafter.</extracomment>
+            <extracomment>There are no kernels to test: the pair has no drafter.</extracomment>
             <translation>没有可测试的内容：此模型对没有草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_without_metal</source>
-            <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
+            <extracomment>Kernels can't be tested: Metal isn't available on this machine.</extracomment>
             <translation>无法测试内核：这台电脑没有 Metal。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
-            <extracomment>There is not enough memory to try the kernels. Close other apps or load a smaller model.</extracomment>
+            <extracomment>There is not enough memory to test the kernels. Close other apps or load a smaller model.</extracomment>
             <translation>内存不足，无法测试内核。请关闭其他 App 或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_metal</source>
-            <extracomment>there is no Metal on this machine</extracomment>
+            <extracomment>Metal isn't available on this machine</extracomment>
             <translation>这台电脑没有 Metal</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_breaks_exactness</source>
-            <extracomment>not exact: DFlash's text differs from plain decoding's, in float32</extracomment>
+            <extracomment>not exact: DFlash and plain decoding produce different text in float32</extracomment>
             <translation>不精确：在 float32 下，DFlash 的文本与普通解码不同</translation>
         </message>
         <message>
@@ -4752,7 +4747,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_with_others</source>
-            <extracomment>not with the other kernels: {reason}</extracomment>
+            <extracomment>not used with the other kernels: {reason}</extracomment>
             <translation>不能与其他内核同时使用：{reason}</translation>
         </message>
         <message>

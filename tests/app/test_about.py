@@ -111,9 +111,9 @@ def test_no_update_check_until_turned_on(qtbot: QtBot, server: Releases, prefere
     [
         (release_of("v1.0"), 200, "Slipstream 1.0 is the newest version."),
         (release_of("v0.9"), 200, "Slipstream 1.0 is the newest version."),
-        (b"<html>", 200, "unexpected answer"),
-        (release_of("v9.0", "javascript:alert(1)"), 200, "unexpected answer"),
-        (release_of("newest"), 200, "unexpected answer"),
+        (b"<html>", 200, "unexpected response"),
+        (release_of("v9.0", "javascript:alert(1)"), 200, "unexpected response"),
+        (release_of("newest"), 200, "unexpected response"),
         (b"{}", 404, "Can't check for updates: "),
     ],
 )

@@ -104,7 +104,7 @@ def watch(*levels: str) -> list[str]:
 def test_low_memory_is_reported_once_per_episode_and_again_when_critical() -> None:
     assert watch("normal") == []
     told = watch("warning", "warning", "normal", "warning", "critical", "warning", "critical")
-    assert [warning.split(". ")[0] for warning in told] == ["Memory is running low", "Memory is almost used up"]
+    assert [warning.split(". ")[0] for warning in told] == ["Memory is running low", "Memory is almost full"]
     assert len(watch("warning", *["normal"] * CALM_READINGS, "warning")) == 2
 
 

@@ -127,7 +127,7 @@ def test_other_files_are_not_compared(text: str, tmp_path: Path, capsys: pytest.
     path = tmp_path / "other.json"
     path.write_text(text)
     assert main(["bench", "--compare", str(path), str(path)]) == 1
-    assert "is not a report of" in capsys.readouterr().err
+    assert "is not a report from" in capsys.readouterr().err
     assert main(["bench", "--compare", str(tmp_path / "none"), str(path)]) == 1
     assert "Can't read" in capsys.readouterr().err
 

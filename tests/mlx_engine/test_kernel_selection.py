@@ -128,7 +128,7 @@ def test_kernels_that_won_alone_are_tried_together():
         machine = Machine(0.010, **rest(0.010, **two, **how))
         found = machine.trials()
         assert found["block_verify"].used and not found["kv_injection"].used
-        assert str(found["kv_injection"].why).startswith("not with the other kernels: ")
+        assert str(found["kv_injection"].why).startswith("not used with the other kernels: ")
     machine = Machine(0.010, near=False, **rest(0.010, **two))
     machine.texts[both] = (1, 2, 4)
     found = machine.trials()

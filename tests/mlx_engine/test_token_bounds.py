@@ -47,13 +47,13 @@ def strange(request, tmp_path_factory):
 def test_a_rendered_token_without_an_embedding_is_refused(strange, asked):
     engine, token = strange
     message = failure(engine, asked)
-    assert f"has token {token}" in message and "from 0 to 127" in message
+    assert f"contains token {token}" in message and "from 0 to 127" in message
     assert len(reply(engine, GenerationRequest(messages=ASKED, max_tokens=4, ignore_eos=True)).tokens) == 4
 
 
 @pytest.mark.parametrize("token", [128, 10_000_000, -1, 1 << 70])
 def test_a_raw_token_without_an_embedding_is_refused(tiny, token):
-    assert f"has token {token}" in failure(tiny, tokens((1, token), max_tokens=4))
+    assert f"contains token {token}" in failure(tiny, tokens((1, token), max_tokens=4))
 
 
 def test_a_penalty_ignores_tokens_without_a_logit():
@@ -69,7 +69,7 @@ def test_a_target_without_a_drafter_is_checked_against_its_real_table_too():
 def test_a_target_with_more_logits_than_embeddings_is_refused():
     model = by_mlx_lm(GOLDEN / "e2e_qwen3" / "target")
     model.model.embed_tokens.weight = model.model.embed_tokens.weight[:100]
-    with pytest.raises(UserError, match="chooses among 128 tokens, but has embeddings for only 100"):
+    with pytest.raises(UserError, match="has logits for 128 tokens, but embeddings for only 100"):
         loading._check_target_tokens(Target(model, 128))
 
 

@@ -86,7 +86,7 @@ class TestShippedCatalog:
         entry = load_catalog().find("Qwen3.8-27B")
         assert entry.pair() == Pair("mlx-community/Qwen3.8-27B-4bit", "z-lab/Qwen3.8-27B-DFlash2")
         assert entry.pair(8).target == "mlx-community/Qwen3.8-27B-8bit"
-        with pytest.raises(UserError, match=r"isn't available with 3 bits\. Available: 4, 8"):
+        with pytest.raises(UserError, match=r"isn't available at 3 bits\. Available: 4, 8"):
             entry.pair(3)
         with pytest.raises(UserError, match="comes with Slipstream"):
             load_catalog().find("demo").pair()

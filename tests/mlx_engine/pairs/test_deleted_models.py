@@ -60,7 +60,7 @@ def test_delete_reports_the_bytes_that_purge_frees(filled: LocalHub, cache: Cach
     assert allocated(cache.root) == before, "nothing is free yet"
     assert DeletedModels(cache).purge() == announced
     assert 0 <= before - allocated(cache.root) - announced < 100_000, "the last block of each small file is not counted"
-    with pytest.raises(UserError, match="can't be restored any more"):
+    with pytest.raises(UserError, match="can no longer be restored"):
         DeletedModels(cache).restore(PAIR.repos)
     assert DeletedModels(cache).purge() == 0
 
@@ -93,7 +93,7 @@ def test_a_pair_is_deleted_as_a_whole_or_not_at_all(
     expect_whole(filled, cache)
     shutil.move(cache.folder("owner/drafter"), tmp_path / "outside")
     cache.folder("owner/drafter").symlink_to(tmp_path / "outside")
-    with pytest.raises(UserError, match="leads out"):
+    with pytest.raises(UserError, match="points outside"):
         DeletedModels(cache).delete(PAIR.repos)
     assert cache.folder("owner/target").is_dir() and any((tmp_path / "outside").iterdir())
 
@@ -117,7 +117,7 @@ def test_deleting_and_moving_exclude_each_other(
     rename = os.rename
 
     def moving(here: Path, there: Path) -> None:
-        with pytest.raises(UserError, match="Another Slipstream is downloading or moving models"):
+        with pytest.raises(UserError, match="Another copy of Slipstream is downloading or moving models"):
             ModelMove(tmp_path / "new").run(threading.Event())
         tried.append("not moved")
         rename(here, there)

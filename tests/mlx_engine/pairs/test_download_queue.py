@@ -261,7 +261,7 @@ def test_the_queue_survives_quitting(hub: LocalHub, cache: Cache) -> None:
 
 
 def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
-    with working(hub, cache, Events()), pytest.raises(UserError, match="Another Slipstream is downloading already"):
+    with working(hub, cache, Events()), pytest.raises(UserError, match="Another copy of Slipstream is already downloading"):
         DownloadQueue(Events(), Hub(hub.url), cache)
 
 

@@ -126,7 +126,7 @@ def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: Loca
     outside.mkdir()
     (cache.root / link).parent.mkdir(parents=True, exist_ok=True)
     (cache.root / link).symlink_to(outside)
-    with pytest.raises(UserError, match="is a link that leads out of the model folder"):
+    with pytest.raises(UserError, match="is a link that points outside the model folder"):
         fetch(local_hub, cache, Pair("owner/target"))
     assert everything(outside) == set()
 
@@ -157,7 +157,7 @@ def test_removing_a_linked_repo_keeps_the_link_target(tmp_path: Path, cache: Cac
     (outside / "file").write_text("mine")
     cache.root.mkdir()
     cache.folder("owner/target").symlink_to(outside)
-    with pytest.raises(UserError, match="is a link that leads out of the model folder"):
+    with pytest.raises(UserError, match="is a link that points outside the model folder"):
         cache.remove("owner/target")
     assert (outside / "file").read_text() == "mine"
 

@@ -282,9 +282,7 @@ class TestRefused:
         assert not list((tmp_path / "new").iterdir())
         expect_whole(filled, cache)
 
-    @pytest.mark.parametrize(
-        ("where", "words"), [("cache", "already"), ("cache/in", "inside one another"), (".", "inside one another")]
-    )
+    @pytest.mark.parametrize(("where", "words"), [("cache", "already"), ("cache/in", "overlap"), (".", "overlap")])
     def test_unsuitable_folders_are_refused(self, filled: LocalHub, tmp_path: Path, where: str, words: str) -> None:
         with pytest.raises(UserError, match=words):
             ModelMove(tmp_path / where).run(threading.Event())
@@ -306,7 +304,7 @@ class TestRefused:
         QueueFile().path.parent.mkdir(parents=True, exist_ok=True)
         working = locks.acquire(QueueFile().path.with_suffix(".running"))
         assert working is not None
-        with pytest.raises(UserError, match="Another Slipstream is downloading or moving models"):
+        with pytest.raises(UserError, match="Another copy of Slipstream is downloading or moving models"):
             ModelMove(tmp_path / "new").run(threading.Event())
         working.release()
 

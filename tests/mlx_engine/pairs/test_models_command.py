@@ -138,7 +138,7 @@ class TestPull:
         assert printed["error"].endswith(". Use the target alone with --plain.") and "--drafter" not in printed["error"]
         pair.repo("owner/alone", target_files(9_000))
         status, printed = models(capsys, command, "--target", "owner/alone")
-        assert status == 1 and printed["error"].endswith("Name one with --drafter OWNER/NAME, or use --plain.")
+        assert status == 1 and printed["error"].endswith("Specify one with --drafter OWNER/NAME, or use --plain.")
 
     def test_an_incompatible_pair_lists_alternatives(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})

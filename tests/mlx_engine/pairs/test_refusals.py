@@ -48,9 +48,12 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
             (401, INVALID),
             "The hub rejects your access token. Create a new one at {hub}/settings/tokens.",
         ),
-        ((403, "Forbidden"), "Your access token may not read owner/target. See {hub}/owner/target for what its owner requires"),
+        (
+            (403, "Forbidden"),
+            "Your access token isn't allowed to read owner/target. See {hub}/owner/target for what its owner requires",
+        ),
         ((403, DISABLED), "owner/target was disabled on the hub. Choose another pair."),
-        (400, "The hub's answer about owner/target is invalid"),
+        (400, "The hub's response for owner/target is invalid"),
     ],
     ids=["an expired token", "a token without the right", "disabled", "nonsense"],
 )
@@ -65,10 +68,10 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
         (
             403,
             # either may be asked for first
-            r"^The content host refuses model(-00001-of-00001\.safetensors of owner/target|\.safetensors of owner/drafter) "
-            r"\(status 403\)\. Try again later; downloaded data is kept\.$",
+            r"^The content host refused model(-00001-of-00001\.safetensors of owner/target|\.safetensors of owner/drafter) "
+            r"\(status 403\)\. Try again later\. Downloaded data is kept\.$",
         ),
-        (451, r"^The content host refuses .* \(status 451\)\. Try again later; downloaded data is kept\.$"),
+        (451, r"^The content host refused .* \(status 451\)\. Try again later\. Downloaded data is kept\.$"),
         (416, r"arrived damaged twice, so nothing of it was kept\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "permanent", "no such range"],
@@ -116,11 +119,11 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda listing_json: listing_json.pop("sha"), "The hub gives no commit for owner/target"),
-        (lambda listing_json: listing_json["siblings"][0].pop("size"), "The hub gives no size for"),
+        (lambda listing_json: listing_json.pop("sha"), "The hub provides no commit for owner/target"),
+        (lambda listing_json: listing_json["siblings"][0].pop("size"), "The hub provides no size for"),
         (
             lambda listing_json: (listing_json["siblings"][0].pop("lfs", 0), listing_json["siblings"][0].pop("blobId")),
-            "The hub gives no checksum for",
+            "The hub provides no checksum for",
         ),
         (
             lambda listing_json: listing_json["siblings"].append(dict(listing_json["siblings"][0])),
@@ -154,7 +157,7 @@ def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: Cache) -> 
         repo.commit(target_files(300_000, seed=next(seeds)), forget=True)
 
     hub.on_content = revise
-    with pytest.raises(UserError, match=r"keeps being revised\. Try again later; downloaded data is kept\."):
+    with pytest.raises(UserError, match=r"keeps being revised\. Try again later\. Downloaded data is kept\."):
         download(hub, cache).run(threading.Event())
     hub.on_content = None
     fetch(hub, cache)

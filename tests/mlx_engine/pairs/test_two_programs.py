@@ -462,4 +462,4 @@ def test_waiting_for_several_files_is_reported_once(
     monkeypatch.setattr(FileTransfer, "_follow", follow_and_count)
     assert main(["models", "pull", *BOTH]) == 0
     lines = capfd.readouterr().err.splitlines()
-    assert len([line for line in lines if re.match("Another program is downloading owner/target too", line)]) == 1, lines
+    assert len([line for line in lines if re.match("Another program is also downloading owner/target", line)]) == 1, lines
