@@ -69,7 +69,7 @@ class EngineAdapter(QObject):
             if first:
                 self._rang.emit()
 
-        self._running += not self._closing
+        self._running += 1
         return self._door.submit(request, deliver)
 
     @property
@@ -92,7 +92,10 @@ class EngineAdapter(QObject):
         ended = sum(delivery.event is None for _, delivery in inbox)
         self._running -= ended
         for receive, items in groupby(inbox, key=lambda item: item[0]):
-            receive([delivery for _, delivery in items])
+            try:
+                receive([delivery for _, delivery in items])
+            except Exception:  # a bug in one receiver must not lose the events of others
+                sys.excepthook(*sys.exc_info())
         if ended and not self.busy:
             self.idle.emit()
         self._drained_at = time.monotonic()

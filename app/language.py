@@ -32,7 +32,7 @@ def translated(text: EngineText) -> str:
     values = {name: translated(value) if isinstance(value, EngineText) else value for name, value in text.values}
     try:
         return found.format(**values) if found else text.message
-    except (LookupError, ValueError):  # stored by another version with other values
+    except (LookupError, TypeError, ValueError):  # stored by another version with other values
         return text.message
 
 

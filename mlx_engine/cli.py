@@ -86,8 +86,19 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a test's stream may lack it
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # “?” for characters that a terminal lacks
+    hosts: list[EngineHost] = []
+    status = _report(given, make_engine, hosts)
+    if not all(host.wait(0) for host in hosts):  # Python would end while MLX runs, and MLX aborts then
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(status)
+    return status
+
+
+def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
+    """Run the command and turn its errors into messages and exit codes."""
     try:
-        status = _run(given, make_engine)
+        status = _run(given, make_engine, hosts)
         sys.stdout.flush()
         return status
     except UserError as error:
@@ -103,7 +114,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
         return 1
 
 
-def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None") -> int:
+def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
     """Run a command. Its module is imported only now, so that help and usage errors are immediate."""
     if given.command == "models":
         from mlx_engine.terminal import models
@@ -112,6 +123,7 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None") 
     name = "kernels" if given.command == "doctor" and given.kernels else given.command
     module = import_module(_MODULES.get(name, f"mlx_engine.terminal.{name}"))
     host = EngineHost(make_engine)
+    hosts.append(host)
     try:
         status: int = module.run(given, host)
         return status

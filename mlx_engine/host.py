@@ -83,18 +83,22 @@ class EngineHost:
                         other.cancel()
                 self._open.append(job)
                 self._queue.put(job)
+                return job
+        _deliver(job, None)
         return job
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
         """Cancel all jobs, free the models on their thread and end it; then call `closed` there. Returns immediately."""
         with self._lock:
+            ended = self._ended.is_set()
             self._closed = closed or self._closed
-            if self._closing:
-                return
-            self._closing = True
-            for job in self._open:
-                job.cancel()
-            self._queue.put(None)
+            if not self._closing:
+                self._closing = True
+                for job in self._open:
+                    job.cancel()
+                self._queue.put(None)
+        if ended and closed is not None:
+            closed()
 
     def wait(self, seconds: float) -> bool:
         """Close, and wait for the thread to end. Returns whether it ended in time."""
@@ -105,15 +109,21 @@ class EngineHost:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that Ctrl-C interrupts the main thread
         while (job := self._queue.get()) is not None:
             self._run(job)
+            del job  # else the next wait keeps the job's receiver alive on this thread
         try:
             if self._engine is not None:
                 self._engine.unload()
         except BaseException:
             log.exception("The engine failed to unload")
         self._engine = None
-        if self._closed is not None:
-            self._closed()
-        self._ended.set()
+        with self._lock:
+            closed = self._closed
+            self._ended.set()
+        try:
+            if closed is not None:
+                closed()
+        except BaseException:
+            log.exception("The front end failed when the engine ended")
         if self._make_engine is local_engine:
             threading.Event().wait()  # for ever: MLX aborts the process if this thread ends while the process exits
 
@@ -121,21 +131,29 @@ class EngineHost:
         """Deliver a job's events. No exception leaves this thread: a bug is logged, and the next job runs."""
         try:
             if self._engine is None:
-                job.deliver(LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
+                _deliver(job, LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
                 self._engine = self._make_engine()
             for event in self._engine.run(job.request, job.cancelled):
-                job.deliver(event)
+                _deliver(job, event)
                 if isinstance(job.request, LoadPair) and job.cancelled.is_set():
                     break
         except UserError as error:
-            job.deliver(Failed.because(error))
+            _deliver(job, Failed.because(error))
         except BaseException:
             log.exception("The engine failed on %s", type(job.request).__name__)
             bug = UserError("internal", "Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
-            job.deliver(Failed.because(bug))
+            _deliver(job, Failed.because(bug))
         with self._lock, suppress(ValueError):
             self._open.remove(job)
-        job.deliver(None)
+        _deliver(job, None)
+
+
+def _deliver(job: Job, event: Event | None) -> None:
+    """Deliver an event. A front end's bug is logged, so that the engine's thread lives on."""
+    try:
+        job.deliver(event)
+    except BaseException:
+        log.exception("The front end failed on %s", type(event).__name__)
 
 
 def local_engine() -> "Engine":

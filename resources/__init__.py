@@ -1,1 +1,1 @@
-"""What the program ships besides code: the demo pair, pictures, catalogue. Data only."""
+"""What the program ships besides code: the demo pair, pictures, catalog. Data only."""

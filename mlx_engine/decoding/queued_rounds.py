@@ -87,3 +87,5 @@ class RoundQueue:
     def close(self) -> None:
         """Bring caches and context up to what was read, and discard an unread round."""
         self._caches.finish()
+        if self._context.span is not None:
+            self._context.settle(self._caches.length)

@@ -24,12 +24,12 @@ def data_folder() -> Path:
 
 def cannot_read(path: Path, error: OSError) -> UserError:
     template = "Can't read “{path}” ({reason}). Check its permissions."
-    return UserError("cannot_read", template, path=str(path), reason=str(error.strerror))
+    return UserError("cannot_read", template, path=str(path), reason=error.strerror or str(error) or type(error).__name__)
 
 
 def cannot_write(path: Path, error: OSError) -> UserError:
     template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
-    return UserError("cannot_write", template, path=str(path), reason=str(error.strerror))
+    return UserError("cannot_write", template, path=str(path), reason=error.strerror or str(error) or type(error).__name__)
 
 
 def read_json(path: Path) -> Any:

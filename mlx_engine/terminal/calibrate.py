@@ -17,7 +17,9 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if not isinstance(found, Calibrated):
         note("Stopped. Nothing was saved.")
         return 130
-    print_json(asdict(found)) if given.json else print(table(found))
+    figures = asdict(found)
+    figures["kept"] = figures.pop("saved")
+    print_json(figures) if given.json else print(table(found))
     return 0
 
 

@@ -67,6 +67,8 @@ class Conversation:
                     self._answer(arguments.check_text(line))
             except UserError as error:
                 note(visible(str(error)))
+            except KeyboardInterrupt:  # pressed twice: give up the reply, keep the chat
+                note("Stopped.")
 
     @property
     def _on_or_off(self) -> str:

@@ -2516,7 +2516,7 @@
         <message>
             <location filename="../../app/transcript/find_bar.py" />
             <source>No matches</source>
-            <translation type="unfinished" />
+            <translation>Keine Treffer</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />

@@ -2516,7 +2516,7 @@
         <message>
             <location filename="../../app/transcript/find_bar.py" />
             <source>No matches</source>
-            <translation type="unfinished" />
+            <translation>无匹配</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />

@@ -18,7 +18,9 @@ LAYOUT_MS = 15  # until the layout has settled
 
 def main(arguments: list[str] | None = None) -> int:
     """Write window.png, window-dark.png and compare.png."""
-    parser = argparse.ArgumentParser(prog="python -m app.screenshots", description=__doc__.split("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "resources" / "pictures")
     out: Path = parser.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)

@@ -214,7 +214,9 @@ def _until(condition: Callable[[], bool], seconds: float = 600.0) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the report; 1 if a limit was exceeded."""
-    parser = argparse.ArgumentParser(prog="python -m app.bench", description=__doc__.split("\n")[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.window", description=__doc__.split("\n")[0] if __doc__ else ""
+    )
     parser.add_argument("--recorded", action="store_true", help="play a recorded reply instead of decoding")
     parser.add_argument("--rate", type=float, default=400.0, help="tokens a second of the recording (default 400)")
     parser.add_argument("--mode", choices=("dflash", "plain"), default="dflash")

@@ -12,18 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlx_engine import chat, device
+from mlx_engine import chat, device, generation
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
-from mlx_engine.decoding.width import FixedWidth
+from mlx_engine.decoding.width import FixedWidth, WidthChoice
 from mlx_engine.device import DevicePosition
+from mlx_engine.events import Commit
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
-from mlx_engine.requests import Message, Sampling
+from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests import metal_emulator
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import events, reply, tokens
@@ -256,3 +257,38 @@ def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatc
     assert queued[3].stats.accepted_per_round == next_turn.stats.accepted_per_round
     assert queued[3].stats.reused_tokens == next_turn.stats.reused_tokens > 3
     assert events(tiny, asked)[-1].stats.tokens == 200
+
+
+class PlainStepFirst:
+    """Chooses one plain step, then rounds: the step after which a round is queued although nothing waits to be read."""
+
+    def __init__(self, history: object) -> None:
+        self.first = True
+
+    def choose(self, depth: int, offer: object = None) -> WidthChoice:
+        first, self.first = self.first, False
+        return WidthChoice(PLAIN_STEP if first else PassKind("drafter", 4))
+
+    def record(self, outcome: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3, 4, 5])
+def test_a_reply_cancelled_behind_a_queued_round_leaves_its_context_usable(monkeypatch, stop: int) -> None:
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
+    monkeypatch.setattr(generation, "AutomaticWidth", PlainStepFirst)
+    history = engine.pair.history
+    history.costs.table, history.lookup = replace(history.costs.table, queued=True), False
+    prompt, cancel, written = tuple(range(3, 23)), threading.Event(), []
+    request = GenerationRequest(prompt_tokens=prompt, max_tokens=40, ignore_eos=True, seed=1)
+    for event in engine.generate(request, cancel):
+        if isinstance(event, Commit):
+            written += event.tokens
+            if len(written) >= stop:
+                cancel.set()
+    following = replace(request, prompt_tokens=(*prompt, *written, 5, 6, 7), max_tokens=8)
+    reused = [event.tokens for event in engine.generate(following, threading.Event()) if isinstance(event, Commit)]
+    engine.snapshots.drop()
+    fresh = [event.tokens for event in engine.generate(following, threading.Event()) if isinstance(event, Commit)]
+    assert sum(reused, ()) == sum(fresh, ())

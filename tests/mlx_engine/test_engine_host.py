@@ -1,0 +1,62 @@
+"""The engine's thread survives bugs of front ends, and its door behaves after it was closed."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import TokenCount
+from mlx_engine.host import EngineHost, events
+from mlx_engine.requests import CountTokens, Message
+from tests.engine_double import EngineDouble
+
+REQUEST = CountTokens((Message("user", "Hello"),))
+
+
+class Counter(EngineDouble):
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return TokenCount(1, 2)
+
+    def unload(self) -> None:
+        pass
+
+
+@pytest.fixture
+def host() -> Any:
+    host = EngineHost(Counter)  # type: ignore[arg-type]
+    yield host
+    assert host.wait(20)
+
+
+def test_a_bug_in_a_front_end_does_not_end_the_thread(host: EngineHost, caplog: pytest.LogCaptureFixture) -> None:
+    def deliver(event: object) -> None:
+        raise ZeroDivisionError
+
+    host.submit(REQUEST, deliver)
+    assert list(events(host, REQUEST))[-1] == TokenCount(1, 2)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_request_after_closing_ends_without_events(host: EngineHost) -> None:
+    assert host.wait(20)
+    assert list(events(host, REQUEST)) == []
+
+
+def test_every_close_is_answered(host: EngineHost) -> None:
+    assert host.wait(20)
+    closed = threading.Event()
+    host.close(closed.set)
+    assert closed.wait(20)
+
+
+def test_a_failure_is_raised_where_events_are_read() -> None:
+    class Refusing(Counter):
+        def count_tokens(self, request: CountTokens) -> TokenCount:
+            raise UserError("test_refusal", "No {what}.", what="tokens")
+
+    host = EngineHost(Refusing)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="No tokens") as raised:
+        list(events(host, REQUEST))
+    assert raised.value.text.code == "test_refusal"
+    assert host.wait(20)
