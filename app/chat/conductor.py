@@ -313,6 +313,8 @@ class Conductor(QObject):
     def _open_last(self, chat_id: str) -> None:
         if chat_id and self.chat.empty:
             self.open_chat(chat_id)
+        else:
+            self._early_notices = None  # no chat will replace the one that shows them
 
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:

@@ -55,7 +55,7 @@ def chip(reply: Reply, short: bool = False) -> str:
     if reply.reason == "unanswered":
         return tr("Not answered")
     if reply.mode == "plain":
-        return tr("Plain") if short else tr("Plain · drafter off")
+        return tr("Plain") if short else tr("Plain · DFlash off")
     if reply.stats and not reply.running:
         if reply.stats.mode == "plain":
             why = translated(reply.stats.why_plain) if reply.stats.why_plain else tr("no drafter is loaded")

@@ -1015,13 +1015,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
+            <source>Plain · DFlash off</source>
+            <translation>Einfach · DFlash aus</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · drafter off</source>
-            <translation>Einfach · Drafter aus</translation>
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

@@ -1015,13 +1015,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>普通 · DFlash 不可用：{why_plain}</translation>
+            <source>Plain · DFlash off</source>
+            <translation>普通 · DFlash 已关</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · drafter off</source>
-            <translation>普通 · 草稿模型已关</translation>
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>普通 · DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

@@ -312,7 +312,7 @@ def test_a_chatgpt_tree_is_read_with_its_branches(tmp_path: Path) -> None:
     for name in ("conversations.json", "export.zip"):
         found = chat_import.read(tmp_path / name)
         chat = found.chats[0].chat
-        assert len(found.chats) == 1 and "left out: 1" in found.remark
+        assert len(found.chats) == 1 and "skipped: 1" in found.remark
         assert (chat.title, chat.created, chat.changed) == ("Divisors", 1700000000.0, 1700000900.0)
         (turn,) = chat.turns
         assert (turn.prompt, turn.reply.answer, turn.reply.thinking) == ("How many divisors has 196?", "Nine.", "14 squared.")

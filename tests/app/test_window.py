@@ -305,7 +305,7 @@ def test_the_dflash_switch_applies_to_the_next_reply(start: Start) -> None:
     app.ask("Without")
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
     chips = [view.stats.chip.text() for view in app.window.transcript.reply_views()]
-    assert chips[0].startswith("DFlash") and chips[1] == "Plain · drafter off"
+    assert chips[0].startswith("DFlash") and chips[1] == "Plain · DFlash off"
 
 
 def test_switch_and_menu_stay_in_sync(start: Start) -> None:

@@ -95,7 +95,7 @@ def test_a_mostly_plain_reply_says_why_and_how_much() -> None:
     figures = replace(stats(tokens=40), plain_steps=30, plain_because=((EngineText("", "few drafts were kept"), 30),))
     reply.accept(Finished("eos", figures), 0.0)
     assert wording.chip(reply) == "Mostly plain"
-    assert "30 without drafts: few drafts were kept" in wording.facts(reply)
+    assert "30 plain steps: few drafts were kept" in wording.facts(reply)
 
 
 def test_a_plain_reply_by_choice_gives_no_reason() -> None:

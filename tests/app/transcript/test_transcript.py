@@ -322,7 +322,7 @@ def test_find_matches_across_styles_and_line_breaks(show, qtbot: QtBot) -> None:
     assert len(hits(transcript, qtbot, "quick brown")) == 1
     assert len(hits(transcript, qtbot, "question")) == 2
     assert hits(transcript, qtbot, "slow") == []
-    assert transcript.find_bar.count.text() == "None"
+    assert transcript.find_bar.count.text() == "No matches"
     assert hits(transcript, qtbot, "(.*") == []
 
 

@@ -72,7 +72,7 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
             r"\(status 403\)\. Try again later\. Downloaded data is kept\.$",
         ),
         (451, r"^The content host refused .* \(status 451\)\. Try again later\. Downloaded data is kept\.$"),
-        (416, r"arrived damaged twice, so nothing of it was kept\. Try again later, or use another mirror\.$"),
+        (416, r"arrived damaged twice and was deleted\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "permanent", "no such range"],
 )
@@ -127,7 +127,7 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
         ),
         (
             lambda listing_json: listing_json["siblings"].append(dict(listing_json["siblings"][0])),
-            "owner/target lists a file twice, so it is refused.",
+            "owner/target lists a file twice, so Slipstream won't download it.",
         ),
     ],
     ids=["commit", "size", "checksum", "twice"],
@@ -157,7 +157,7 @@ def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: Cache) -> 
         repo.commit(target_files(300_000, seed=next(seeds)), forget=True)
 
     hub.on_content = revise
-    with pytest.raises(UserError, match=r"keeps being revised\. Try again later\. Downloaded data is kept\."):
+    with pytest.raises(UserError, match=r"keeps changing on the hub\. Try again later; downloaded data is kept\."):
         download(hub, cache).run(threading.Event())
     hub.on_content = None
     fetch(hub, cache)
@@ -169,7 +169,7 @@ def test_a_disk_without_large_files_is_reported(hub: LocalHub, cache: Cache, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(Partial, "write", too_large)
-        with pytest.raises(UserError, match=r"can't hold files this large\. Move the model folder to another disk\."):
+        with pytest.raises(UserError, match=r"doesn't support files this large\. Move the model folder to another disk\."):
             download(hub, cache).run(threading.Event())
     fetch(hub, cache)
     expect_whole(hub, cache)
