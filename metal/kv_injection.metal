@@ -1,4 +1,4 @@
-// K/V injection: context rows for all drafter layers of one kind at once.
+// K/V injection: context rows for all drafter layers of one kind.
 //
 // One GEMM has projected the context rows to K and V of every drafter layer. This kernel normalizes each K head (RMSNorm), rotates
 // it to its absolute position (RoPE) and writes K and V in the layout of the cache. One simdgroup handles one (layer, head) of one

@@ -110,7 +110,7 @@ def template(
     If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
 
     Raises:
-        UserError: there is no template, it rejects the merged chat too, or it takes too long or makes too much text.
+        UserError: the template is missing, rejects the merged chat too, or it takes too long or makes too much text.
         RenderingCancelled: `cancel` was set.
     """
     if not tokenizer.has_chat_template:

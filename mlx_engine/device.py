@@ -12,7 +12,7 @@ def runs_beside_host() -> bool:
 
 @dataclass(frozen=True)
 class DevicePosition:
-    """A position on the device of which the host may know only bounds.
+    """A position on the device; the host may know only its bounds.
 
     Attributes:
         value: the position, [1] int32.

@@ -165,7 +165,7 @@ class Engine:
         return TokenCount(len(tokens), self.pair.info.context_limit)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-        """Generate a reply. If memory runs out before its first token, try once more after freeing all other memory.
+        """Generate a reply. If memory runs out before its first token, try again after freeing all other memory.
 
         Yields:
             `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed`. Closing the generator ends the reply.

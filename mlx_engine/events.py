@@ -43,7 +43,7 @@ class PairInfo:
         takes_effort: requests can set a reasoning effort.
         sampling: recommended by the target's authors.
         calibrated: the costs of its passes are known, or not needed.
-        kernels_selected: the Metal kernels to run are known, or there is no Metal.
+        kernels_selected: the Metal kernels to run are known, or Metal is missing.
     """
 
     name: str

@@ -34,7 +34,7 @@ class Job:
         self.cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """End the job within one round. The events up to its end still arrive. Safe to call from any thread."""
+        """End the job within one round. The events before that still arrive. Safe to call from any thread."""
         self.cancelled.set()
 
 

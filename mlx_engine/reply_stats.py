@@ -32,7 +32,7 @@ class Tally:
         return time.perf_counter() - self._start
 
     def add(self, step: Step, tokens: int, at_s: float) -> None:
-        """Add a step that became final at `at_s` and of which `tokens` tokens belong to the reply."""
+        """Add a step that became final at `at_s` with `tokens` tokens that belong to the reply."""
         self._last = at_s
         self._tokens += tokens
         if self._first is None:

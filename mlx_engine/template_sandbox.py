@@ -32,7 +32,7 @@ _MEMORY = 1 << 31  # bytes by which the process may grow
 _INTEGER_BITS = 10_000
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 _WIDE_FORMAT = re.compile(r"\d{6}|%[^%a-zA-Z]*\*|:[^{}]*\{")  # a width of six digits, or one that is an argument
-# Filters whose result is no larger than their value
+# Filters whose result is at most as large as their value
 _HARMLESS = frozenset(
     "abs attr count d default dictsort first float groupby int items last length map max min random reject rejectattr round safe "
     "select selectattr trim truncate".split()

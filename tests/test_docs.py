@@ -58,7 +58,7 @@ def ours(page: str) -> list[str]:
 
 
 def told(arguments: list[str]) -> str:
-    """What a command of the terminal says of itself."""
+    """The help text of a terminal command."""
     out = StringIO()
     with redirect_stdout(out), pytest.raises(SystemExit) as end:
         cli.main([*arguments, "--help"])

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 def tracked() -> list[str]:
     """Their names, relative to the repository.
 
-    Skips the test where git has no list of them: in an unpacked archive, where build products beside them would be judged too.
+    Skips the test where git has no list of them: in an unpacked archive, where build products would be checked too.
     """
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout.decode()
     if not listed:

@@ -13,7 +13,7 @@ from app.widgets.theme import Theme, set_look
 
 
 class Introduction(QWidget):
-    begun = Signal()  # with the demo pair
+    accepted = Signal()  # with the demo pair
     choose = Signal()  # open the catalog
 
     def __init__(self, theme: Theme, found: Recommendation | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
@@ -34,7 +34,7 @@ class Introduction(QWidget):
         theme.set_font(self.name, 1.15, bold=True)
         self.why = small_label(theme, look="secondary", wrap=True)
         self.choose_button = button(tr("Choose Models…"), look="bordered", clicked=self.choose.emit)
-        self.begin_button = button(tr("Try the Demo Pair"), look="primary", clicked=self.begun.emit)
+        self.begin_button = button(tr("Try the Demo Pair"), look="primary", clicked=self.accepted.emit)
         private = small_label(
             theme,
             tr("Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor."),

@@ -258,7 +258,7 @@ def _beginning(prompt: str) -> str:
 
 
 def _progress(state: Comparison) -> tuple[str, str]:
-    """Return a headline and the line below it while there is no result."""
+    """Return a headline and the line below it until a result exists."""
     if state.error:
         return tr("Comparison failed"), ""
     if state.cancelled:

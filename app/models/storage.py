@@ -130,7 +130,7 @@ class Storage(QObject):
 
     @Slot()
     def purge(self) -> None:
-        """Delete the deleted pairs for good."""
+        """Permanently delete the removed pairs."""
 
         def then(freed: int) -> None:
             self.message.emit(tr("{size} freed.", size=size(freed)))

@@ -127,7 +127,7 @@ class LazyStack(QWidget):
         return changed or self.total_height != before
 
     def index_at(self, y: int) -> int | None:
-        """Return the entry at a height, or the nearest. None if there are no entries."""
+        """Return the entry at a height, or the nearest. None without entries."""
         if not self.entries:
             return None
         self._place()

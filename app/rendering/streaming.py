@@ -51,7 +51,7 @@ class _PartlyFrozen:
 class StreamingMarkdown:
     """Takes text in pieces and reports how its blocks change.
 
-    `blocks` always equals what parsing the whole text at once would give. `parsed_chars` counts the characters given to the parser.
+    `blocks` always equals what one parse of the whole text gives. `parsed_chars` counts the characters given to the parser.
     """
 
     def __init__(self, text: str = "") -> None:

@@ -29,7 +29,7 @@ class Setting(Generic[T]):
         choices: allowed values with their names, in order; None for a switch.
         help: one short sentence under the control.
         section: of the Settings window.
-        takes_effect: at once, or after a restart.
+        takes_effect: immediately, or after a restart.
     """
 
     def __init__(

@@ -50,10 +50,10 @@ class SettingsDialog(QDialog):
     def _add_row(self, form: Form, setting: Setting) -> None:
         label = setting.label()
         field = self.fields[setting.key] = self._make_field(setting, label)
-        beside: list[QWidget] = [self.size_label] if isinstance(field, QSlider) else []
+        extra: list[QWidget] = [self.size_label] if isinstance(field, QSlider) else []
         if setting.takes_effect == "after restart":
-            beside.append(self.restart)
-        form.add_row(label if setting.choices is not None else "", field, *beside)
+            extra.append(self.restart)
+        form.add_row(label if setting.choices is not None else "", field, *extra)
         if setting.help is not None:
             form.add_help(setting.help())
             field.setAccessibleDescription(setting.help())

@@ -1,6 +1,6 @@
 """All chats, folders and presets, and what can be done with them. It has no widgets.
 
-The list changes at once; the database follows on its own thread.
+The list changes immediately; the database follows on its own thread.
 """
 
 import sqlite3

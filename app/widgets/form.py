@@ -22,7 +22,7 @@ class Form(QGridLayout):
     def add_heading(self, text: str) -> None:
         self.addWidget(styled_label(self._theme, text, bold=True), self._next_row(), 0, 1, 2)
 
-    def add_row(self, label: str, field: QWidget, *beside: QWidget) -> None:
+    def add_row(self, label: str, field: QWidget, *extra: QWidget) -> None:
         """Add a field; an empty label is for one that has its own, such as a check box."""
         row = self._next_row()
         if label:
@@ -30,7 +30,7 @@ class Form(QGridLayout):
             name.setBuddy(field)
             field.setAccessibleName(label)
             self.addWidget(name, row, 0)
-        self.addLayout(layout.row((field, 1), *beside), row, 1)
+        self.addLayout(layout.row((field, 1), *extra), row, 1)
 
     def add_below(self, widget: QWidget) -> None:
         """Add a widget below the last field."""

@@ -118,7 +118,7 @@ class MainWindow(QMainWindow):
         """Show the page for new users until the first chat."""
         facts = machine.load_facts()
         page = Introduction(self.theme, recommend(load_catalog(), facts=facts), without_gpu(facts))
-        page.begun.connect(self._end_introduction)
+        page.accepted.connect(self._end_introduction)
         page.choose.connect(self.dialogs.show_models)
         self.transcript.welcome.introduce(page)
         self.conductor.turn_added.connect(self._end_introduction)

@@ -112,7 +112,7 @@ class Penalties:
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
         self._prompt, self._reply = list(prompt), list[int]()
         self._prompt_counts: mx.array | None = None
-        self._reply_counts: mx.array | None = None  # of the tokens already counted, which are no longer in the list
+        self._reply_counts: mx.array | None = None  # of the tokens already counted, which left the list
 
     def add(self, tokens: Sequence[int]) -> None:
         """Add final tokens of the reply."""

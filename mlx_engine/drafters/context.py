@@ -108,7 +108,7 @@ class LayerContext:
         self._buffer = fresh
 
     def layer(self, index: int) -> tuple[mx.array, mx.array] | None:
-        """Keys and values of one layer, [1, H, rows, D] each, or None while there is no context."""
+        """Keys and values of one layer, [1, H, rows, D] each, or None without a context."""
         if self._buffer is None:
             return None
         held = self._buffer[:, index : index + 1, :, : self.rows]

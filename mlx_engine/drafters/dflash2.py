@@ -116,7 +116,7 @@ class DFlash2Drafter(DFlashDrafter):
     def path(tokens: mx.array, scores: mx.array, chooser: ProposalChooser, noise: mx.array | None) -> mx.array:
         """Return the tokens, uint32 [rows], on the chooser's path: candidates [rows, k], scores [rows, k, k] as from `scores`.
 
-        The successor of every candidate is chosen at once. Row i's table then maps a candidate of the row before to one of its own,
+        All candidates' successors are chosen together. Row i's table then maps a candidate of the row before to one of its own,
         and tables are composed in pairs, in pairs of pairs and so on.
         """
         rows, count = tokens.shape

@@ -45,7 +45,7 @@ class Agreement:
 
 
 class Witness:
-    """Stands in for a kernel: returns its results, and compares some of them with the reference's in float32.
+    """Replaces a kernel: returns its results, and compares some of them with the reference's in float32.
 
     Of the calls with the same shapes, dtypes and settings, it compares the first, second, fourth, eighth and so on. A context grows
     inside a buffer of one shape, so later calls matter too, and a reply is not held up for long.

@@ -76,7 +76,7 @@ def reference(
 
     Args:
         projected: [S, heads.columns], float32, float16 or bfloat16: queries, keys and values, the output's gate, b and a.
-        held: rows of which K - 1 precede the new ones, [1, at least K - 1, channels], same dtype.
+        held: rows, K - 1 of which precede the new ones, [1, at least K - 1, channels], same dtype.
         taps: weights of the convolution, [channels, K, 1], same dtype; K from 2 to 8.
         log_rate: logarithm of the decay's base, [Hv], float32 or the dtype of `projected`.
         bias: added to a, [Hv], like `log_rate`.

@@ -25,7 +25,7 @@ GROUPS = (32, 64, 128)
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
 _SIMDGROUPS = 8  # per threadgroup; they share a sum
-_NARROW, _WIDE = 2, 4  # fragments of 8 columns that a simdgroup computes at once
+_NARROW, _WIDE = 2, 4  # fragments of 8 columns that a simdgroup computes together
 _MANY_COLUMNS = 2048  # enough for wide threadgroups to occupy the GPU
 
 _SIZES = "threadgroup_position_in_grid.x, simdgroup_index_in_threadgroup, thread_index_in_simdgroup"

@@ -153,7 +153,7 @@ class Cache:
         """Keep the models from being moved. Hold this only briefly: other programs take it for a move."""
         lock = None
         if self._may_be_moved():
-            with suppress(OSError):  # on a full disk, nobody can take the lock to move the models either
+            with suppress(OSError):  # on a full disk, no program can take the lock to move the models either
                 move_lock().parent.mkdir(parents=True, exist_ok=True)
                 lock = locks.acquire(move_lock(), timeout=locks.EXCLUSIVE_TIMEOUT)
                 if lock is None:

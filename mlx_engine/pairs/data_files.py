@@ -33,7 +33,7 @@ def cannot_write(path: Path, error: OSError) -> UserError:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of one of Slipstream's JSON files, or None if there is no such file.
+    """Return the content of one of Slipstream's JSON files, or None if it doesn't exist.
 
     Raises:
         DamagedFile: the file holds no JSON, or is far too large.

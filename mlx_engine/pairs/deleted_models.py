@@ -1,4 +1,4 @@
-"""Deleted repos that can still be restored: moved out of the model folder at once, purged later.
+"""Deleted repos that can still be restored: moved out of the model folder now, purged later.
 
 They stay on the same disk, in the cache's .locks folder, where no program looks for models.
 """

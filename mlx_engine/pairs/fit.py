@@ -161,7 +161,7 @@ def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLi
 def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:
     """Intermediate results of the widest pass, which reads a chunk of the prompt at the end of the context.
 
-    MLX queues operations ahead, so the results of a whole layer can exist at once. Attention scores, by far the largest where they
+    MLX queues operations ahead, so the results of a whole layer can coexist. Attention scores, by far the largest where they
     are formed at all, exist once: each step reuses the previous one's memory. Metal's fused attention forms none.
     """
     text = text_config(config)

@@ -259,7 +259,7 @@ def _origin(url: str) -> tuple[Any, ...]:
 
 
 def stored_token(endpoint: str) -> str | None:
-    """Return the keychain's token for a hub; None if there is no token or no keychain."""
+    """Return the keychain's token for a hub; None without a token or keychain."""
     try:
         import keyring  # slow to import, and needed only for repos that require a token
 

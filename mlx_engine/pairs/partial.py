@@ -40,7 +40,7 @@ def segment_bounds(size: int, segment: int) -> list[int]:
 
 
 class Partial:
-    """One open unfinished file. Several threads may write at once, each to its own segment.
+    """One open unfinished file. Several threads may write concurrently, each to its own segment.
 
     Args:
         path: an earlier attempt's file, which is continued, or a new one.
@@ -199,7 +199,7 @@ def received_so_far(path: Path, size: int) -> int:
 
 
 def _read_record(fd: int, size: int) -> tuple[int, list[int]] | None:
-    """Return the segment length and the bytes present per segment; None if there is no valid record."""
+    """Return the segment length and the bytes present per segment; None without a valid record."""
     head = os.pread(fd, _HEAD.size, _record_offset(size))
     if len(head) < _HEAD.size:
         return None

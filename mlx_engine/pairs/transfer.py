@@ -1,4 +1,4 @@
-"""Downloads the files of listings into the cache: several files, and several ranges of each, at once.
+"""Downloads the files of listings into the cache: several files, and several ranges of each, in parallel.
 
 Each file is verified before it gets its final name. Downloaded bytes survive every failure, except where a message says otherwise.
 """
@@ -89,7 +89,7 @@ class FileTransfer:
     """Downloads what is missing of the listings, into folders that exist. Call `run` once; other attributes can be read any time.
 
     Args:
-        connections: how many to use at once.
+        connections: how many to use in parallel.
         notes: gets messages that the user should also see afterwards.
     """
 
@@ -120,7 +120,7 @@ class FileTransfer:
         ]
         self.status: EngineText | None = None  # what the user should know now
         self.downloaded = 0  # bytes that came over the network in this run
-        self.by_others = 0  # bytes that another program downloaded of the same files meanwhile
+        self.by_others = 0  # bytes that another program downloaded of the same files in the meantime
 
     @property
     def received(self) -> int:
@@ -337,7 +337,7 @@ class FileTransfer:
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
     def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
-        """Download a whole file at once, since its host ignores Range. Called under the lock."""
+        """Download a whole file in one request, since its host ignores Range. Called under the lock."""
         lost = partial.received
         generation = partial.restart(whole=True)
         file.active.add((generation, 0))

@@ -46,7 +46,7 @@ class Caches:
         self._rewindable = rewindable
         self._rows = 0  # of the latest pass
         self._unsettled = 0  # placed passes
-        self._settled: tuple[int, int] | None = None  # start and kept rows of a pass that the adapters have not been told of
+        self._settled: tuple[int, int] | None = None  # start and kept rows of a pass that the adapters don't know yet
 
     def begin(self, rows: int, span: DeviceSpan | None = None) -> list:
         """Prepare a pass, and return what each layer runs on.

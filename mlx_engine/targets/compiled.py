@@ -19,7 +19,7 @@ import mlx.nn as nn
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache
 
-_SMALL = 1024  # elements up to which an array that is no weight is compared by its values
+_SMALL = 1024  # elements up to which an array other than a weight is compared by its values
 _IGNORED = ("_no_grad", "_training")  # attributes of every module that take no part in its forward
 Compilable = GrowingCache | RecurrentCache
 

@@ -8,7 +8,7 @@ from mlx_engine.targets.adapter import CacheAdapter
 
 
 class CompoundCache(CacheAdapter):
-    """A `CacheList`: everything is done to every part. Stands in for it in placed passes.
+    """A `CacheList`: everything is done to every part. Replaces it in placed passes.
 
     Args:
         cache: mlx-lm's cache.

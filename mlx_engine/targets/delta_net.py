@@ -16,7 +16,7 @@ from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCa
 
 
 class DeltaNet(nn.Module):
-    """Stands in a layer for its gated delta net: x [1, S, H] -> [1, S, H], added to `residual` if there is one.
+    """Replaces a layer's gated delta net: x [1, S, H] -> [1, S, H], added to `residual` if there is one.
 
     Attributes:
         net: mlx-lm's module, which runs every pass that is not on a `RecurrentCache`.

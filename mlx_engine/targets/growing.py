@@ -17,7 +17,7 @@ from mlx_engine.targets.adapter import CacheAdapter, repeated
 
 
 class GrowingCache(CacheAdapter):
-    """A `KVCache`, which holds every token's keys and values in order. Stands in for it in placed passes."""
+    """A `KVCache`, which holds every token's keys and values in order. Replaces it in placed passes."""
 
     can_cut = True
     compilable = True  # layers that run on the adapter may be compiled

@@ -23,7 +23,7 @@ class BlockStart:
     """What a block starts with.
 
     Attributes:
-        conv_rows: rows of which the convolution reads those from `first` on, [1, at least K - 1, C].
+        conv_rows: the convolution reads these rows from `first` on, [1, at least K - 1, C].
         first: an int, or [1] int32 where only the device knows it, like `kept`.
         before: the state before the tape, [1, Hv, Dv, Dk] float32.
         tape: rows to replay on that state.
@@ -64,7 +64,7 @@ class RecurrentBlock:
 
 
 class RecurrentCache(CacheAdapter):
-    """An `ArraysCache` of a gated delta net. Stands in for it in blocks and placed passes, where `DeltaNet` does the work."""
+    """An `ArraysCache` of a gated delta net. Replaces it in blocks and placed passes, where `DeltaNet` does the work."""
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)

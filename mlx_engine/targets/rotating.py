@@ -38,7 +38,7 @@ class _Window:
 
 
 class RotatingCache(CacheAdapter):
-    """A `RotatingKVCache`, which holds the latest tokens' keys and values. Stands in for it in placed passes."""
+    """A `RotatingKVCache`, which holds the latest tokens' keys and values. Replaces it in placed passes."""
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)

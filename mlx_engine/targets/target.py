@@ -22,7 +22,7 @@ from mlx_engine.targets.products import Products
 
 
 class _Tap:
-    """Stands in a model's list for one of its layers, and keeps its latest output while `keep` is set."""
+    """Replaces one of a model's layers and keeps its latest output while `keep` is set."""
 
     def __init__(self, layer: nn.Module) -> None:
         self.layer = layer
@@ -91,7 +91,7 @@ class Target:
 
         Args:
             operations: the table.
-            compiled: whether fused layers are compiled in placed passes; None: where the device runs beside the host.
+            compiled: whether fused layers are compiled in placed passes; None: where the device runs in parallel to the host.
         """
 
         compiled = operations.traceable and runs_beside_host() if compiled is None else compiled

@@ -41,7 +41,7 @@ def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Ite
         continues with the kernel that was being tried.
 
     Raises:
-        UserError: the pair has no drafter, there is no Metal, a trial reply failed, or memory ran out.
+        UserError: the pair has no drafter, Metal is missing, a trial reply failed, or memory ran out.
     """
     if pair.drafter is None:
         raise UserError("no_kernels_to_try", "There are no kernels to test: the pair has no drafter.")

@@ -46,7 +46,7 @@ def settle(milliseconds: int = 120) -> None:
 
 
 def texts(screen: QWidget) -> Iterator[tuple[QWidget, str]]:
-    """Every visible text on a screen that has one place to stand in."""
+    """Every visible text on a screen that is shown in one place."""
     for widget in screen.findChildren(QWidget):
         if widget.isVisible() and widget.window() is screen.window():
             if isinstance(widget, QLabel | QPushButton | QCheckBox | Switch):

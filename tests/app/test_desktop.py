@@ -176,7 +176,7 @@ def test_the_app_is_usable_by_keyboard_alone(desktop: Desktop) -> None:
     desktop.until(lambda: len(desktop.replies) == 4, "the reply to the edited question")
     assert desktop.questions[-1] == "Convert 38 kilometres to metres." and len(desktop.questions) == 4
     same = desktop.rows("SELECT count(*) FROM message WHERE role = 'user' GROUP BY parent ORDER BY 1 DESC LIMIT 1")
-    assert same == [(2,)], "the edited question stands beside the old one"
+    assert same == [(2,)], "the edited question is next to the old one"
 
     desktop.press("ctrl+n")
     desktop.until(lambda: bool(desktop.windows("^Slipstream$")), "a new chat")

@@ -37,7 +37,7 @@ def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> 
     app.ask(app.window.composer.text)
     assert [turn.prompt for turn in app.conductor.chat.turns] == ["to a new one"]
     app.conductor.new_chat()
-    assert app.window.composer.text == "", "what was sent is no draft any more"
+    assert app.window.composer.text == "", "a sent message is not a draft"
 
 
 def test_text_typed_while_the_last_chat_opens_stays(start: Start, tmp_path: Path) -> None:

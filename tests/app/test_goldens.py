@@ -1,6 +1,6 @@
 """The transcript as a picture, with the font that comes with Slipstream.
 
-SLIPSTREAM_GOLDENS=write .venv/bin/python -m pytest tests/app/test_goldens.py   makes the pictures anew; look at them before
+SLIPSTREAM_GOLDENS=write .venv/bin/python -m pytest tests/app/test_goldens.py   recreates the pictures; look at them before
 they are committed.
 
 The same text drawn by another FreeType differs at the edges of letters, by little and evenly. So two figures are held: the share of

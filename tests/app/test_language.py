@@ -23,7 +23,7 @@ OTHERS = [code for code in LANGUAGES if code != "en"]
 
 
 def tool():  # type: ignore[no-untyped-def]
-    """packaging/translations.py, which is no part of a package."""
+    """packaging/translations.py, which is not part of a package."""
     spec = importlib.util.spec_from_file_location("translations", ROOT / "packaging" / "translations.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -106,7 +106,7 @@ def test_the_compiled_translations_are_up_to_date(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "spoken"),
+    ("name", "expected"),
     [
         ("de", "de"),
         ("de-AT", "de"),
@@ -118,8 +118,8 @@ def test_the_compiled_translations_are_up_to_date(code: str) -> None:
         ("", ""),
     ],
 )
-def test_language_names_are_recognized(name: str, spoken: str) -> None:
-    assert language._known(name) == spoken
+def test_language_names_are_recognized(name: str, expected: str) -> None:
+    assert language._known(name) == expected
 
 
 def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,12 +20,12 @@ class Process:
 
     def __init__(self) -> None:
         self.running: dict[int, tuple[int, str]] = {}
-        self.begun = 0
+        self.started = 0
 
     def beginActivityWithOptions_reason_(self, options: int, reason: str) -> int:
-        self.begun += 1
-        self.running[self.begun] = options, reason
-        return self.begun
+        self.started += 1
+        self.running[self.started] = options, reason
+        return self.started
 
     def endActivity_(self, token: int) -> None:
         del self.running[token]

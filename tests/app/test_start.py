@@ -198,7 +198,7 @@ assert "mlx" not in sys.modules
 
 
 def test_the_markdown_parser_is_ready_for_threads(tmp_path: Path) -> None:
-    """It puts its rules together when it is first asked for them, and meanwhile hands out half of them."""
+    """It puts its rules together when it is first asked for them, and returns only half of them until then."""
     code = "from app.rendering.markdown import _parser as p;"
     code += "print(all(one.__cache__ for one in (p.core.ruler, p.block.ruler, p.inline.ruler, p.inline.ruler2)))"
     process = python(code, tmp_path)

@@ -332,13 +332,13 @@ def test_a_damaged_file_is_moved_aside_unchanged(tmp_path: Path, harm) -> None: 
     again.store.close()
 
 
-@pytest.mark.parametrize("spoken", language.LANGUAGES)
-def test_a_newer_file_is_moved_aside_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoken: str) -> None:
+@pytest.mark.parametrize("locale", language.LANGUAGES)
+def test_a_newer_file_is_moved_aside_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locale: str) -> None:
     filled(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as database:
         database.execute(f"PRAGMA user_version = {schema.VERSION + 6}")
     data = (tmp_path / FILE).read_bytes()
-    monkeypatch.setenv(language.VARIABLE, spoken)
+    monkeypatch.setenv(language.VARIABLE, locale)
     language.use()
     try:
         opened = open_store(tmp_path)

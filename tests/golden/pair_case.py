@@ -73,7 +73,7 @@ def _features(found: Differences, pair: LoadedPair, prompt: list[int], stored: d
 
 
 def _reply(found: Differences, engine: Engine, name: str, case: dict, limit: int, width: int | None) -> list[int]:
-    """Ask for a reply (plain where there is no width), compare its tokens, and return the accepted lengths."""
+    """Ask for a reply (plain without a width), compare its tokens, and return the accepted lengths."""
     tokens: list[int] = []
     accepted: list[int] = []
     prompt = tuple(case["prompt_ids"])

@@ -107,7 +107,7 @@ def test_rounds_hold_no_more_memory_than_the_caches(name):
         held.append(mx.get_active_memory())
     gc.enable()
     # A round's inputs or buffers left behind would be 100 KB and more by now. Some KB come and go: MLX reuses buffers that are a
-    # little larger, and lets a slice stand in one.
+    # little larger, and lets a slice fit into it.
     assert max(held[18:]) < max(held[6:18]) + 32_768
 
 

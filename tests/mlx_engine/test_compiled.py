@@ -137,9 +137,9 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_alike_layers_are_traced_once_for_every_set_of_shapes(name: str, traced: list[int]) -> None:
     target = target_of(name)
     passes(target, PLAIN, True, 7, [(8, 3)] * 6)
-    beside = 2 * len(own_layers(target))  # prompt and last pass
+    others = 2 * len(own_layers(target))  # prompt and last pass
     once = {"qwen3": 1, "qwen3_5": 3}[name]  # a delta net's first block begins with less than the later ones do
-    assert len(traced) - beside == once
+    assert len(traced) - others == once
     traced.clear()
     passes(target, PLAIN, True, 7, [(8, 3), (5, 5), (8, 3), (5, 5), (8, 3), (5, 5)])
     assert traced.count(5) < len(own_layers(target))  # of a kind with attention one, of a delta net one after each width

@@ -1,4 +1,4 @@
-"""A context built in pieces gives the same drafts as one built at once; sliding layers stay bounded."""
+"""A context built in pieces gives the same drafts as one built in one piece; sliding layers stay bounded."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_a_context_built_in_pieces_gives_the_same_drafts(which, data, total, see
         done += size
     anchor = mx.array([seed % which.config.vocab_size])
     assert pieces.position == whole.position == total
-    # passes of different row counts may use different float32 kernels, hence not bit for bit
+    # passes of different row counts may use different float32 kernels, so bits may differ
     assert mx.abs(which.draft(pieces, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3
 
 

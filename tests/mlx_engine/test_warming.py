@@ -66,7 +66,7 @@ def test_two_rounds_are_queued_ahead_if_replies_will_and_kernels_choose(tiny):
     assert [at for _, _, at in drafter.passes[:-2]] == [65, BLOCK + 58, 68, 69]
     assert chosen == [1, 1, 2, BLOCK, 1, 2, BLOCK, BLOCK, BLOCK]
     few = Watched(tiny.pair.target)
-    warm(few, tiny.pair.drafter, 20, ahead=True)  # there is no room for two
+    warm(few, tiny.pair.drafter, 20, ahead=True)  # two don't fit
     assert len(few.passes) == 7
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Slipstream beside other decoders, in an environment of its own under build/: tests/peers/run.sh [--runs 3] [--json] for speed,
+# Slipstream compared with other decoders, in an environment of its own under build/: tests/peers/run.sh [--runs 3] [--json] for speed,
 # tests/peers/run.sh --host for what a round costs the host.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -14,7 +14,7 @@ DTYPES = [mx.float32, mx.float16, mx.bfloat16]
 
 
 def drawn(dtype, rows, heads, kv_heads, dim, turned, gated, seed):
-    """A random product for all heads, norms near one, and frequencies of which the last is infinite."""
+    """A random product for all heads, norms near one, and frequencies with an infinite last one."""
     mx.random.seed(seed)
     projected = mx.random.normal((rows, ((2 if gated else 1) * heads + 2 * kv_heads) * dim)).astype(dtype)
     q_norm, k_norm = ((1 + 0.1 * mx.random.normal((dim,))).astype(dtype) for _ in range(2))

@@ -29,7 +29,7 @@ def exact(projected, k_norm, frequencies, first_position, eps, scale):
 
 
 def drawn(dtype, rows, layers, heads, dim, extra, seed):
-    """A slice of a wider projection, norms near one, frequencies of which the last is infinite; none contiguous."""
+    """A slice of a wider projection, norms near one, frequencies with an infinite last one; none contiguous."""
     mx.random.seed(seed)
     projected = mx.random.normal((rows, layers + extra, 2, heads, dim)).astype(dtype)[:, extra:]
     k_norm = (1 + 0.1 * mx.random.normal((dim, layers))).astype(dtype).T

@@ -1,6 +1,6 @@
 """The table of operations: a kernel that every layer calls is traced once for every set of shapes and settings.
 
-No kernel can be called here: its reference stands in its place, and notes what it is asked.
+No kernel can be called here: its reference replaces it and records the calls.
 """
 
 from collections.abc import Callable, Iterator
