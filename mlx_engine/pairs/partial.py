@@ -166,14 +166,17 @@ class Partial:
         finally:
             os.close(fd)
 
-    def finish(self, destination: Path) -> None:
-        """Give the file its final name, after its bytes are on the disk."""
+    def finish(self, destination: Path) -> bool:
+        """Give the file its final name, after its bytes are on the disk. Return False if the file was closed before."""
         with self._lock:
-            assert self._fd is not None and self.complete
+            if self._fd is None:
+                return False
+            assert self.complete
             os.ftruncate(self._fd, self.size)
             os.fsync(self._fd)
             os.replace(self.path, destination)
         self.close()
+        return True
 
     def close(self) -> None:
         with self._lock:

@@ -369,10 +369,10 @@ class FileTransfer:
         file.hashed += count
         if file.hashed == file.remote.size and generation == partial.generation:
             if file.hash.hexdigest() == file.remote.digest:
-                partial.finish(self._cache.blob(file.listing, file.remote))
-                with self._changed:
-                    file.finished = True
-                file.close()
+                if partial.finish(self._cache.blob(file.listing, file.remote)):  # else a stop has closed the file
+                    with self._changed:
+                        file.finished = True
+                    file.close()
             else:
                 self._start_over(file)
         return count > 0
