@@ -67,7 +67,10 @@ class Slipstream(QObject):
 
     @Slot()
     def restart(self) -> None:
-        """Quit, then start the app again."""
+        """Quit, then start the app again. A reply or comparison in progress is never cut off for it."""
+        if self.conductor.busy and (notice := self.conductor.refusal()):
+            self.conductor.notify(notice)
+            return
         self.restarting = True
         self.window.close()
 

@@ -158,7 +158,7 @@ class Conductor(QObject):
         """Whether the last prompt can be compared now."""
         return self.can_compare and self.chat.last_answered is not None
 
-    def _refusal(self) -> Notice | None:
+    def refusal(self) -> Notice | None:
         """Why nothing can start now."""
         if self.comparison_job.running:
             return Notice(tr("A comparison is running. Wait until it is done, or stop it."), until="idle")
@@ -174,7 +174,7 @@ class Conductor(QObject):
         return None
 
     def _can_start(self) -> bool:
-        if refusal := self._refusal():
+        if refusal := self.refusal():
             self.notify(refusal)
         return refusal is None
 

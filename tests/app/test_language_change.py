@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from app import child, language
 from app.language import tr
 from tests.app.conftest import Running, draw_sidebar
+from tests.app.scripted_engine import ScriptedEngine, commit
 from tests.app.test_start import PATIENCE_S, ROOT
 
 Start = Callable[..., Running]
@@ -85,6 +87,7 @@ def test_a_hidden_sidebar_keeps_its_width_after_a_restart(start: Start, tmp_path
 
 RESTARTING = """
 import sys
+import threading
 from PySide6.QtCore import QProcess
 import app.application as application
 from tests.benchmarks.recorded_engine import RecordedEngine
@@ -126,3 +129,14 @@ def test_a_bundle_is_restarted_with_open(monkeypatch: pytest.MonkeyPatch) -> Non
     assert child.app_command() == ("/usr/bin/open", ["-n", "/Applications/Slipstream.app"])
     monkeypatch.setattr(sys, "executable", "/opt/slipstream/bin/slipstream")
     assert child.app_command() == ("/opt/slipstream/bin/slipstream", [])
+
+
+def test_a_restart_does_not_cut_off_a_reply(start: Start) -> None:
+    app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
+    app.conductor.send("Tell me")
+    app.until(lambda: app.conductor.busy)
+    app.window.preferences.restart_requested.emit()
+    assert app.window.isVisible() and not app.slipstream.restarting
+    assert any("A reply is being generated" in notice for notice in app.notices)
+    app.conductor.stop()
+    app.until(lambda: not app.conductor.busy)
