@@ -7,11 +7,8 @@ from app.conversations import wording
 from app.conversations.attachments import Attachment
 from app.conversations.wording import number, size
 from app.language import tr
-from app.widgets.button import button
-from app.widgets.flow import Flow
-from app.widgets.icon_button import IconButton
-from app.widgets.label import as_tooltip, small_label
-from app.widgets.layout import column, row
+from app.widgets.controls import IconButton, as_tooltip, button, small_label
+from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import TokenCount
 

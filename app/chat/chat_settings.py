@@ -24,10 +24,8 @@ from app.chat.conductor import Conductor
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
-from app.widgets.button import button
-from app.widgets.label import small_label
-from app.widgets.layout import column, row
-from app.widgets.sheet import lay_out
+from app.widgets.controls import button, small_label
+from app.widgets.layout import column, lay_out, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 

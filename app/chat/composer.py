@@ -21,8 +21,7 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Turn
 from app.conversations.plain_text import clean
 from app.language import tr
-from app.widgets.icon_button import IconButton
-from app.widgets.label import Label
+from app.widgets.controls import IconButton, Label
 from app.widgets.theme import SMALL, Theme, set_look
 
 MAX_LINES = 8  # before the field scrolls

@@ -6,9 +6,8 @@ from PySide6.QtWidgets import QWidget
 from app.chat.context_meter import ContextMeter, ContextUse
 from app.conversations.wording import number
 from app.language import tr
-from app.widgets.label import small_label
+from app.widgets.controls import ThinBar, small_label
 from app.widgets.layout import row
-from app.widgets.progress_bar import ThinBar
 from app.widgets.theme import Theme, set_look
 
 

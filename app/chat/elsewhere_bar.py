@@ -5,8 +5,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app.chat.conductor import Conductor
 from app.language import tr
-from app.widgets.button import button
-from app.widgets.label import Label
+from app.widgets.controls import Label, button
 from app.widgets.theme import SMALL, Theme, set_look
 
 MAX_TITLE = 40  # characters

@@ -6,10 +6,8 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from app.chat.introduction import Introduction
 from app.language import tr, translated
-from app.widgets.button import button
-from app.widgets.label import Label
+from app.widgets.controls import Label, ThinBar, button
 from app.widgets.layout import column
-from app.widgets.progress_bar import ThinBar
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import LoadProgress, PairInfo
 

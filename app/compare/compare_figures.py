@@ -9,8 +9,7 @@ from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord, spread
 from app.conversations.reply import Reply
 from app.language import tr
-from app.widgets.label import small_label
-from app.widgets.progress_bar import ThinBar
+from app.widgets.controls import ThinBar, small_label
 from app.widgets.theme import Theme
 from mlx_engine.events import Stats
 from mlx_engine.requests import Mode

@@ -11,7 +11,7 @@ from app.rendering.blocks_view import BlocksView
 from app.transcript.following_scroll_area import FollowingScrollArea
 from app.transcript.stats_line import StatsLine
 from app.transcript.thinking_view import ThinkingView
-from app.widgets.button import button
+from app.widgets.controls import button
 from app.widgets.layout import column
 from app.widgets.theme import Theme
 from mlx_engine.requests import Mode

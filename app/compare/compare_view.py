@@ -20,12 +20,9 @@ from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.conversations.difference import difference_between
 from app.conversations.reply import Reply
 from app.language import tr, translated
-from app.widgets.button import button
-from app.widgets.label import small_label, styled_label
-from app.widgets.layout import column, row
-from app.widgets.notice_view import NoticeView
+from app.widgets.controls import button, small_label, styled_label
+from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
-from app.widgets.sheet import line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.requests import Mode
 

@@ -10,7 +10,7 @@ from app.compare.comparison_history import ComparisonHistory
 from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord, short_verdict
 from app.language import tr
-from app.widgets.label import as_tooltip, small_label
+from app.widgets.controls import as_tooltip, small_label
 from app.widgets.layout import column
 from app.widgets.theme import SMALL, Theme, set_look
 

@@ -9,12 +9,8 @@ from app.chat.conductor import Conductor
 from app.conversations.wording import percent
 from app.language import number, tr, translated
 from app.machine.roofline_chart import RooflineChart
-from app.widgets.button import button
-from app.widgets.label import Label, small_label, styled_label
-from app.widgets.layout import column, row
-from app.widgets.notice_view import NoticeView
-from app.widgets.progress_bar import ThinBar
-from app.widgets.sheet import line
+from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
+from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import MachineFacts, Phase, Roofline
 

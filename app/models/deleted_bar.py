@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from app.conversations.wording import size
 from app.language import tr
 from app.models.storage import Storage
-from app.widgets.button import button
-from app.widgets.label import small_label
+from app.widgets.controls import button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 

@@ -9,12 +9,8 @@ from app.conversations.wording import size
 from app.language import tr
 from app.models.background import while_open
 from app.models.picker import Picker
-from app.widgets.button import button
-from app.widgets.form import Form
-from app.widgets.label import small_label, styled_label
-from app.widgets.layout import column
-from app.widgets.progress_bar import ThinBar
-from app.widgets.sheet import lay_out
+from app.widgets.controls import ThinBar, button, small_label, styled_label
+from app.widgets.layout import Form, column, lay_out
 from app.widgets.theme import Theme, set_look
 
 WIDTH = 460

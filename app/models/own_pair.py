@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QLineEdit, QWid
 from app.language import tr
 from app.models.background import while_open
 from app.models.picker import Picker, is_folder
-from app.widgets.button import button
-from app.widgets.label import small_label
+from app.widgets.controls import button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 

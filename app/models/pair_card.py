@@ -10,11 +10,8 @@ from app.models import wording
 from app.models.candidate import Candidate, PairState, Variant
 from app.models.pair_facts import FactTable, MemoryDetails, facts_of
 from app.models.picker import Picker
-from app.widgets.button import button
-from app.widgets.label import small_label, styled_label
-from app.widgets.layout import column, row
-from app.widgets.progress_bar import ThinBar
-from app.widgets.sheet import line
+from app.widgets.controls import ThinBar, button, small_label, styled_label
+from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.pairs.hub import needs_token
 

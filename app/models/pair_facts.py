@@ -7,8 +7,7 @@ from app.conversations.wording import size, tokens
 from app.language import number, tr, translated
 from app.machine.this_mac import machine_title
 from app.models.candidate import Candidate
-from app.widgets.button import button
-from app.widgets.label import small_label
+from app.widgets.controls import button, small_label
 from app.widgets.layout import column
 from app.widgets.theme import Theme
 from mlx_engine.pairs.fit import Fit

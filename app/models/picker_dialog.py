@@ -14,11 +14,8 @@ from app.models.own_pair import OwnPairDialog
 from app.models.pair_card import PairCard
 from app.models.pair_list import PairList
 from app.models.picker import Picker
-from app.widgets.button import button
-from app.widgets.label import small_label
-from app.widgets.layout import column, row
-from app.widgets.search_field import SearchField
-from app.widgets.sheet import line
+from app.widgets.controls import SearchField, button, small_label
+from app.widgets.layout import column, line, row
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
 
 LIST_WIDTH = 304  # at the default text size

@@ -10,9 +10,7 @@ from app.language import tr
 from app.rendering.blocks import CodeBlock
 from app.rendering.highlighting import Highlighter
 from app.rendering.text_marks import TextMarks, extra_selections
-from app.widgets.button import button
-from app.widgets.copy_button import copy_button
-from app.widgets.label import small_label
+from app.widgets.controls import button, copy_button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 

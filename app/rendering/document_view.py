@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QTextEdit
 from app.rendering.blocks import OBJECT, TextSpan
 from app.rendering.formulas import DISPLAY, LATEX, OBJECT_TYPE, FormulaRenderer
 from app.rendering.text_marks import TextMarks, extra_selections
-from app.widgets.label import as_tooltip
+from app.widgets.controls import as_tooltip
 from app.widgets.theme import Theme
 
 

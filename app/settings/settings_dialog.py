@@ -9,10 +9,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QVBoxLayou
 from app.language import tr
 from app.settings.preferences import SETTINGS, Preferences
 from app.settings.setting import Setting
-from app.widgets.button import button
-from app.widgets.form import Form
-from app.widgets.label import Label
-from app.widgets.sheet import lay_out
+from app.widgets.controls import Label, button
+from app.widgets.layout import Form, lay_out
 from app.widgets.theme import Theme, set_look
 
 WIDTH = 420

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemD
 from app.chat.conductor import Conductor
 from app.language import tr
 from app.sidebar.sections import ChatSection, sections
-from app.widgets.icon_button import ICON_SIZE, draw_icon
-from app.widgets.label import as_tooltip
+from app.widgets.controls import ICON_SIZE, as_tooltip, draw_icon
 from app.widgets.theme import LISTED, Theme
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemD
 
 from app.conversations.store import ChatSummary, SearchHit
 from app.language import tr
-from app.widgets.label import as_tooltip
+from app.widgets.controls import as_tooltip
 from app.widgets.theme import Theme
 
 _SIGNS = re.compile(r"\*\*|`+|(?:(?<=\s)|^)#{2,6} ")

@@ -10,11 +10,8 @@ from app.language import tr
 from app.sidebar.chat_library import UndoStep
 from app.sidebar.chat_list import ChatList
 from app.sidebar.search_results import SearchResults
-from app.widgets.button import button
-from app.widgets.icon_button import IconButton
-from app.widgets.label import small_label
+from app.widgets.controls import IconButton, SearchField, button, small_label
 from app.widgets.layout import column, row
-from app.widgets.search_field import SearchField
 from app.widgets.theme import Theme, set_look
 
 SEARCH_MS = 150  # after the last key

@@ -14,8 +14,7 @@ from app.rendering.text_marks import TextRange
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ANSWER, THINKING
 from app.transcript.scrolling_column import ScrollingColumn
-from app.widgets.button import button
-from app.widgets.label import small_label
+from app.widgets.controls import button, small_label
 from app.widgets.layout import row
 from app.widgets.theme import Theme, set_look
 

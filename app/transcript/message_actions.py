@@ -6,11 +6,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from app.conversations.chat_tree import Node, Turn
 from app.language import tr
 from app.transcript.stats_line import StatsLine
-from app.widgets.button import button
-from app.widgets.copy_button import copy_button
-from app.widgets.flow import Flow
-from app.widgets.label import small_label
-from app.widgets.layout import row
+from app.widgets.controls import button, copy_button, small_label
+from app.widgets.layout import Flow, row
 from app.widgets.theme import Theme
 
 

@@ -15,10 +15,8 @@ from app.rendering.text_view import LINE_HEIGHT
 from app.transcript.message_actions import MessageActions, ReplyActions, VersionStepper
 from app.transcript.stats_line import StatsLine
 from app.transcript.thinking_view import ThinkingView
-from app.widgets.button import button
-from app.widgets.label import Label
-from app.widgets.layout import column, row
-from app.widgets.notice_view import NoticeView
+from app.widgets.controls import Label, button
+from app.widgets.layout import NoticeView, column, row
 from app.widgets.theme import Theme, set_look
 
 THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has the second

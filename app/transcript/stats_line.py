@@ -7,9 +7,8 @@ from app.conversations import wording
 from app.conversations.reply import Reply
 from app.language import tr
 from app.transcript.stats_popover import StatsPopover
-from app.widgets.flow import Flow
-from app.widgets.label import as_tooltip, small_label
-from app.widgets.layout import column
+from app.widgets.controls import as_tooltip, small_label
+from app.widgets.layout import Flow, column
 from app.widgets.theme import Theme, set_look
 
 

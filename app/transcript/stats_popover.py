@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from app.conversations import wording
 from app.language import tr
-from app.widgets.label import small_label
+from app.widgets.controls import small_label
 from app.widgets.layout import column
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import Stats

@@ -7,9 +7,8 @@ from app.conversations import wording
 from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
-from app.widgets.button import button
-from app.widgets.layout import column, row
-from app.widgets.sheet import line
+from app.widgets.controls import button
+from app.widgets.layout import column, line, row
 from app.widgets.theme import Theme
 
 LINE_GAP = 13  # pixels from the line at the left to the text

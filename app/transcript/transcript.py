@@ -15,8 +15,8 @@ from app.transcript.message_column import TranscriptItem
 from app.transcript.message_views import PromptView, ReplyView
 from app.transcript.scrolling_column import GAP, ScrollingColumn
 from app.transcript.selection import TextSelection
-from app.widgets.button import button
-from app.widgets.notice_view import NoticeView
+from app.widgets.controls import button
+from app.widgets.layout import NoticeView
 from app.widgets.theme import Theme, set_look
 
 FRAME_MS = 16

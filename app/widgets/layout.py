@@ -1,9 +1,28 @@
-"""Rows and columns of widgets, written as one expression."""
+"""Layouts: rows and columns written as one expression, wrapping rows, forms, sheets and notices."""
 
 from collections.abc import Callable
+from typing import Literal
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QBoxLayout,
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLayout,
+    QLayoutItem,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.language import tr
+from app.widgets.controls import Label, button, small_label, styled_label
+from app.widgets.theme import Theme, set_look
+
+FORM_SPACING = 14  # above a label
 
 # A widget or layout, also with its stretch factor and alignment; a number is an empty space in pixels and None a flexible one.
 Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout, int] | tuple[QWidget, int, Qt.AlignmentFlag]
@@ -36,3 +55,177 @@ def _fill(layout: QBoxLayout, items: tuple[Item, ...], spacing: int, margins: Ma
             what, *rest = item if isinstance(item, tuple) else (item,)
             add: Callable[..., None] = layout.addLayout if isinstance(what, QLayout) else layout.addWidget
             add(what, *rest)
+
+
+class Flow(QLayout):
+    """Continues on the next line when a line is full.
+
+    Args:
+        gap: pixels between widgets.
+        stacked: one widget per line.
+        right: align lines to the right.
+    """
+
+    def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False, right: bool = False) -> None:
+        super().__init__(parent)
+        self._right = right
+        self._stacked = stacked
+        self._items: list[QLayoutItem] = []
+        self._gap = gap
+        self._heights: dict[int, int] = {}  # by width, since Qt asks repeatedly
+        self._minimum: QSize | None = None
+        self.setContentsMargins(0, 0, 0, 0)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def invalidate(self) -> None:
+        self._heights.clear()
+        self._minimum = None
+        super().invalidate()
+
+    def heightForWidth(self, width: int) -> int:
+        if width not in self._heights:
+            self._heights[width] = self._place(QRect(0, 0, width, 0), move=False)
+        return self._heights[width]
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._place(rect, move=True)
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSize()
+
+    def minimumSize(self) -> QSize:
+        if self._minimum is None:
+            self._minimum = self._measure()
+        return self._minimum
+
+    def _measure(self) -> QSize:
+        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
+        widest = min(max((size.width() for size in sizes), default=0), 200)
+        return QSize(widest, max((size.height() for size in sizes), default=0))
+
+    def _place(self, rect: QRect, move: bool) -> int:
+        lines: list[list[tuple[QLayoutItem, QSize]]] = [[]]
+        x = 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            size = item.sizeHint()
+            if lines[-1] and (self._stacked or x + size.width() > rect.width()):
+                lines.append([])
+                x = 0
+            lines[-1].append((item, QSize(min(size.width(), rect.width()), size.height())))
+            x += size.width() + self._gap
+        y = rect.y()
+        for line in lines:
+            height = max((size.height() for _, size in line), default=0)
+            rest = rect.width() - sum(size.width() for _, size in line) - self._gap * (len(line) - 1)
+            x = rect.x() + (max(0, rest) if self._right else 0)
+            for item, size in line:
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y + (height - size.height()) // 2), size))
+                x += size.width() + self._gap
+            y += height + self._gap // 2
+        return max(0, y - rect.y() - self._gap // 2)
+
+
+def line(look: str = "hairline") -> QFrame:
+    """Return a separator, "hairline" or "upright"."""
+    made = QFrame()
+    set_look(made, look)
+    return made
+
+
+def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str, aside: QAbstractButton | None = None) -> None:
+    """Lay out a dialog as a sheet.
+
+    Args:
+        dialog: has no layout yet.
+        page: the content.
+        width: minimum in pixels.
+        done_name: of the Done button, for screen readers.
+        aside: a button on the left of the footer.
+    """
+    done = button(tr("Done"), done_name, "bordered", dialog.accept)
+    done.setDefault(True)
+    footer = row(*([aside] if aside is not None else []), None, done, margins=(24, 12, 24, 14))
+    layout = column((page, 1), line(), footer, spacing=0, parent=dialog)
+    layout.addStrut(width)
+
+
+class Form(QGridLayout):
+    """Builds the rows from top to bottom."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setHorizontalSpacing(16)
+        self.setVerticalSpacing(4)
+        self.setColumnStretch(1, 1)
+
+    def add_heading(self, text: str) -> None:
+        self.addWidget(styled_label(self._theme, text, bold=True), self._next_row(), 0, 1, 2)
+
+    def add_row(self, label: str, field: QWidget, *extra: QWidget) -> None:
+        """Add a field; an empty label is for one that has its own, such as a check box."""
+        at = self._next_row()
+        if label:
+            name = small_label(self._theme, label, bold=True)
+            name.setBuddy(field)
+            field.setAccessibleName(label)
+            self.addWidget(name, at, 0)
+        self.addLayout(row((field, 1), *extra), at, 1)
+
+    def add_below(self, widget: QWidget) -> None:
+        """Add a widget below the last field."""
+        self.addWidget(widget, self.rowCount(), 1)
+
+    def add_help(self, text: str = "") -> Label:
+        """Add a line of secondary text below the last field."""
+        help_label = small_label(self._theme, text, "secondary", wrap=True)
+        self.add_below(help_label)
+        return help_label
+
+    def _next_row(self) -> int:
+        at = self.rowCount()
+        if self.count():
+            self.setRowMinimumHeight(at, FORM_SPACING)
+            at += 1
+        return at
+
+
+class NoticeView(QFrame):
+    """A sentence with buttons below it."""
+
+    def __init__(self, text: str, kind: Literal["info", "error"] = "info") -> None:
+        super().__init__()
+        error = kind == "error"
+        set_look(self, "error" if error else "notice")
+        self.label = Label(text)
+        self.label.setWordWrap(True)
+        self.label.setMinimumWidth(120)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.label.setAccessibleName(tr("Error") if error else tr("Note"))
+        set_look(self.label, "danger" if error else "secondary")
+        self._buttons = row(None)
+        column(self.label, self._buttons, margins=(16, 11, 16, 11), parent=self)
+
+    def add_button(self, made: QPushButton) -> None:
+        self._buttons.insertWidget(self._buttons.count() - 1, made)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.language import tr
 from app.rendering.markdown import is_safe_link
-from app.widgets.label import as_tooltip
+from app.widgets.controls import as_tooltip
 
 MAX_SHOWN = 70  # characters of an address in the menu; the tooltip shows all
 

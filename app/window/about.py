@@ -6,9 +6,8 @@ from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QWidget
 
 from app.language import tr
 from app.release import Release, licenses
-from app.widgets.button import button
+from app.widgets.controls import Label, button, small_label
 from app.widgets.icon import window_icon
-from app.widgets.label import Label, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 

@@ -7,12 +7,8 @@ from PySide6.QtWidgets import QWidget
 from app.chat.conductor import Conductor
 from app.conversations.wording import mode_names, number, size
 from app.language import tr, translated
-from app.widgets.button import button
-from app.widgets.icon_button import IconButton
-from app.widgets.label import as_tooltip, small_label
-from app.widgets.layout import column, row
-from app.widgets.sheet import line
-from app.widgets.switch import Switch
+from app.widgets.controls import IconButton, Switch, as_tooltip, button, small_label
+from app.widgets.layout import column, line, row
 from app.widgets.theme import MARGIN, SMALL, Theme
 
 SPACING = 10

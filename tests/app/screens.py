@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QLabe
 
 from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
-from app.widgets.switch import Switch  # noqa: E402
+from app.widgets.controls import Switch  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(

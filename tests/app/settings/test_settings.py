@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.settings.preferences import SETTINGS, Preferences
 from app.settings.settings_dialog import SettingsDialog
 from app.widgets.colors import DARK_CONTRAST
-from app.widgets.switch import Switch
+from app.widgets.controls import Switch
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer

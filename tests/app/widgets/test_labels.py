@@ -14,7 +14,7 @@ from app.conversations.reply import Reply
 from app.rendering.blocks import CodeBlock
 from app.rendering.code_view import CodeView
 from app.transcript.stats_line import StatsLine
-from app.widgets.label import Label, as_tooltip
+from app.widgets.controls import Label, as_tooltip
 from app.widgets.theme import Theme
 from mlx_engine.errors import EngineText
 from tests.app.scripted_engine import stats

@@ -1,0 +1,277 @@
+"""Basic controls in the app's style: labels, buttons, switches, search fields and progress bars.
+
+By default Qt interprets text that looks like HTML: it applies its styles and loads its images. Titles, file names, model names and
+imported chats come from other people, so labels and tooltips show text as it is written.
+"""
+
+import html
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+from PySide6.QtCore import QByteArray, QEasingCurve, QPointF, QRectF, QSize, Qt, QTimer, QVariantAnimation, Signal, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import Qt as Text
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QProgressBar, QPushButton, QWidget
+
+from app.language import tr
+from app.widgets.theme import SMALL, Theme, set_look
+
+COPIED_MS = 1500
+BAR_HEIGHT = 6
+BAR_STEPS = 1000
+TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
+SLIDE_MS = 120
+SIDE = 30
+ICON_SIZE = 18  # side of the square that icons are drawn in
+
+# SVG elements in a square of side `ICON_SIZE`
+ICONS = {
+    "sidebar": '<rect x="2" y="3" width="14" height="12" rx="2.5"/><path d="M7 3V15"/>',
+    "new": '<path d="M9 4H5L3.5 5.5V13L5 14.5H12.5L14 13V9M7.5 10.5L8 8.5L13.5 3L15 4.5L9.5 10Z"/>',
+    "sliders": '<path d="M2.5 5H9.7M13.3 5H15.5M2.5 9H4.7M8.3 9H15.5M2.5 13H10.7M14.3 13H15.5"/>'
+    '<circle cx="11.5" cy="5" r="1.8"/><circle cx="6.5" cy="9" r="1.8"/><circle cx="12.5" cy="13" r="1.8"/>',
+    "folder": '<path d="M2.5 6V4.5L3.3 3.8H6.5L8.2 5.6H14.7L15.5 6.4V13.2L14.7 14H3.3L2.5 13.2Z"/>',
+    "pin": '<path d="M6.2 3H11.8L11 4.2V7.5L13 10.2H5L7 7.5V4.2ZM9 10.2V15"/>',
+    "opened": '<path d="M5.5 7.5L9 11L12.5 7.5"/>',
+    "closed": '<path d="M7.5 5.5L11 9L7.5 12.5"/>',
+    "search": '<circle cx="8" cy="8" r="4.5"/><path d="M11.3 11.3L14.5 14.5"/>',
+    "close": '<path d="M5.5 5.5L12.5 12.5M12.5 5.5L5.5 12.5"/>',
+    "clip": '<path d="M13.5 7.5L8 13L5.6 13.4L4.3 12.1L4.7 9.7L10.6 3.8L12.2 3.5L13.6 4.9'
+    'L13.3 6.5L8 11.8L6.8 11.9L6.4 11.2L6.7 10.3L11 6"/>',
+}
+
+
+class Label(QLabel):
+    """A label with plain text. The app uses no other."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+
+
+def styled_label(
+    theme: Theme,
+    text: str = "",
+    look: str = "",
+    *,
+    size: float = 1.0,
+    bold: bool = False,
+    wrap: bool = False,
+    selectable: bool = False,
+) -> Label:
+    """Return a label. `size` is its share of the text size."""
+    label = Label(text)
+    theme.set_font(label, size, bold)
+    label.setWordWrap(wrap)
+    if look:
+        set_look(label, look)
+    if selectable:
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+small_label = partial(styled_label, size=SMALL)
+
+
+def as_tooltip(text: str) -> str:
+    """Return a text escaped for a tooltip, which cannot be switched to plain text."""
+    if not Text.mightBeRichText(text):
+        return text
+    return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
+
+
+def button(text: str, name: str = "", look: str = "quiet", clicked: Callable[[], object] | None = None) -> QPushButton:
+    """Return a push button. `name` is for screen readers and defaults to the text."""
+    made = QPushButton(text)
+    made.setAccessibleName(name or text)
+    made.setCursor(Qt.CursorShape.PointingHandCursor)
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard focus in the text field
+    set_look(made, look)
+    if clicked is not None:
+        made.clicked.connect(clicked)
+    return made
+
+
+def copy_button(name: str, text: Callable[[], str]) -> QPushButton:
+    """Return a button that puts a text on the clipboard and confirms it for a moment."""
+
+    def copy() -> None:
+        QGuiApplication.clipboard().setText(text())
+        made.setText(tr("Copied"))
+        QTimer.singleShot(COPIED_MS, made, lambda: made.setText(tr("Copy")))
+
+    made = button(tr("Copy"), name, clicked=copy)
+    return made
+
+
+class IconButton(QAbstractButton):
+    """`icon` is one of `ICONS`. `name` is for screen readers and the tooltip."""
+
+    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon = icon
+        self.setAccessibleName(name)
+        self.setToolTip(as_tooltip(name))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        theme.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(SIDE, SIDE)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = self._theme.colors
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        area = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        hovered = self.isEnabled() and (self.underMouse() or self.isDown())
+        if hovered or self.hasFocus():
+            painter.setPen(QPen(QColor(colors.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.hover) if hovered else Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(area, 7, 7)
+        color = QColor(colors.text if hovered else colors.secondary if self.isEnabled() else colors.faint)
+        painter.translate(area.center() - QPointF(ICON_SIZE / 2, ICON_SIZE / 2))
+        draw_icon(painter, self._icon, color)
+        painter.end()
+
+
+def draw_icon(painter: QPainter, icon: str, color: QColor) -> None:
+    """Draw an icon in the square of side `ICON_SIZE` at the painter's origin."""
+    _renderer(icon, color.name()).render(painter, QRectF(0, 0, ICON_SIZE, ICON_SIZE))
+
+
+@lru_cache
+def _renderer(icon: str, color: str) -> QSvgRenderer:
+    style = f'fill="none" stroke="{color}" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ICON_SIZE} {ICON_SIZE}" {style}>{ICONS[icon]}</svg>'
+    return QSvgRenderer(QByteArray(svg.encode()))
+
+
+class SearchField(QLineEdit):
+    """The Down key leads to the results."""
+
+    down_pressed = Signal()
+
+    def __init__(self, theme: Theme, placeholder: str, name: str) -> None:
+        super().__init__()
+        self._theme = theme
+        set_look(self, "search")
+        self.setPlaceholderText(placeholder)
+        self.setAccessibleName(name)
+        self.setClearButtonEnabled(True)
+        theme.changed.connect(self.update)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down:
+            self.down_pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.translate(QPointF(5, (self.height() - ICON_SIZE) / 2))
+        draw_icon(painter, "search", QColor(self._theme.colors.faint))
+        painter.end()
+
+
+class ThinBar(QProgressBar):
+    """Shows a fraction from 0 to 1. None is empty, and more than 1 is full."""
+
+    def __init__(self, theme: Theme, name: str, color: str = "accent") -> None:
+        super().__init__()
+        self._theme, self.color = theme, color
+        self.fraction: float | None = None
+        self.setRange(0, BAR_STEPS)
+        self.setFixedHeight(BAR_HEIGHT)
+        self.setMinimumWidth(60)
+        self.setAccessibleName(name)
+        theme.changed.connect(self.update)
+
+    def show_fraction(self, fraction: float | None) -> None:
+        self.fraction = fraction
+        self.setValue(round(BAR_STEPS * min(fraction or 0.0, 1.0)))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.colors.bubble))
+        painter.drawRoundedRect(QRectF(self.rect()), BAR_HEIGHT / 2, BAR_HEIGHT / 2)
+        if self.value() > 0:
+            painter.setBrush(QColor(getattr(self._theme.colors, self.color)))
+            width = max(BAR_HEIGHT, self.width() * self.value() / BAR_STEPS)
+            painter.drawRoundedRect(QRectF(0, 0, width, BAR_HEIGHT), BAR_HEIGHT / 2, BAR_HEIGHT / 2)
+        painter.end()
+
+
+class Switch(QAbstractButton):
+    """The knob's position and the color show the state."""
+
+    def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setText(label)
+        self.setAccessibleName(label)
+        self.setCheckable(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        theme.set_font(self, SMALL)
+        theme.changed.connect(self.update)
+        self._slide = QVariantAnimation(self)
+        self._slide.setDuration(SLIDE_MS)
+        self._slide.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self._slide.valueChanged.connect(self.update)
+        self.toggled.connect(self._move)
+
+    @Slot(bool)
+    def _move(self, checked: bool) -> None:
+        self._slide.stop()
+        if self._theme.animates and self.isVisible():
+            self._slide.setStartValue(0.0 if checked else 1.0)
+            self._slide.setEndValue(1.0 if checked else 0.0)
+            self._slide.start()
+        self.update()
+
+    @property
+    def _position(self) -> float:
+        """The knob's position, from 0 (off) to 1 (on)."""
+        if self._slide.state() == QVariantAnimation.State.Running:
+            return float(self._slide.currentValue())
+        return 1.0 if self.isChecked() else 0.0
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(TRACK_WIDTH + GAP + metrics.horizontalAdvance(self.text()) + 4, max(TRACK_HEIGHT, metrics.height()) + 8)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = self._theme.colors
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if not self.isEnabled():
+            painter.setOpacity(0.5)
+        text_area = self.rect().adjusted(2, 0, -TRACK_WIDTH - GAP, 0)
+        painter.setPen(QColor(colors.text if self.isChecked() else colors.secondary))
+        painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+        track = QRectF(self.width() - TRACK_WIDTH - 2, (self.height() - TRACK_HEIGHT) / 2, TRACK_WIDTH, TRACK_HEIGHT)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colors.accent if self.isChecked() else colors.track))
+        painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
+        size = TRACK_HEIGHT - 4
+        left = track.left() + 2 + self._position * (track.width() - size - 4)
+        painter.setBrush(QColor(colors.knob))
+        painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QColor(colors.accent))
+            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), TRACK_HEIGHT / 2 + 1.5, TRACK_HEIGHT / 2 + 1.5)
+        painter.end()
