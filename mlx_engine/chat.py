@@ -113,7 +113,8 @@ def template(
         UserError: the template is missing, rejects the merged chat too, or it takes too long or makes too much text.
         RenderingCancelled: `cancel` was set.
     """
-    if not tokenizer.has_chat_template:
+    templates = tokenizer.chat_template
+    if not tokenizer.has_chat_template or (isinstance(templates, dict) and "default" not in templates):
         raise UserError(
             "no_chat_template",
             "This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.",

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,9 +45,8 @@ _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
 _MAX_QUOTE = 160  # characters
 # What Python raises on an invalid config. mlx-lm's own refusals are ValueErrors with a message, but so are many accidents.
 _ACCIDENTS = (TypeError, KeyError, AttributeError, IndexError, ArithmeticError, AssertionError)
-_WEIGHTS_DIFFER = ("parameters not in model", "Missing ", "Expected shape")  # messages of MLX's load_weights
 _TRIED_ROWS = 64
-_infer_any_quantization = mlx_lm.utils.infer_quant_config
+_infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx_lm.utils.load_config
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
@@ -284,24 +284,31 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
         _try_shapes(model)
+    except UserError:
+        raise
     except Exception as error:  # a well-formed config can fail anywhere inside mlx-lm
         if memory.exhausted(error):
             raise
         raise _load_error(error, folder) from error
     try:
-        tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))
+        tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
-        # transformers reads config.json too
-        if isinstance(error, StrictDataclassError) or (isinstance(error, _ACCIDENTS) and arguments.fault(config)):
-            raise _load_error(error, folder) from error
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        if any("configuration_" in frame.filename for frame in traceback.extract_tb(error.__traceback__)):
+            raise _load_error(error, folder) from error  # transformers reads config.json too
         raise UserError(
             "tokenizer_unreadable",
-            "Can't read the tokenizer of “{name}”: {reason}. Download the model again.",
+            "Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or not supported. Download "
+            "the model again, or choose another one.",
             name=folder.name,
-            reason="tokenizer_config.json or tokenizer.json is damaged" if isinstance(error, _ACCIDENTS) else reason,
         ) from error
     return model, tokenizer, config
+
+
+def _end_tokens(config: dict) -> list[int] | None:
+    """Return the tokens that end a reply, from a config merged with generation_config.json; None if it names none."""
+    found = config.get("eos_token_id")
+    tokens = [token for token in (found if isinstance(found, list) else [found]) if type(token) is int and token >= 0]
+    return tokens or None
 
 
 def _try_shapes(model: nn.Module) -> None:
@@ -315,7 +322,8 @@ def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.arra
     """Call mlx-lm's function, and refuse a group of no columns: MLX would divide by it and end the process."""
     inferred: dict = _infer_any_quantization(path, module, weights)
     if inferred.get("group_size", 1) < 1:
-        raise ValueError(f"Expected shape of {path} to have more columns than groups")
+        expected, found = module.weight.shape, weights[f"{path}.scales"].shape
+        raise ValueError(f"Expected shape {expected} but received shape {found} for parameter {path}.scales")
     return inferred
 
 
@@ -330,8 +338,7 @@ def _config_fault(folder: Path, fault: EngineText) -> UserError:
 
 def _load_error(error: Exception, folder: Path) -> UserError:
     """Return why a target can't be loaded: the field of its config.json that led to the error, if there is one."""
-    config, name = read_config(folder), folder.name
-    reason = " ".join(str(error).split()).rstrip(".")
+    config, name, reason = read_config(folder), folder.name, str(error)
     if reason.startswith("Model type "):
         return UserError(
             "family_unknown_to_mlx_lm",
@@ -340,27 +347,41 @@ def _load_error(error: Exception, folder: Path) -> UserError:
             name=name,
             family=str(config["model_type"]),
         )
-    is_mismatch = isinstance(error, ValueError) and any(words in reason for words in _WEIGHTS_DIFFER)
-    if fault := arguments.size_fault(config) if is_mismatch else arguments.fault(config):
+    mismatch = _mismatch(reason) if isinstance(error, ValueError) else None
+    if fault := arguments.size_fault(config) if mismatch else arguments.fault(config):
         return _config_fault(folder, fault)
-    reason = reason if len(reason) <= _MAX_QUOTE else reason[: _MAX_QUOTE - 1] + "…"
-    if is_mismatch:
+    if mismatch:
         return UserError(
             "weights_do_not_fit",
             "The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.",
             name=name,
-            reason=reason,
+            reason=mismatch,
         )
-    if field_name := re.match(r"Validation error for field '(\w+)'", reason):
-        return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=field_name[1]))
-    if isinstance(error, _ACCIDENTS):
-        return _config_fault(folder, EngineText.of("config_not_of_family", "doesn't describe a model of its family"))
-    return UserError(
-        "model_unreadable",
-        "Can't load “{name}”: {reason}. Download the model again, or choose another one.",
-        name=name,
-        reason=reason,
-    )
+    if isinstance(error, StrictDataclassError) and (field_name := re.search(r"for field '(\w+)'|The `(\w+)`", reason)):
+        shown = field_name[1] or field_name[2]
+        return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=shown))
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    if "mlx_lm" in last.filename and (last.line or "").startswith("raise "):  # mlx-lm's own refusal, not an accident
+        reason = " ".join(reason.split()).rstrip(".")
+        return UserError(
+            "model_unreadable",
+            "mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.",
+            name=name,
+            reason=reason if len(reason) <= _MAX_QUOTE else reason[: _MAX_QUOTE - 1] + "…",
+        )
+    return _config_fault(folder, EngineText.of("config_not_of_family", "doesn't describe a model of its family"))
+
+
+def _mismatch(reason: str) -> EngineText | None:
+    """Return how weights differ from their model, from the message of MLX's `load_weights`; None for any other message."""
+    if found := re.match(r"Expected shape (\(.*\)) but received shape (\(.*\)) for parameter (\S+)", reason):
+        template = "“{tensor}” has shape {found}, not {expected}"
+        return EngineText.of("tensor_shape_differs", template, tensor=found[3], found=found[2], expected=found[1])
+    if found := re.match(r"Missing \d+ parameters:\s*([^\s,]+)", reason):
+        return EngineText.of("tensor_missing", "“{tensor}” is missing", tensor=found[1].rstrip("."))
+    if found := re.match(r"Received \d+ parameters not in model:\s*([^\s,]+)", reason):
+        return EngineText.of("tensor_not_in_model", "“{tensor}” is not part of the model", tensor=found[1].rstrip("."))
+    return None
 
 
 def _positive(text: dict, name: str, default: int, folder: Path) -> int:
@@ -385,4 +406,12 @@ def _dtype(model: nn.Module) -> mx.Dtype:
     return norms[0] if norms else mx.bfloat16
 
 
-vars(mlx_lm.utils)["infer_quant_config"] = _infer_quantization
+def _load_config(folder: Path) -> dict:
+    """Call mlx-lm's function, but ignore a damaged generation_config.json."""
+    try:
+        return _load_any_config(folder)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return mlx_lm.utils._decode_tagged_floats(read_config(folder))
+
+
+vars(mlx_lm.utils).update(infer_quant_config=_infer_quantization, load_config=_load_config)

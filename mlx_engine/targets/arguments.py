@@ -7,6 +7,7 @@ as whatever Python error comes later.
 import dataclasses
 import json
 import sys
+from collections.abc import Iterable
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ from mlx_lm.models.base import BaseModelArgs
 from mlx_lm.utils import _get_classes
 
 from mlx_engine.errors import EngineText
+from mlx_engine.pairs.compatibility import text_config
 
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 # Fields that are read for every family
@@ -38,6 +40,16 @@ _CHOSEN_EXPERTS = ("num_experts_per_tok", "top_k_experts", "moe_topk", "num_expe
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 _INDICES = ("_size", "_dim", "_topk", "_window")  # fields that MLX takes as 32-bit integers, and `num_…`
 _NEVER_ZERO = ("_heads", "_dim", "_interval")
+# Fields that mlx-lm declares more narrowly than it reads them
+_WIDER: dict[str, Any] = {"rope_theta": float, "q_lora_rank": int | None}
+_AT_MOST = (("rotary_dim", "head_dim"), ("num_kv_shared_layers", "num_hidden_layers"))
+_DIVISORS = (
+    ("num_key_value_heads", "num_attention_heads"), ("n_group", "n_routed_experts"),
+    ("linear_num_key_heads", "linear_num_value_heads"),
+)  # fmt: skip
+_ATTENTION = ("full_attention", "sliding_attention", "linear_attention", "chunked_attention")
+_PER_LAYER: dict[str, tuple[str, ...]] = {"layer_types": _ATTENTION, "mlp_layer_types": ("dense", "sparse")}
+_GROUP_SIZES, _BITS = (16, 32, 64, 128), (2, 3, 4, 5, 6, 8)  # that MLX quantizes with
 
 
 def fault(config: dict) -> EngineText | None:
@@ -58,7 +70,7 @@ def fault(config: dict) -> EngineText | None:
         known = {field.name: field for field in dataclasses.fields(arguments) if field.init and field.name not in _COMMON}
         hints = {
             name: hint | None if known[name].default is None else hint
-            for name, hint in get_type_hints(arguments).items()
+            for name, hint in (get_type_hints(arguments) | _WIDER).items()
             if name in known
         }
         required = frozenset(name for name, field in known.items() if field.default is field.default_factory is dataclasses.MISSING)
@@ -77,24 +89,65 @@ def size_fault(config: dict) -> EngineText | None:
             if size and type(value) in (int, float) and (value < 0 or (value == 0 and never_zero)):
                 template = "has “{field}” as {value}; it must be above 0"
                 return EngineText.of("config_field_too_small", template, field=name, value=_shortened(value))
+    return _relation_fault(text_config(config)) or _quantization_fault(config.get("quantization"))
+
+
+def _relation_fault(fields: dict) -> EngineText | None:
+    """Return the same for the first field that contradicts another, in a config without nesting."""
+    heads, layers = fields.get("num_attention_heads"), fields.get("num_hidden_layers")
+    if type(heads) is int and type(hidden := fields.get("hidden_size")) is int and heads > 0:
+        fields = {"head_dim": hidden // heads, **fields}
+    if found := _above(fields, _AT_MOST):
+        return found
+    for name, of in _DIVISORS:
+        value, total = fields.get(name), fields.get(of)
+        if type(value) is int and type(total) is int and value > 0 and total % value:
+            template = "has “{field}” as {value}, which doesn't divide “{other}” ({total})"
+            return EngineText.of("config_field_not_divisor", template, field=name, value=str(value), other=of, total=str(total))
+    for name, allowed in _PER_LAYER.items():
+        entries = fields.get(name)
+        if not isinstance(entries, list):
+            continue
+        if wrong := [entry for entry in entries if entry not in allowed]:
+            template = "has “{field}” with {value}; allowed: {allowed}"
+            shown = ", ".join(allowed)
+            return EngineText.of("config_entry_unknown", template, field=name, value=_shortened(wrong[0]), allowed=shown)
+        if type(layers) is int and len(entries) < layers:
+            template = "has “{field}” for {count} of {layers} layers"
+            return EngineText.of("config_entries_missing", template, field=name, count=len(entries), layers=layers)
+    return None
+
+
+def _quantization_fault(quantization: Any) -> EngineText | None:
+    for layer in [quantization, *quantization.values()] if isinstance(quantization, dict) else ():
+        for name, allowed in (("group_size", _GROUP_SIZES), ("bits", _BITS)) if isinstance(layer, dict) else ():
+            if layer.get(name) not in allowed:
+                template = "has a quantization with “{field}” as {value}; allowed: {allowed}"
+                shown, values = _shortened(layer.get(name)), ", ".join(map(str, allowed))
+                return EngineText.of("config_quantization_value", template, field=name, value=shown, allowed=values)
+    return None
+
+
+def _above(fields: dict, pairs: Iterable[tuple[str, str]]) -> EngineText | None:
+    for name, of in pairs:
+        value, most = fields.get(name), fields.get(of)
+        if type(value) is int and type(most) is int and 1 < most < value:
+            template = "has “{field}” as {value}, but “{other}” is only {most}"
+            return EngineText.of("config_field_above", template, field=name, value=str(value), other=of, most=str(most))
     return None
 
 
 def value_fault(config: dict) -> EngineText | None:
     """Return the same for the first value that no forward can run with, however mlx-lm reads it."""
-    inner = config.get("text_config")
-    fields = {**config, **inner} if isinstance(inner, dict) else config
+    fields = text_config(config)
     for name, value in fields.items():
         if (name.endswith(_INDICES) or name.startswith("num_")) and type(value) is int and value >= 1 << 31:
             return EngineText.of(
                 "config_field_too_large", "has “{field}” as {value}, which is too large", field=name, value=str(value)[:40]
             )
-    pairs = [(chosen, of) for chosen in _CHOSEN_EXPERTS for of in _EXPERTS]
-    for name, of in (*pairs, ("topk_group", "n_group"), ("n_group", "n_routed_experts")):
-        value, most = fields.get(name), fields.get(of)
-        if type(value) is int and type(most) is int and 1 < most < value:
-            template = "has “{field}” as {value}, but “{other}” is only {most}"
-            return EngineText.of("config_field_above", template, field=name, value=str(value), other=of, most=str(most))
+    experts = [(chosen, of) for chosen in _CHOSEN_EXPERTS for of in _EXPERTS]
+    if found := _above(fields, (*experts, ("topk_group", "n_group"), ("n_group", "n_routed_experts"))):
+        return found
     quantization = config.get("quantization")
     layers = [quantization, *quantization.values()] if isinstance(quantization, dict) else []
     for name, value in ((name, each.get(name)) for each in layers if isinstance(each, dict) for name in ("group_size", "bits")):

@@ -3787,8 +3787,8 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>model_unreadable</source>
-            <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>„{name}“ kann nicht geladen werden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation>mlx-lm kann „{name}“ nicht laden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3828,6 +3828,24 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>tensor_missing</source>
+            <extracomment>“{tensor}” is missing</extracomment>
+            <translation>„{tensor}“ fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>tensor_not_in_model</source>
+            <extracomment>“{tensor}” is not part of the model</extracomment>
+            <translation>„{tensor}“ gehört nicht zum Modell</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>tensor_shape_differs</source>
+            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
+            <translation>„{tensor}“ hat die Form {found} statt {expected}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
             <translation>Der Tokenizer von „{name}“ braucht eigenen Python-Code ({code}), der nie ausgeführt wird. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
@@ -3835,8 +3853,8 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: {reason}. Download the model again.</extracomment>
-            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: {reason}. Laden Sie das Modell erneut.</translation>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or not supported. Download the model again, or choose another one.</extracomment>
+            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: tokenizer.json oder tokenizer_config.json ist beschädigt oder wird nicht unterstützt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4596,6 +4614,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_entries_missing</source>
+            <extracomment>has “{field}” for {count} of {layers} layers</extracomment>
+            <translation>gibt „{field}“ nur für {count} von {layers} Schichten an</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_entry_unknown</source>
+            <extracomment>has “{field}” with {value}; allowed: {allowed}</extracomment>
+            <translation>enthält in „{field}“ den Wert {value}; erlaubt: {allowed}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_above</source>
             <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
             <translation>gibt „{field}“ als {value} an, aber „{other}“ ist nur {most}</translation>
@@ -4605,6 +4635,12 @@
             <source>config_field_missing</source>
             <extracomment>lacks “{field}”</extracomment>
             <translation>enthält kein Feld „{field}“</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_not_divisor</source>
+            <extracomment>has “{field}” as {value}, which doesn't divide “{other}” ({total})</extracomment>
+            <translation>gibt „{field}“ als {value} an; das ist kein Teiler von „{other}“ ({total})</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4629,6 +4665,12 @@
             <source>config_quantization</source>
             <extracomment>has a quantization with “{field}” as {value}</extracomment>
             <translation>enthält eine Quantisierung mit „{field}“ als {value}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_quantization_value</source>
+            <extracomment>has a quantization with “{field}” as {value}; allowed: {allowed}</extracomment>
+            <translation>enthält eine Quantisierung mit „{field}“ als {value}; erlaubt: {allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

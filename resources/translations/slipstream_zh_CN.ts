@@ -3787,8 +3787,8 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>model_unreadable</source>
-            <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>无法载入“{name}”：{reason}。请重新下载该模型，或选择其他模型。</translation>
+            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3828,6 +3828,24 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>tensor_missing</source>
+            <extracomment>“{tensor}” is missing</extracomment>
+            <translation>缺少“{tensor}”</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>tensor_not_in_model</source>
+            <extracomment>“{tensor}” is not part of the model</extracomment>
+            <translation>“{tensor}”不属于该模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>tensor_shape_differs</source>
+            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
+            <translation>“{tensor}”的形状是 {found}，而不是 {expected}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
             <translation>“{name}”的分词器需要自己的 Python 代码 ({code})，这绝不会被运行。请选择带有 tokenizer.json 的模型副本。</translation>
@@ -3835,8 +3853,8 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: {reason}. Download the model again.</extracomment>
-            <translation>无法读取“{name}”的分词器：{reason}。请重新下载该模型。</translation>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or not supported. Download the model again, or choose another one.</extracomment>
+            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4596,6 +4614,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_entries_missing</source>
+            <extracomment>has “{field}” for {count} of {layers} layers</extracomment>
+            <translation>中的“{field}”只涵盖 {layers} 层中的 {count} 层</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_entry_unknown</source>
+            <extracomment>has “{field}” with {value}; allowed: {allowed}</extracomment>
+            <translation>中的“{field}”含有 {value}；允许的值：{allowed}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_above</source>
             <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
             <translation>中的“{field}”为 {value}，但“{other}”仅为 {most}</translation>
@@ -4605,6 +4635,12 @@
             <source>config_field_missing</source>
             <extracomment>lacks “{field}”</extracomment>
             <translation>中缺少“{field}”</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_not_divisor</source>
+            <extracomment>has “{field}” as {value}, which doesn't divide “{other}” ({total})</extracomment>
+            <translation>中的“{field}”为 {value}，不能整除“{other}”({total})</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4629,6 +4665,12 @@
             <source>config_quantization</source>
             <extracomment>has a quantization with “{field}” as {value}</extracomment>
             <translation>中的量化设置“{field}”为 {value}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_quantization_value</source>
+            <extracomment>has a quantization with “{field}” as {value}; allowed: {allowed}</extracomment>
+            <translation>中量化的“{field}”为 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+from mlx_engine import chat
 from mlx_engine.errors import UserError
+from mlx_engine.requests import Message
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.conftest import loaded
 
@@ -25,10 +27,19 @@ def changed(folder, field, value):
         ("gpt_oss", "num_experts_per_tok", 9, "“num_experts_per_tok” as 9, but “num_local_experts” is only 4"),
         ("gemma4", "top_k_experts", 9, "“top_k_experts” as 9, but “num_experts” is only 4"),
         ("deepseek_v3", "n_group", 7, "“n_group” as 7, but “n_routed_experts” is only 4"),
-        ("deepseek_v3", "n_group", 3, "Can't load"),
+        ("deepseek_v3", "n_group", 3, "“n_group” as 3, which doesn't divide “n_routed_experts” (4)"),
         ("deepseek_v3", "topk_group", 3, "“topk_group” as 3, but “n_group” is only 2"),
         ("glm_moe_dsa", "index_topk", 1 << 63, "“index_topk” as 9223372036854775808, which is too large"),
-        ("minimax_m2", "rotary_dim", 128, "dims must not exceed the input's last dimension"),
+        ("minimax_m2", "rotary_dim", 128, "“rotary_dim” as 128, but “head_dim” is only 16"),
+        ("qwen3", "num_attention_heads", 7, "“num_key_value_heads” as 2, which doesn't divide “num_attention_heads” (7)"),
+        ("gemma4_text", "num_kv_shared_layers", 128, "“num_kv_shared_layers” as 128, but “num_hidden_layers” is only 6"),
+        ("llama", "layer_types", ["full_attention", 9], "“layer_types” with 9; allowed: full_attention, sliding_attention"),
+        ("llama", "layer_types", ["full_attention"], "“layer_types” for 1 of 4 layers"),
+        ("gpt_oss", "num_attention_heads", "4", '“num_attention_heads” as "4"'),
+        ("kimi_k25", "qk_rope_head_dim", 8.5, "“qk_rope_head_dim” as 8.5"),
+        ("qwen3", "intermediate_size", 65, "has shape (64, 64), not (65, 64)"),
+        ("qwen3", "tie_word_embeddings", False, "“lm_head.weight” is missing"),
+        ("qwen3", "num_hidden_layers", 2, "“model.layers.2.input_layernorm.weight” is not part of the model"),
         ("llama", "sliding_window", False, "“sliding_window” as false"),
         ("gpt_oss", "sliding_window", False, "“sliding_window” as false"),
         ("qwen3", "quantization", {"group_size": 0, "bits": 4}, "quantization with “group_size” as 0"),
@@ -40,6 +51,15 @@ def test_a_value_that_no_forward_can_run_with_is_refused(tmp_path, family, field
     with pytest.raises(UserError) as error:
         loaded(folder, None)
     assert words in str(error.value)
+
+
+def test_a_quantization_that_mlx_does_not_have_is_refused(tmp_path):
+    folder = tiny_families.save("laguna", tmp_path / "target", 8)
+    settings = json.loads((folder / "config.json").read_text())["quantization"]
+    layers = {name: each | {"group_size": 5} for name, each in settings.items() if isinstance(each, dict)}
+    changed(folder, "quantization", settings | layers)
+    with pytest.raises(UserError, match="quantization with “group_size” as 5; allowed: 16, 32, 64, 128"):
+        loaded(folder, None)
 
 
 @pytest.mark.parametrize(("family", "field"), [("gemma4", "intermediate_size"), ("qwen3", "hidden_size"), ("qwen3", "head_dim")])
@@ -60,3 +80,19 @@ def test_a_damaged_tokenizer_config_is_not_blamed_on_the_models_config(tmp_path,
         loaded(folder, None)
     except UserError as error:
         assert "tokenizer" in str(error) and "The config.json" not in str(error)
+
+
+@pytest.mark.parametrize("content", [b"", b"null", b"[]", b'"a"', b"3", b"\xff", b"[" * 100_000, b'{"eos_token_id": 2.5}'])
+def test_a_damaged_generation_config_is_ignored(tmp_path, content):
+    folder = tiny_families.save("qwen3", tmp_path / "target")
+    (folder / "generation_config.json").write_bytes(content)
+    assert loaded(folder, None).pair.tokenizer.eos_token_ids == {127}
+
+
+def test_several_chat_templates_without_a_default_are_none(tmp_path):
+    folder = tiny_families.save("qwen3", tmp_path / "target")
+    templates = [{"name": "tool_use", "template": "x"}]
+    settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"chat_template": templates}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(UserError, match="has no chat template"):
+        chat.template(loaded(folder, None).pair.tokenizer, [Message("user", "Hi")])
