@@ -23,3 +23,12 @@ inline void multiply_add(thread Fragment& sum, float2 a, float2 b) {
   elements(right) = b;
   metal::simdgroup_multiply_accumulate(sum, left, right, sum);
 }
+
+// Converts N elements to float, loaded as vectors of SIZE elements.
+template <int SIZE, typename P, int N>
+inline void load_floats(P vectors, thread float (&to)[N]) {
+  UNROLL for (int i = 0; i < N; i += SIZE) {
+    const auto loaded = vectors[i / SIZE];
+    UNROLL for (int e = 0; e < SIZE; ++e) to[i + e] = float(loaded[e]);
+  }
+}

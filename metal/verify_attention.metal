@@ -25,12 +25,12 @@ inline float row_sum(float x) {
 
 // Copies `count` rows of DIM elements to threadgroup memory, and zeros up to KEYS rows: the unwritten part of a cache is undefined.
 template <typename T, int DIM, int KEYS>
-inline void fetch(const device T* source, threadgroup T* tile, uint count, uint thread_index, uint threads) {
-  constexpr uint PIECE = 16 / sizeof(T), STRIDE = DIM + PIECE;
-  for (uint at = thread_index; at < KEYS * DIM / PIECE; at += threads) {
-    const uint key = at / (DIM / PIECE), d = at % (DIM / PIECE) * PIECE;
-    UNROLL for (uint e = 0; e < PIECE; ++e) tile[key * STRIDE + d + e] = key < count ? source[key * DIM + d + e] : T(0.0f);
-  }
+inline void fetch(const device T* source, threadgroup uint4* tile, uint count, uint thread_index, uint threads) {
+  constexpr uint PIECES = DIM * sizeof(T) / sizeof(uint4);  // of a row, which is one piece longer in the tile
+  const device uint4* from = reinterpret_cast<const device uint4*>(source);
+  const uint filled = count * PIECES;
+  for (uint at = thread_index; at < filled; at += threads) tile[at + at / PIECES] = from[at];
+  for (uint at = filled + thread_index; at < KEYS * PIECES; at += threads) tile[at + at / PIECES] = uint4(0);
 }
 
 // Attention over one part of the keys, for 8 * TILES * simdgroups rows. A row sees at most WINDOW keys, including its own (0: all).
@@ -43,8 +43,8 @@ inline void verify_attention_part(
     float scale,
     device float* sums,         // [kv_heads, parts, rows, DIM]   sum of weight * value
     device float* weights,      // [kv_heads, parts, rows, 2]     largest score, and sum of the weights relative to it
-    threadgroup T* key_tile,    // [KEYS, DIM + 16 bytes]
-    threadgroup T* value_tile,  // [KEYS, DIM + 16 bytes]
+    threadgroup uint4* key_tile,    // [KEYS, DIM + 16 bytes]
+    threadgroup uint4* value_tile,  // [KEYS, DIM + 16 bytes]
     uint rows, uint block, uint capacity, uint parts, uint3 place, uint simdgroup, uint simdgroups, uint lane) {
   constexpr uint RUN = run_length<DIM>(), STRIDE = DIM + 16 / sizeof(T);
   const uint part = place.x, head = place.y, row = fragment_row(lane), column = fragment_column(lane);
@@ -56,6 +56,8 @@ inline void verify_attention_part(
   const uint share = (length - first + parts * KEYS - 1) / (parts * KEYS) * KEYS;
   const uint begin = metal::min(length, first + part * share), end = metal::min(length, begin + share);
 
+  const threadgroup T* key_rows = reinterpret_cast<const threadgroup T*>(key_tile);
+  const threadgroup T* value_rows = reinterpret_cast<const threadgroup T*>(value_tile);
   uint own[TILES];
   int position[TILES];
   float largest[TILES], total[TILES];
@@ -83,14 +85,16 @@ inline void verify_attention_part(
       float q[TILES][2 * RUN];
       UNROLL for (uint t = 0; t < TILES; ++t) {
         const device T* from_row = queries + (size_t(head) * rows + own[t]) * DIM + d + RUN * column;
-        UNROLL for (uint s = 0; s < 2 * RUN; ++s) q[t][s] = float(from_row[s]);
+        load_floats<4>(reinterpret_cast<const device metal::vec<T, 4>*>(from_row), q[t]);
       }
       UNROLL for (uint f = 0; f < KEYS / 8; ++f) {
-        const threadgroup T* k = key_tile + (8 * f + column) * STRIDE + d + RUN * row;
-        UNROLL for (uint s = 0; s < RUN; ++s) {
-          const float2 pair = float2(float(k[s]), float(k[STRIDE + s]));
-          UNROLL for (uint t = 0; t < TILES; ++t) multiply_add(score[t][f], float2(q[t][s], q[t][RUN + s]), pair);
-        }
+        const threadgroup T* k = key_rows + (8 * f + column) * STRIDE + d + RUN * row;
+        float left[RUN], right[RUN];
+        load_floats<RUN>(reinterpret_cast<const threadgroup metal::vec<T, RUN>*>(k), left);
+        load_floats<RUN>(reinterpret_cast<const threadgroup metal::vec<T, RUN>*>(k + STRIDE), right);
+        UNROLL for (uint s = 0; s < RUN; ++s)
+          UNROLL for (uint t = 0; t < TILES; ++t)
+            multiply_add(score[t][f], float2(q[t][s], q[t][RUN + s]), float2(left[s], right[s]));
       }
     }
 
@@ -120,13 +124,14 @@ inline void verify_attention_part(
 
     UNROLL for (uint d = 0; d < DIM / 8; d += RUN)
       UNROLL for (uint f = 0; f < KEYS / 8; ++f) {
-        const threadgroup T* v = value_tile + (8 * f + row) * STRIDE + 8 * d + RUN * column;
+        const threadgroup T* v = value_rows + (8 * f + row) * STRIDE + 8 * d + RUN * column;
+        float pairs[2 * RUN];
+        load_floats<4>(reinterpret_cast<const threadgroup metal::vec<T, 4>*>(v), pairs);
         UNROLL for (uint s = 0; s < RUN; ++s) {
-          const float2 pair = float2(float(v[2 * s]), float(v[2 * s + 1]));
           UNROLL for (uint t = 0; t < TILES; ++t) {
             Fragment added;
             elements(added) = sum[t][d + s];
-            multiply_add(added, elements(score[t][f]), pair);
+            multiply_add(added, elements(score[t][f]), float2(pairs[2 * s], pairs[2 * s + 1]));
             sum[t][d + s] = elements(added);
           }
         }

@@ -21,13 +21,15 @@ inline uint weight_row(uint first, int j, uint outputs, uint lane) {
   return (j < OWN ? 0 : outputs) + metal::min(first + 8 * (j % OWN) + fragment_row(lane), outputs - 1);
 }
 
-// Loads one block of x as right-hand operands. Missing rows are zero.
-template <int TILES, int STEPS, typename X>
-inline void load_rows(X x, uint rows, uint stride, uint left, uint lane, thread float2 (&run)[TILES][STEPS]) {
+// Loads one block of x as right-hand operands. Rows that don't exist repeat the last one; their results are never stored.
+template <int TILES, int STEPS, typename T>
+inline void load_rows(const device T* x, uint rows, uint stride, uint lane, thread float2 (&run)[TILES][STEPS]) {
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (uint e = 0; e < 2; ++e) {
-      const uint m = 8 * tile + fragment_column(lane) + e, k = STEPS * fragment_row(lane);
-      UNROLL for (uint s = 0; s < STEPS; ++s) run[tile][s][e] = m < rows && k + s < left ? float(x[m * stride + k + s]) : 0.0f;
+      const uint m = metal::min(8 * tile + fragment_column(lane) + e, rows - 1);
+      float row[STEPS];
+      load_floats<4>(reinterpret_cast<const device metal::vec<T, 4>*>(x + m * stride + STEPS * fragment_row(lane)), row);
+      UNROLL for (int s = 0; s < STEPS; ++s) run[tile][s][e] = row[s];
     }
 }
 
@@ -42,18 +44,19 @@ inline float total(threadgroup float* sums, uint at) {
 template <typename T, bool GATED, bool RESIDUAL, int SPLIT, int TILES, int COLUMNS, typename R>
 inline void add_and_store(
     thread float2 (&sum)[TILES][COLUMNS],
-    threadgroup float* sums,  // [SPLIT, 8 * TILES, 8 * COLUMNS]
+    threadgroup float* sums,  // [SPLIT, 8 * TILES, 8 * COLUMNS + 4]
     R residual,               // [rows, outputs] T, if RESIDUAL
     device T* y,              // [rows, outputs]
     uint rows, uint outputs, uint first, uint simdgroup, uint lane) {
-  constexpr uint WIDTH = 8 * COLUMNS, SIZE = 8 * TILES * WIDTH, OWN = GATED ? WIDTH / 2 : WIDTH;
+  // Rows are 4 elements longer than needed, so that the 32 lanes store to 32 different banks.
+  constexpr uint WIDTH = 8 * COLUMNS, STRIDE = WIDTH + 4, SIZE = 8 * TILES * STRIDE, OWN = GATED ? WIDTH / 2 : WIDTH;
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j)
       UNROLL for (uint e = 0; e < 2; ++e)
-        sums[simdgroup * SIZE + (8 * tile + fragment_column(lane) + e) * WIDTH + 8 * j + fragment_row(lane)] = sum[tile][j][e];
+        sums[simdgroup * SIZE + (8 * tile + fragment_column(lane) + e) * STRIDE + 8 * j + fragment_row(lane)] = sum[tile][j][e];
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
   for (uint own = 32 * simdgroup + lane; own < 8 * TILES * OWN; own += 32 * SPLIT) {
-    const uint m = own / OWN, n = first + own % OWN, at = m * WIDTH + own % OWN;
+    const uint m = own / OWN, n = first + own % OWN, at = m * STRIDE + own % OWN;
     if (m >= rows || n >= outputs) continue;
     float result = total<SPLIT, SIZE>(sums, at);
     if (GATED) result = result / (1.0f + metal::precise::exp(-result)) * total<SPLIT, SIZE>(sums, at + OWN);
@@ -67,15 +70,14 @@ inline void add_and_store(
 // Multiplies x by q, which is exact in float, and applies scale and bias once per block, as MLX does for one row. That is faster
 // and more accurate than dequantizing every weight.
 template <
-    typename T, int BITS, int GROUP, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename S,
-    typename R>
+    typename T, int BITS, int GROUP, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename W, typename S, typename R>
 inline void verify_matmul_affine(
-    X x,                        // [rows, depth] T
+    const device T* x,          // [rows, depth]
     W weight,                   // [columns, depth * BITS / 32] uint32, first q in the lowest bits
     S scales, S biases,         // [columns, depth / GROUP] T
     R residual,                 // [rows, outputs] T, if RESIDUAL
     device T* y,                // [rows, outputs]: outputs = columns, or half of that if GATED
-    threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
+    threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS + 4]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = (GROUP < 64 ? GROUP : 64) / 8, BLOCK = 8 * STEPS, WORDS = 2 * STEPS * BITS / 32;
   const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * threadgroup_index;
@@ -85,7 +87,7 @@ inline void verify_matmul_affine(
 
   for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
     float2 run[TILES][STEPS];
-    load_rows<TILES, STEPS>(x + k, rows, depth, BLOCK, lane, run);
+    load_rows(x + k, rows, depth, lane, run);
 
     // For the biases: sums each row of x over the block. A product with ones adds across lanes.
     Fragment row_sums[TILES];
@@ -119,14 +121,14 @@ inline void verify_matmul_affine(
   add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
 }
 
-// Weights of the same type as x. WHOLE: the depth is a multiple of the block.
-template <typename T, bool WHOLE, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename R>
+// Weights of the same type as x. The depth is a multiple of 32.
+template <typename T, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename R>
 inline void verify_matmul_dense(
-    X x,                        // [rows, depth] T
-    W weight,                   // [columns, depth] T
+    const device T* x,          // [rows, depth]
+    const device T* weight,     // [columns, depth]
     R residual,                 // [rows, outputs] T, if RESIDUAL
     device T* y,                // [rows, outputs]: outputs = columns, or half of that if GATED
-    threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
+    threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS + 4]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = 4, BLOCK = 8 * STEPS;
   const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * threadgroup_index;
@@ -135,15 +137,13 @@ inline void verify_matmul_dense(
     UNROLL for (int j = 0; j < COLUMNS; ++j) product[tile][j] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
 
   for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
-    const uint left = WHOLE ? BLOCK : metal::min(uint(BLOCK), depth - k);
     float2 run[TILES][STEPS];
-    load_rows<TILES, STEPS>(x + k, rows, depth, left, lane, run);
+    load_rows(x + k, rows, depth, lane, run);
     UNROLL for (int j = 0; j < COLUMNS; ++j) {
       const uint n = weight_row<COLUMNS, GATED>(first, j, outputs, lane);
-      const size_t at = size_t(n) * depth + k;
-      const uint own = STEPS * fragment_column(lane);
+      const device T* own = weight + size_t(n) * depth + k + STEPS * fragment_column(lane);
       float w[2 * STEPS];
-      UNROLL for (uint i = 0; i < 2 * STEPS; ++i) w[i] = own + i < left ? float(weight[at + own + i]) : 0.0f;
+      load_floats<4>(reinterpret_cast<const device metal::vec<T, 4>*>(own), w);
       UNROLL for (int s = 0; s < STEPS; ++s)
         UNROLL for (int tile = 0; tile < TILES; ++tile) multiply_add(product[tile][j], float2(w[s], w[STEPS + s]), run[tile][s]);
     }

@@ -24,9 +24,9 @@ _BUSY = 512  # simdgroups that keep a large GPU busy
 _PARTS = 32
 
 _PART = """
-    constexpr int STRIDE = DIM + 16 / sizeof(T);
-    threadgroup T key_tile[KEYS * STRIDE];
-    threadgroup T value_tile[KEYS * STRIDE];
+    constexpr int PIECES = DIM * sizeof(T) / 16 + 1;
+    threadgroup uint4 key_tile[KEYS * PIECES];
+    threadgroup uint4 value_tile[KEYS * PIECES];
     verify_attention_part<T, DIM, KEYS, TILES, CAUSAL, WINDOW>(
         queries, keys, values, length[0], scale, sums, weights, key_tile, value_tile,
         queries_shape[1] / keys_shape[1] * queries_shape[2], queries_shape[2], keys_shape[2], threadgroups_per_grid.x,

@@ -24,19 +24,18 @@ BITS = (4, 8)
 GROUPS = (32, 64, 128)
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
-_SIMDGROUPS = 8  # per threadgroup; they share a sum
-_NARROW, _WIDE = 2, 4  # fragments of 8 columns that a simdgroup computes together
 _MANY_COLUMNS = 2048  # enough for wide threadgroups to occupy the GPU
+_DENSE_BLOCK = 32  # elements of a row that a simdgroup multiplies at a time; 64 if quantized
 
 _SIZES = "threadgroup_position_in_grid.x, simdgroup_index_in_threadgroup, thread_index_in_simdgroup"
 _AFFINE = f"""
-    threadgroup float sums[SPLIT * 8 * TILES * 8 * COLUMNS];
+    threadgroup float sums[SPLIT * 8 * TILES * (8 * COLUMNS + 4)];
     verify_matmul_affine<T, BITS, GROUP, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
         x, weight, scales, biases, {{residual}}, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
 """
 _DENSE = f"""
-    threadgroup float sums[SPLIT * 8 * TILES * 8 * COLUMNS];
-    verify_matmul_dense<T, WHOLE, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
+    threadgroup float sums[SPLIT * 8 * TILES * (8 * COLUMNS + 4)];
+    verify_matmul_dense<T, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
         x, weight, {{residual}}, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
 """
 
@@ -54,8 +53,8 @@ def reference(
     """Plain MLX version; also what runs without Metal.
 
     Args:
-        x: [M, K], float32, float16 or bfloat16, M from 1 to 16.
-        weight: [N, K] in the dtype of `x`, or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
+        x: [M, K], float32, float16 or bfloat16, M from 1 to 16. In a larger buffer, it starts at a multiple of 4 elements.
+        weight: [N, K] in the dtype of `x`, with K a multiple of 32, or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
         scales: of a quantized weight, [N, K / group_size], dtype of `x`; else None.
         biases: like `scales`.
         group_size: successive elements of a row that share a scale: 32, 64 or 128.
@@ -97,7 +96,7 @@ def supports(
     if residual is not None and (residual.shape, residual.dtype) != (outputs, x.dtype):
         return False
     if scales is None or biases is None:
-        return scales is biases and (weight.dtype, weight.shape[1]) == (x.dtype, depth)
+        return scales is biases and (weight.dtype, weight.shape[1]) == (x.dtype, depth) and depth % _DENSE_BLOCK == 0
     return (
         bits in BITS
         and group_size in GROUPS
@@ -106,6 +105,17 @@ def supports(
         and {scales.dtype, biases.dtype} == {x.dtype}
         and {scales.shape, biases.shape} == {(columns, depth // group_size)}
     )
+
+
+def _shape(columns: int, depth: int) -> tuple[int, int]:
+    """Fragments of 8 columns that a threadgroup computes, and simdgroups among which it splits the depth.
+
+    Both change the order of the sums, so they depend only on the weight. A narrow weight gives few threadgroups. They have twice the
+    simdgroups then, if the depth is enough for them.
+    """
+    if columns >= _MANY_COLUMNS:
+        return 4, 8
+    return 2, 16 if depth >= 1024 else 8
 
 
 @cache
@@ -140,15 +150,14 @@ def metal(
     if not supports(x, weight, scales, biases, group_size, bits, residual, gated):
         raise unsupported("verify_matmul", x, weight, scales, biases, group_size, bits, residual, gated)
     (rows, depth), columns = x.shape, weight.shape[0]
-    # The width depends only on the weight: it changes the order of the sums
-    wide = _WIDE if columns >= _MANY_COLUMNS else _NARROW
-    sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": _SIMDGROUPS}
-    packing = {"WHOLE": depth % 32 == 0} if scales is None else {"BITS": bits, "GROUP": group_size}
+    wide, split = _shape(columns, depth)
+    sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": split}
+    packing = {} if scales is None else {"BITS": bits, "GROUP": group_size}
     return _kernel(build, scales is not None, residual is not None)(
         inputs=[array for array in (x, weight, scales, biases, residual) if array is not None],
         template=[("T", x.dtype), *sizes.items(), *packing.items()],
-        grid=(32 * _SIMDGROUPS * -(-columns // (8 * wide)), 1, 1),
-        threadgroup=(32 * _SIMDGROUPS, 1, 1),
+        grid=(32 * split * -(-columns // (8 * wide)), 1, 1),
+        threadgroup=(32 * split, 1, 1),
         output_shapes=[(rows, columns // 2 if gated else columns)],
         output_dtypes=[x.dtype],
     )[0]

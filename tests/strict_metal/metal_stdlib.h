@@ -152,7 +152,7 @@ struct level { explicit level(float); };
 struct min_lod_clamp { explicit min_lod_clamp(float); };
 template <typename T, int N> struct array;
 template <typename T> struct uniform;
-template <typename T, int N> struct vec;
+template <typename T, int N> using vec = T __attribute__((ext_vector_type(N)));
 template <typename T> struct atomic;
 struct sampler;
 template <typename T> struct decay { typedef T type; };
