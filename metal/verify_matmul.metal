@@ -21,14 +21,22 @@ inline uint weight_row(uint first, int j, uint outputs, uint lane) {
   return (j < OWN ? 0 : outputs) + metal::min(first + 8 * (j % OWN) + fragment_row(lane), outputs - 1);
 }
 
+// Loads N elements of a row. If not WHOLE, only `left` of them exist, and the others are zero.
+template <bool WHOLE, typename T, int N>
+inline void load_run(const device T* from, int left, thread float (&run)[N]) {
+  if (WHOLE) load_floats<4>(reinterpret_cast<const device metal::vec<T, 4>*>(from), run);
+  else UNROLL for (int i = 0; i < N; ++i) run[i] = i < left ? float(from[i]) : 0.0f;
+}
+
 // Loads one block of x as right-hand operands. Rows that don't exist repeat the last one; their results are never stored.
-template <int TILES, int STEPS, typename T>
-inline void load_rows(const device T* x, uint rows, uint stride, uint lane, thread float2 (&run)[TILES][STEPS]) {
+template <bool WHOLE, int TILES, int STEPS, typename T>
+inline void load_rows(const device T* x, uint rows, uint stride, int left, uint lane, thread float2 (&run)[TILES][STEPS]) {
+  const int own = STEPS * fragment_row(lane);
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (uint e = 0; e < 2; ++e) {
       const uint m = metal::min(8 * tile + fragment_column(lane) + e, rows - 1);
       float row[STEPS];
-      load_floats<4>(reinterpret_cast<const device metal::vec<T, 4>*>(x + m * stride + STEPS * fragment_row(lane)), row);
+      load_run<WHOLE>(x + m * stride + own, left - own, row);
       UNROLL for (int s = 0; s < STEPS; ++s) run[tile][s][e] = row[s];
     }
 }
@@ -87,7 +95,7 @@ inline void verify_matmul_affine(
 
   for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
     float2 run[TILES][STEPS];
-    load_rows(x + k, rows, depth, lane, run);
+    load_rows<true>(x + k, rows, depth, BLOCK, lane, run);
 
     // For the biases: sums each row of x over the block. A product with ones adds across lanes.
     Fragment row_sums[TILES];
@@ -121,8 +129,8 @@ inline void verify_matmul_affine(
   add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
 }
 
-// Weights of the same type as x. The depth is a multiple of 32.
-template <typename T, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename R>
+// Weights of the same type as x. WHOLE: the depth is a multiple of the block.
+template <typename T, bool WHOLE, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename R>
 inline void verify_matmul_dense(
     const device T* x,          // [rows, depth]
     const device T* weight,     // [columns, depth]
@@ -138,12 +146,12 @@ inline void verify_matmul_dense(
 
   for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
     float2 run[TILES][STEPS];
-    load_rows(x + k, rows, depth, lane, run);
+    load_rows<WHOLE>(x + k, rows, depth, depth - k, lane, run);
     UNROLL for (int j = 0; j < COLUMNS; ++j) {
       const uint n = weight_row<COLUMNS, GATED>(first, j, outputs, lane);
-      const device T* own = weight + size_t(n) * depth + k + STEPS * fragment_column(lane);
+      const uint own = k + STEPS * fragment_column(lane);
       float w[2 * STEPS];
-      load_floats<4>(reinterpret_cast<const device metal::vec<T, 4>*>(own), w);
+      load_run<WHOLE>(weight + size_t(n) * depth + own, depth - own, w);
       UNROLL for (int s = 0; s < STEPS; ++s)
         UNROLL for (int tile = 0; tile < TILES; ++tile) multiply_add(product[tile][j], float2(w[s], w[STEPS + s]), run[tile][s]);
     }

@@ -25,7 +25,6 @@ GROUPS = (32, 64, 128)
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
 _MANY_COLUMNS = 2048  # enough for wide threadgroups to occupy the GPU
-_DENSE_BLOCK = 32  # elements of a row that a simdgroup multiplies at a time; 64 if quantized
 
 _SIZES = "threadgroup_position_in_grid.x, simdgroup_index_in_threadgroup, thread_index_in_simdgroup"
 _AFFINE = f"""
@@ -35,7 +34,7 @@ _AFFINE = f"""
 """
 _DENSE = f"""
     threadgroup float sums[SPLIT * 8 * TILES * (8 * COLUMNS + 4)];
-    verify_matmul_dense<T, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
+    verify_matmul_dense<T, WHOLE, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
         x, weight, {{residual}}, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
 """
 
@@ -54,7 +53,7 @@ def reference(
 
     Args:
         x: [M, K], float32, float16 or bfloat16, M from 1 to 16. In a larger buffer, it starts at a multiple of 4 elements.
-        weight: [N, K] in the dtype of `x`, with K a multiple of 32, or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
+        weight: [N, K] in the dtype of `x`, with K at least 8, or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
         scales: of a quantized weight, [N, K / group_size], dtype of `x`; else None.
         biases: like `scales`.
         group_size: successive elements of a row that share a scale: 32, 64 or 128.
@@ -96,7 +95,7 @@ def supports(
     if residual is not None and (residual.shape, residual.dtype) != (outputs, x.dtype):
         return False
     if scales is None or biases is None:
-        return scales is biases and (weight.dtype, weight.shape[1]) == (x.dtype, depth) and depth % _DENSE_BLOCK == 0
+        return scales is biases and (weight.dtype, weight.shape[1]) == (x.dtype, depth) and depth >= 8
     return (
         bits in BITS
         and group_size in GROUPS
@@ -152,7 +151,7 @@ def metal(
     (rows, depth), columns = x.shape, weight.shape[0]
     wide, split = _shape(columns, depth)
     sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": split}
-    packing = {} if scales is None else {"BITS": bits, "GROUP": group_size}
+    packing = {"WHOLE": depth % 32 == 0} if scales is None else {"BITS": bits, "GROUP": group_size}
     return _kernel(build, scales is not None, residual is not None)(
         inputs=[array for array in (x, weight, scales, biases, residual) if array is not None],
         template=[("T", x.dtype), *sizes.items(), *packing.items()],
