@@ -107,10 +107,10 @@ def supports(
 
 
 def _shape(columns: int, depth: int) -> tuple[int, int]:
-    """Fragments of 8 columns that a threadgroup computes, and simdgroups among which it splits the depth.
+    """Return how many fragments of 8 columns a threadgroup computes, and among how many simdgroups it splits the depth.
 
-    Both change the order of the sums, so they depend only on the weight. A narrow weight gives few threadgroups. They have twice the
-    simdgroups then, if the depth is enough for them.
+    Both change the order of the sums, so they depend only on the weight. A narrow weight has few threadgroups, which get more
+    simdgroups if the depth is long enough.
     """
     if columns >= _MANY_COLUMNS:
         return 4, 8
