@@ -4,7 +4,9 @@ A bundle has no other program, so the self-test and child processes start here t
 screen.
 """
 
+import os
 import sys
+import traceback
 
 CHILDREN = ("mlx_engine.", "app.conversations.pdf_pages")  # modules that may run as a child process
 
@@ -31,11 +33,25 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_child(module: str, arguments: list[str]) -> int:
-    """Run a module like `python -m`."""
+    """Run a module like `python -m`, and return its exit status.
+
+    An exception is printed and ends the process at once, whatever its other threads do. If it reached the bundle's launcher, the
+    launcher would show an alert and wait for a click.
+    """
     import runpy
 
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
     return 0
 
 

@@ -1,0 +1,27 @@
+"""Stands for the launcher that Briefcase puts into the bundle: `python launcher.py ALERT PACKAGES [ARGUMENT ...]`.
+
+The launcher runs the main module in an interpreter without standard paths. If the module raises anything but an integer SystemExit, the
+launcher shows an alert, which waits for a click, and prints nothing. Here the alert's text goes to the file ALERT.
+"""
+
+import runpy
+import site
+import sys
+import time
+import traceback
+from pathlib import Path
+
+alert, packages, *arguments = sys.argv[1:]
+sys.path[0] = str(Path(__file__).resolve().parents[2])
+site.addsitedir(packages)
+sys.argv = ["Slipstream", *arguments]
+try:
+    runpy._run_module_as_main("app", False)  # type: ignore[attr-defined]
+except SystemExit as end:
+    if end.code is None or isinstance(end.code, int):
+        raise
+    text = str(end.code)
+except BaseException:
+    text = traceback.format_exc()
+Path(alert).write_text(text, encoding="utf-8")
+time.sleep(3600)
