@@ -33,6 +33,7 @@ SYSTEM = ("/usr/lib/", "/System/Library/")
 DECLARED_NEWER = {"PySide6": (15, 0), "shiboken6": (15, 0)}
 # MLX's kernels for the matrix units of newer chips, which only the wheel for macOS 26 contains
 NEWEST_KERNELS = (26, b"nax")
+LOCALIZATIONS = {"zh_CN": "zh-Hans"}  # Qt's names of languages to Apple's
 SIZE_BUDGET = 700 << 20
 BUILD_LEFTOVERS = re.compile(r"(^|/)(__pycache__|\.DS_Store|direct_url\.json|__editable__.*|.*\.(whl|pyc|pth|orig|rej))$")
 PRIVACY = re.compile(r"NS\w+UsageDescription")
@@ -253,6 +254,10 @@ def check_info(bundle: Bundle) -> None:
     for key, value in wanted.items():
         if info.get(key) != value:
             bundle.wrong(plist, f"{key} is {info.get(key)!r}, not {value!r}")
+    translated = sorted(path.stem.removeprefix("slipstream_") for path in (expected.root / "resources/translations").glob("*.qm"))
+    languages = ["en", *(LOCALIZATIONS.get(name, name) for name in translated)]
+    if info.get("CFBundleLocalizations") != languages:
+        bundle.wrong(plist, f"CFBundleLocalizations lists {info.get('CFBundleLocalizations')}, the app has {languages}")
     for key in info.keys() - wanted.keys():
         if PRIVACY.fullmatch(key):
             bundle.wrong(plist, f"{key} is not used by the app")
@@ -336,6 +341,19 @@ def _find(library: str, program: Program, bundle: Bundle) -> Path | None:
         if found.is_file() and found.is_relative_to(bundle.path.resolve()):
             return bundle.path / found.relative_to(bundle.path.resolve())
     return None
+
+
+def check_frameworks(bundle: Bundle) -> None:
+    """Check that frameworks have the links without which codesign refuses them."""
+    for framework in bundle.path.rglob("*.framework"):
+        if not (framework / "Versions/Current").is_symlink():
+            bundle.wrong(framework, "has no link Versions/Current, so codesign refuses it")
+        for part in framework.iterdir():
+            if part.name != "Versions" and not part.is_symlink():
+                bundle.wrong(part, "should be a link into Versions/Current")
+        name = framework.stem
+        if not (framework / name).exists():
+            bundle.wrong(framework / name, "is missing")
 
 
 def check_metallib(bundle: Bundle) -> None:
@@ -456,6 +474,7 @@ CHECKS: tuple[Callable[[Bundle], None], ...] = (
     check_programs,
     check_python,
     check_links,
+    check_frameworks,
     check_metallib,
     check_sources,
     check_packages,

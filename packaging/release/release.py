@@ -123,6 +123,8 @@ def build(release: Release) -> None:
         for path in (BUILT / "Contents/Frameworks").rglob("*"):
             if path.is_file() and not path.is_symlink():
                 thin(path)
+    if release.does("give Qt's frameworks the links that wheels can't contain"):
+        link_frameworks(BUILT / "Contents/Resources/app_packages")
     release.run(sys.executable, "-m", "briefcase", "build", *options)
     if release.does(f"move the bundle to {release.app.relative_to(release.dist.parent)}"):
         release.app.parent.mkdir(parents=True, exist_ok=True)
@@ -143,6 +145,36 @@ def thin(path: Path) -> None:
         file.seek(at)
         part = file.read(size)
     path.write_bytes(part)
+
+
+def link_frameworks(folder: Path) -> None:
+    """Give every framework in `folder` its links: Versions/Current, and one for each part of the current version.
+
+    Wheels have copies in place of links, or nothing. codesign calls such a framework "bundle format unrecognized, invalid, or
+    unsuitable".
+
+    Raises:
+        Refusal: a framework has another layout.
+    """
+    for framework in sorted(folder.rglob("*.framework")):
+        versions = [path for path in framework.glob("Versions/*") if path.name != "Current"]
+        if len(versions) != 1:
+            raise Refusal(f"{framework} has {len(versions)} versions, not one.")
+        current = framework / "Versions/Current"
+        if not current.is_symlink():
+            current.symlink_to(versions[0].name)
+        for part in versions[0].iterdir():
+            link = framework / part.name
+            if not link.is_symlink():
+                if link.is_dir():
+                    for copy in filter(Path.is_file, link.rglob("*")):
+                        original = part / copy.relative_to(link)
+                        if not original.is_file() or original.read_bytes() != copy.read_bytes():
+                            raise Refusal(f"{copy} differs from {original}.")
+                    shutil.rmtree(link)
+                link.symlink_to(f"Versions/Current/{part.name}")
+        if extra := [path.name for path in framework.iterdir() if path.name != "Versions" and not path.is_symlink()]:
+            raise Refusal(f"{framework} contains {', '.join(extra)} outside its version.")
 
 
 def check(release: Release, *options: str | Path) -> None:

@@ -152,7 +152,7 @@ def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: M
 
 
 def thin_and_clean(folder: Path) -> None:
-    """Reduce Frameworks or Resources/app_packages as Briefcase and the release do: one architecture, without removed parts."""
+    """Treat Frameworks or Resources/app_packages as Briefcase and the release do: one architecture, no removed parts, links."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in project["tool"]["briefcase"]["app"]["app"]["macOS"]["cleanup_paths"]:
         _, found, inner = pattern.partition(f"/{folder.name}/")
@@ -163,3 +163,5 @@ def thin_and_clean(folder: Path) -> None:
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
             release.thin(path)
+    if folder.name == "app_packages":
+        release.link_frameworks(folder)

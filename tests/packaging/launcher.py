@@ -1,7 +1,7 @@
 """Stands for the launcher that Briefcase puts into the bundle: `python launcher.py ALERT PACKAGES [ARGUMENT ...]`.
 
-The launcher runs the main module in an interpreter without standard paths. If the module raises anything but an integer SystemExit, the
-launcher shows an alert, which waits for a click, and prints nothing. Here the alert's text goes to the file ALERT.
+The launcher runs the main module in an interpreter without standard paths. If the module raises anything but an integer SystemExit,
+the launcher shows an alert, which waits for a click, and prints nothing. Here the alert's text goes to the file ALERT.
 """
 
 import runpy

@@ -21,6 +21,7 @@ from tests.packaging.assembled import (
     X86_64,
     assemble,
     program,
+    release,
     signature,
     starter,
     thin_and_clean,
@@ -46,6 +47,15 @@ def install(site: Path, name: str, version: str, files: dict[str, bytes]) -> Non
         csv.writer(file).writerows([*rows, (f"{folder}/RECORD", "", "")])
 
 
+def wheel_framework(name: str, min_os: tuple[int, int]) -> dict[str, bytes]:
+    """Return a framework's files as PySide6's wheels contain them: no links, a copy of Resources."""
+    folder, info = f"PySide6/Qt/lib/{name}.framework", plistlib.dumps({"CFBundleExecutable": name})
+    library = program(min_os=min_os, signed=signature(None))
+    return {f"{folder}/Versions/A/{name}": library} | {
+        f"{folder}/{place}Resources/Info.plist": info for place in ("", "Versions/A/")
+    }
+
+
 def small_site(site: Path, min_os: tuple[int, int]) -> None:
     """Create every pinned package with the few files that the checks look at."""
     libraries = {"rpaths": ["@loader_path/lib"], "min_os": min_os, "signed": signature(None)}
@@ -54,10 +64,12 @@ def small_site(site: Path, min_os: tuple[int, int]) -> None:
         "mlx": {"mlx/core.cpython-313-darwin.so": program(BUNDLE, libraries=["@rpath/libmlx.dylib"], **libraries)},
         "mlx-metal": {"mlx/lib/libmlx.dylib": program(min_os=min_os, signed=signature(None)), "mlx/lib/mlx.metallib": metal},
         "mlx-lm": {"mlx_lm/models/qwen3.py": b"pass\n", "mlx_lm/chat_templates/one.py": b"chat_template = ''\n"},
+        "pyside6-essentials": wheel_framework("QtCore", min_os),
         "shiboken6": {"shiboken6/libshiboken6.dylib": program(min_os=(15, 0), signed=signature(None))},
     }
     for name, version in check.Expected(ROOT, (14, 0)).pins.items():
         install(site, name, version, contents.get(name, {f"{name.replace('-', '_')}.py": b"pass\n"}))
+    release.link_frameworks(site)
 
 
 def expected(min_os: str = "14.0", signed: bool = True, **more: object) -> object:
@@ -87,6 +99,7 @@ def test_a_good_bundle_passes(good: Path, tmp_path: Path) -> None:
 PACKAGES = "Contents/Resources/app_packages"
 APP = "Contents/Resources/app"
 LIBMLX = f"{PACKAGES}/mlx/lib/libmlx.dylib"
+QTCORE = f"{PACKAGES}/PySide6/Qt/lib/QtCore.framework"
 STARTER = "Contents/MacOS/Slipstream"
 Break = Callable[[Path], object]
 
@@ -157,6 +170,15 @@ BROKEN: dict[str, tuple[Break, str]] = {
         "libshiboken6.dylib: loads @rpath/libmlx.dylib",
     ),
     "a broken program": (rewrite(LIBMLX, program()[:60]), "can't be read as a program|was changed"),
+    "a framework as in its wheel": (
+        lambda app: (
+            (app / QTCORE / "Versions/Current").unlink(),
+            (app / QTCORE / "Resources").unlink(),
+            shutil.copytree(app / QTCORE / "Versions/A/Resources", app / QTCORE / "Resources"),
+        ),
+        "no link Versions/Current|should be a link|QtCore: is missing|link out of the bundle or to nothing",
+    ),
+    "a framework without a link to its library": (remove(f"{QTCORE}/QtCore"), "QtCore: is missing"),
     "no kernels": (remove(f"{PACKAGES}/mlx/lib/mlx.metallib"), "mlx.metallib"),
     "kernels in another place": (move(f"{PACKAGES}/mlx/lib/mlx.metallib", f"{PACKAGES}/mlx/mlx.metallib"), "mlx.metallib"),
     "kernels that are none": (rewrite(f"{PACKAGES}/mlx/lib/mlx.metallib", b"version https://git-lfs"), "mlx.metallib"),
@@ -170,6 +192,8 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "another least system": (plist(LSMinimumSystemVersion="11.0"), "LSMinimumSystemVersion is '11.0'"),
     "another version": (plist(CFBundleShortVersionString="9.9"), "CFBundleShortVersionString"),
     "a blurred window": (plist(NSHighResolutionCapable=False), "NSHighResolutionCapable"),
+    "a language less": (plist(CFBundleLocalizations=["en", "de"]), "CFBundleLocalizations"),
+    "no languages": (plist(CFBundleAllowMixedLocalizations=False), "CFBundleAllowMixedLocalizations"),
     "no document types": (plist(CFBundleDocumentTypes=[]), "CFBundleDocumentTypes"),
     "a question that nothing asks": (plist(NSMicrophoneUsageDescription="Why not."), "NSMicrophoneUsageDescription is not used"),
     "a broken Info.plist": (rewrite("Contents/Info.plist", b"<plist>"), "Info.plist: can't be read"),
@@ -192,7 +216,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     ),
     "no Python": (
         lambda app: shutil.rmtree(app / PYTHON),
-        "loads @rpath/Python.framework|has no standard library|link out of the bundle or to nothing",
+        "loads @rpath/Python.framework|has no standard library|link out of the bundle or to nothing|Python: is missing",
     ),
     "a Python for both processors": (
         rewrite(f"{PYTHON}/Python", universal(signed=signature(None))),

@@ -12,7 +12,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.packaging import ROOT
+from tests.packaging import ROOT, script
 
 PYTHONS = ("3.12", "3.13")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -106,6 +106,14 @@ def test_additions_to_info_plist_are_valid() -> None:
     types = info["CFBundleDocumentTypes"][0]
     assert "public.json" in types["LSItemContentTypes"] and types["LSHandlerRank"] == "Alternate"
     assert all(text.endswith(".") and "Slipstream" in text for key, text in info.items() if key.endswith("UsageDescription"))
+
+
+def test_a_childs_output_stays_its_own() -> None:
+    """With Python 3.14, or with std-nslog, the launcher redirects standard output to the system log, where no parent reads it."""
+    assert script("release/release.py").PYTHON == (3, 13)
+    assert APP["requirement_installer_args"][1] == "packaging/macos/python3.13.txt"
+    pins = (ROOT / "packaging/macos/python3.13.txt").read_text(encoding="utf-8")
+    assert "nslog" not in pins and "nslog" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_every_entitlement_has_a_reason() -> None:

@@ -120,11 +120,38 @@ def test_universal_programs_are_reduced_to_arm64_and_other_files_kept(tmp_path: 
         release.thin(file)
 
 
-def test_pythons_programs_are_reduced_before_briefcase_signs(dist: Path) -> None:
+def framework(folder: Path) -> Path:
+    """Create a framework as PySide6's wheels contain it."""
+    root = folder / "QtCore.framework"
+    for path in ("Versions/A/QtCore", "Versions/A/Resources/Info.plist", "Resources/Info.plist"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(b"data")
+    return root
+
+
+def test_frameworks_get_the_links_that_wheels_lack(tmp_path: Path) -> None:
+    root = framework(tmp_path / "PySide6/Qt/lib")
+    for _ in range(2):  # the second time changes nothing
+        release.link_frameworks(tmp_path)
+        links = {path.relative_to(root).as_posix(): os.readlink(path) for path in root.rglob("*") if path.is_symlink()}
+        current = {name: f"Versions/Current/{name}" for name in ("QtCore", "Resources")}
+        assert links == {"Versions/Current": "A", **current}
+        assert (root / "Resources/Info.plist").read_bytes() == (root / "QtCore").read_bytes() == b"data"
+
+
+@pytest.mark.parametrize("change", ["Versions/B/QtCore", "Resources/Info.plist", "Resources/other", "Headers/a.h"])
+def test_a_framework_of_another_layout_is_refused(tmp_path: Path, change: str) -> None:
+    path = framework(tmp_path) / change
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"other data")
+    with pytest.raises(release.Refusal, match=r"QtCore\.framework"):
+        release.link_frameworks(tmp_path)
+
+
+def test_programs_are_reduced_and_frameworks_linked_before_briefcase_signs(dist: Path) -> None:
     lines = run("build", dist, "--dry-run").stdout.splitlines()
-    places = [
-        next(n for n, line in enumerate(lines) if words in line) for words in (" create ", "other architectures", " build macOS")
-    ]
+    steps = (" create ", "other architectures", "frameworks the links", " build macOS")
+    places = [next(n for n, line in enumerate(lines) if words in line) for words in steps]
     assert places == sorted(places)
 
 
@@ -202,12 +229,14 @@ def test_workflows_parse_and_refer_to_existing_files(name: str) -> None:
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     assert all(("uses" in step) != ("run" in step) for step in steps)
     runs = "\n".join(step.get("run", "") for step in steps)
-    for path in re.findall(r"(?:packaging|\.ci)/[\w./]+", text):
+    for path in re.findall(r"(?:tests/)?(?:packaging|\.ci)/[\w./]+", text):
         assert (ROOT / path.rstrip(".")).exists(), path
     called = set(re.findall(r"(?:\$RELEASE|release\.py) (\w+)", runs))
     assert called <= release.STEPS.keys()
     if name == "mac.yml":
-        assert called == release.STEPS.keys() - {"selftest"} and "--selftest" in runs
+        assert called == release.STEPS.keys() - {"selftest"}
+        assert len(re.findall("--selftest --require-metal", runs)) == 2 and "tests.strict_metal kernels.json" in runs
+        assert {entry["runner"] for entry in workflow["jobs"]["build"]["strategy"]["matrix"]["include"]} == {"macos-15", "macos-26"}
         assert "pull_request" not in text, "pull requests must not get secrets"
 
 
