@@ -1,23 +1,66 @@
 """The list of chats in the sidebar: pinned chats, folders, days."""
 
+import calendar
+import datetime
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QDropEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QTreeView, QWidget
 
 from app.chat.conductor import Conductor
+from app.conversations.store import ChatSummary, Folder
 from app.language import tr
-from app.sidebar.sections import ChatSection, sections
-from app.widgets.controls import ICON_SIZE, as_tooltip, draw_icon
+from app.widgets.controls import as_tooltip
+from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
-
-_Index = QModelIndex | QPersistentModelIndex
 
 ID = Qt.ItemDataRole.UserRole  # of a chat or a folder; empty for a heading
 KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "folder" or "chat"
-INSIDE = Qt.ItemDataRole.UserRole + 2  # whether a chat is in a folder
 OPEN_MS = 140  # after the last arrow key; does not open every chat on the way
+
+
+@dataclass(frozen=True)
+class ChatSection:
+    """A heading and its chats, newest first. `folder` is a folder's id if the heading is its name."""
+
+    title: str
+    chats: tuple[ChatSummary, ...]
+    folder: str = ""
+
+
+def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float) -> list[ChatSection]:
+    """Put every chat into exactly one section. Empty folders are listed, empty days are not."""
+    newest = sorted(chats, key=lambda chat: (chat.changed, chat.id), reverse=True)
+    rest = [chat for chat in newest if not chat.pinned]
+    found: list[ChatSection] = []
+    if pinned := tuple(chat for chat in newest if chat.pinned):
+        found.append(ChatSection(tr("Pinned"), pinned))
+    for folder in sorted(folders, key=lambda folder: (folder.name.casefold(), folder.id)):
+        found.append(ChatSection(folder.name, tuple(chat for chat in rest if chat.folder == folder.id), folder.id))
+    ids = {section.folder for section in found} - {""}
+    days: dict[str, list[ChatSummary]] = {}
+    for chat in rest:
+        if chat.folder not in ids:
+            days.setdefault(day_name(chat.changed, now), []).append(chat)
+    return found + [ChatSection(title, tuple(chats)) for title, chats in days.items()]
+
+
+def day_name(at: float, now: float) -> str:
+    """Today, Yesterday, Previous 7 Days, Previous 30 Days, or the month. Times in the future count as today."""
+    day, today = datetime.date.fromtimestamp(at), datetime.date.fromtimestamp(now)
+    days = (today - day).days
+    if days <= 0:
+        return tr("Today")
+    if days == 1:
+        return tr("Yesterday")
+    if days <= 7:
+        return tr("Previous 7 Days")
+    if days <= 30:
+        return tr("Previous 30 Days")
+    return f"{calendar.month_name[day.month]} {day.year}"
 
 
 class ChatList(QTreeView):
@@ -36,19 +79,14 @@ class ChatList(QTreeView):
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
         self.setModel(self._model)
-        self.setItemDelegate(_Delegate(theme, conductor, self))
+        self.setItemDelegate(_Delegate(theme, self))
         self.setAccessibleName(tr("Chats"))
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)
         self.setIndentation(0)
         self.setExpandsOnDoubleClick(False)
         self.setFrameShape(QTreeView.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.setMouseTracking(True)
-        self.setDragEnabled(True)
-        self.setAcceptDrops(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -61,8 +99,6 @@ class ChatList(QTreeView):
         self._library.changed.connect(self.refresh)
         conductor.chat_changed.connect(self.mark_open)
         conductor.busy_changed.connect(self.viewport().update)
-        theme.changed.connect(self.viewport().update)
-        theme.text_resized.connect(self.doItemsLayout)
         self.refresh()
 
     def chat_ids(self) -> list[str]:
@@ -114,7 +150,6 @@ class ChatList(QTreeView):
                 self._remove(entry.id)
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
                 heading.insertRow(place, item)
-                item.setData(bool(section.folder), INSIDE)
                 item.setToolTip(as_tooltip(entry.title))
             elif item.text() != entry.title:
                 item.setText(entry.title)
@@ -140,7 +175,22 @@ class ChatList(QTreeView):
             self.setCurrentIndex(item.index())
             self.edit(item.index())
 
-    def commit(self, index: _Index, text: str) -> None:
+    def describe(self, index: Index) -> Row:
+        """Return what a row shows. A dot marks the chat in which a reply is being generated."""
+        kind, one, title = index.data(KIND), index.data(ID), index.data()
+        if kind == "heading":
+            return Row(title, heading=True, extra_height=8 if index.row() else -4)
+        if kind == "folder":
+            return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
+        replying = self._conductor.reply_job.chat
+        return Row(
+            title,
+            indented=index.parent().data(KIND) == "folder",
+            dotted=replying is not None and one == replying.id,
+            chosen=one == self._conductor.chat.id,
+        )
+
+    def commit(self, index: Index, text: str) -> None:
         """Rename the chat or folder of a row."""
         if index.data(KIND) == "folder":
             self._library.rename_folder(index.data(ID), text)
@@ -148,15 +198,16 @@ class ChatList(QTreeView):
             self._library.rename(index.data(ID), text)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        before, (kind, one) = self.currentIndex(), self.current
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self.state() != self.State.EditingState:
+        before, kind, key = self.currentIndex(), self.current[0], event.key()
+        if self.state() == self.State.EditingState:  # the name field has ignored the key
+            key = 0
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             if kind == "folder":
                 self.setExpanded(before, not self.isExpanded(before))
-            elif kind == "chat":
-                self._open_timer.stop()
-                self.opened.emit(one)
+            else:
+                self._open_current()
             return
-        if event.key() in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete) and self.state() != self.State.EditingState:
+        if key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
             if kind in ("chat", "folder"):
                 self.delete_requested.emit()
             return
@@ -186,6 +237,7 @@ class ChatList(QTreeView):
 
     @Slot()
     def _open_current(self) -> None:
+        self._open_timer.stop()
         kind, one = self.current
         if kind == "chat":
             self.opened.emit(one)
@@ -219,79 +271,29 @@ def _item(text: str, kind: str, id: str) -> QStandardItem:
     return item
 
 
-class _Delegate(QStyledItemDelegate):
-    """Draws the rows, with a dot for the chat in which a reply is being generated."""
+class _Delegate(RowDelegate):
+    """Adds the field in which a row is renamed."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, view: ChatList) -> None:
-        super().__init__(view)
-        self._theme = theme
-        self._conductor = conductor
-        self._view = view
+    def __init__(self, theme: Theme, view: ChatList) -> None:
+        super().__init__(theme, view, view.describe)
+        self._chats = view
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        first = index.row() == 0 and not index.parent().isValid()
-        height = self._theme.row_height()
-        return QSize(0, height if index.data(KIND) != "heading" else height - 4 if first else height + 8)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        colors, kind = self._theme.colors, index.data(KIND)
-        area = QRectF(option.rect).adjusted(8, 1, -8, -1)
-        state = option.state
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if kind == "heading":
-            painter.setFont(self._theme.small(bold=True))
-            painter.setPen(QColor(colors.secondary))
-            bottom = area.adjusted(10, 0, -8, -4)
-            painter.drawText(bottom, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, index.data())
-            painter.restore()
-            return
-        is_open = kind == "chat" and index.data(ID) == self._conductor.chat.id
-        focused = bool(state & QStyle.StateFlag.State_Selected) and self._view.hasFocus()
-        painter.setPen(QPen(QColor(colors.accent), 1.5) if focused else Qt.PenStyle.NoPen)
-        if is_open or state & QStyle.StateFlag.State_MouseOver or focused:
-            painter.setBrush(QColor(colors.chosen if is_open else colors.hover))
-            painter.drawRoundedRect(area, 7, 7)
-        left = area.left() + 10
-        if kind == "folder":
-            painter.save()
-            painter.translate(left - 2, area.center().y() - ICON_SIZE / 2)
-            draw_icon(painter, "folder", QColor(colors.secondary))
-            painter.translate(area.right() - left - ICON_SIZE, 0)
-            draw_icon(painter, "opened" if self._view.isExpanded(index) else "closed", QColor(colors.faint))
-            painter.restore()
-            left += ICON_SIZE + 6
-        elif index.data(INSIDE):
-            left += ICON_SIZE + 6
-        right = area.right() - (ICON_SIZE + 8 if kind == "folder" else 10)
-        replying = self._conductor.reply_job.chat
-        if replying is not None and index.data(ID) == replying.id:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.accent))
-            painter.drawEllipse(QPointF(right - 3, area.center().y()), 3.5, 3.5)
-            right -= 14
-        painter.setFont(self._theme.list_font())
-        painter.setPen(QColor(colors.text))
-        text = painter.fontMetrics().elidedText(index.data(), Qt.TextElideMode.ElideRight, int(right - left))
-        painter.drawText(QRectF(left, area.top(), right - left, area.height()), Qt.AlignmentFlag.AlignVCenter, text)
-        painter.restore()
-
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: Option, index: Index) -> QWidget:
         editor = QLineEdit(parent)
         editor.setAccessibleName(tr("Name"))
         self._theme.set_font(editor, LISTED)
         return editor
 
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
+    def updateEditorGeometry(self, editor: QWidget, option: Option, index: Index) -> None:
         editor.setGeometry(option.rect.adjusted(10, 2, -10, -2))
 
-    def setEditorData(self, editor: QWidget, index: _Index) -> None:
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
         assert isinstance(editor, QLineEdit)
         editor.setText(index.data())
         editor.selectAll()
 
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
         assert isinstance(editor, QLineEdit)
         text, where = editor.text(), QPersistentModelIndex(index)
         # Renaming refreshes the list, which must not remove the row while Qt still uses it.
-        QTimer.singleShot(0, self._view, lambda: self._view.commit(where, text) if where.isValid() else None)
+        QTimer.singleShot(0, self._chats, lambda: self._chats.commit(where, text) if where.isValid() else None)

@@ -1,33 +1,26 @@
-"""The command palette: finds commands of the menus, chats and presets by a few letters."""
+"""The command palette: finds commands of the menus, chats and presets by a few letters. "nch" finds "New Chat"."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter
-from PySide6.QtWidgets import (
-    QDialog,
-    QLineEdit,
-    QListView,
-    QMenu,
-    QMenuBar,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QMenu, QMenuBar, QWidget
 
 from app.chat.conductor import Conductor
 from app.language import tr
+from app.widgets.layout import column
+from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.theme import Theme, set_look
-from app.window.fuzzy_match import rank
 
+Item = TypeVar("Item")
 MAX_SHOWN = 60
 ROWS = 9
 IN_PALETTE = "in_palette"  # property of an action; False leaves it out
-_Index = QModelIndex | QPersistentModelIndex
+COMMAND = Qt.ItemDataRole.UserRole
+_START, _WORD, _NEXT, _GAP = 8.0, 6.0, 4.0, 0.2  # scores
 
 
 @dataclass(frozen=True)
@@ -62,21 +55,12 @@ class Palette(QDialog):
         self.field.setPlaceholderText(tr("Search commands, chats, and presets"))
         self.field.setAccessibleName(tr("Search commands, chats, and presets"))
         self.field.installEventFilter(self)
-        self.model = _Commands()
-        self.list = QListView()
-        self.list.setModel(self.model)
-        self.list.setItemDelegate(_Row(theme, self.list))
+        self.list = QListWidget()
+        self.list.setItemDelegate(RowDelegate(theme, self.list, _describe, margin=2))
         self.list.setAccessibleName(tr("Commands"))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list.setFrameShape(QListView.Shape.NoFrame)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setMouseTracking(True)
-        self.list.clicked.connect(self._choose)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(6)
-        layout.addWidget(self.field)
-        layout.addWidget(self.list, 1)
+        self.list.itemClicked.connect(self._choose)
+        column(self.field, (self.list, 1), spacing=6, margins=(8, 8, 8, 8), parent=self)
         self.field.textChanged.connect(self._narrow)
         self._narrow("")
         room = parent.size() if parent is not None else QSize(720, 560)
@@ -94,32 +78,33 @@ class Palette(QDialog):
                 self._step(steps[key])
                 return True
             if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                self._choose(self.list.currentIndex())
+                self._choose(self.list.currentItem())
                 return True
         return super().eventFilter(watched, event)
 
     @property
     def shown(self) -> list[PaletteCommand]:
-        return self.model.commands
+        return [self.list.item(row).data(COMMAND) for row in range(self.list.count())]
 
     @Slot(str)
     def _narrow(self, words: str) -> None:
-        found = rank(words, self._commands, lambda command: f"{command.text} {command.where}")
-        self.model.show_commands(found[:MAX_SHOWN])
-        self.list.setCurrentIndex(self.model.index(0, 0))
-        self.list.scrollToTop()
+        self.list.clear()
+        for command in rank(words, self._commands, lambda command: f"{command.text} {command.where}")[:MAX_SHOWN]:
+            item = QListWidgetItem(command.text, self.list)
+            item.setData(COMMAND, command)
+            spoken = ", ".join(part for part in (command.text, command.where, command.keys) if part)
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+        self.list.setCurrentRow(0)
 
     def _step(self, step: int) -> None:
-        count = self.model.rowCount()
-        if count:
-            row = self.list.currentIndex().row() + step
-            row = row % count if abs(step) == 1 else min(max(row, 0), count - 1)
-            self.list.setCurrentIndex(self.model.index(row, 0))
+        if count := self.list.count():
+            row = self.list.currentRow() + step
+            self.list.setCurrentRow(row % count if abs(step) == 1 else min(max(row, 0), count - 1))
 
-    @Slot(QModelIndex)
-    def _choose(self, index: QModelIndex) -> None:
-        if index.isValid():
-            command = self.model.commands[index.row()]
+    @Slot(QListWidgetItem)
+    def _choose(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            command: PaletteCommand = item.data(COMMAND)
             self.accept()
             command.do()
 
@@ -155,60 +140,65 @@ def _plain(text: str) -> str:
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
-class _Commands(QAbstractListModel):
-    def __init__(self) -> None:
-        super().__init__()
-        self.commands: list[PaletteCommand] = []
-
-    def show_commands(self, commands: list[PaletteCommand]) -> None:
-        self.beginResetModel()
-        self.commands = commands
-        self.endResetModel()
-
-    def rowCount(self, parent: _Index | None = None) -> int:
-        return len(self.commands)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        command = self.commands[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return command.text
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return ", ".join(part for part in (command.text, command.where, command.keys) if part)
-        return None
+def _describe(index: Index) -> Row:
+    command: PaletteCommand = index.data(COMMAND)
+    return Row(command.text, trailing=command.keys or command.where, extra_height=2)
 
 
-class _Row(QStyledItemDelegate):
-    """The command on the left, its shortcut or menu on the right."""
+def score(letters: str, text: str) -> float | None:
+    """Return how well letters match a text, or None if they do not occur in this order.
 
-    def __init__(self, theme: Theme, view: QListView) -> None:
-        super().__init__(view)
-        self._theme = theme
-        self._view = view
+    Starts of words and adjacent letters score higher, long gaps lower. Case is ignored; spaces in `letters` separate words.
+    """
+    total = 0.0
+    folded = text.casefold()
+    for word in letters.casefold().split():
+        best = max((_from(word, folded, at) for at in _places(folded, word[0])), default=None, key=lambda one: one or -1e9)
+        if best is None:
+            return None
+        total += best
+    return total - 0.01 * len(text)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        return QSize(0, self._theme.row_height() + 2)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        colors = self._theme.colors
-        model = self._view.model()
-        assert isinstance(model, _Commands)
-        command = model.commands[index.row()]
-        area = QRectF(option.rect).adjusted(2, 1, -2, -1)
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected) or index.row() == self._view.currentIndex().row()
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if chosen or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(QColor(colors.accent) if chosen else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.chosen if chosen else colors.hover))
-            painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
-        inner = area.adjusted(10, 0, -10, 0)
-        middle = Qt.AlignmentFlag.AlignVCenter
-        painter.setFont(self._theme.small())
-        painter.setPen(QColor(colors.secondary))
-        painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, command.keys or command.where)
-        inner.setRight(inner.right() - painter.fontMetrics().horizontalAdvance(command.keys or command.where) - 12)
-        painter.setFont(self._theme.list_font())
-        painter.setPen(QColor(colors.text))
-        text = painter.fontMetrics().elidedText(command.text, Qt.TextElideMode.ElideRight, int(inner.width()))
-        painter.drawText(inner, middle | Qt.AlignmentFlag.AlignLeft, text)
-        painter.restore()
+def rank(letters: str, items: Sequence[Item], text_of: Callable[[Item], str]) -> list[Item]:
+    """Return the items that match, best first; equal matches keep their order."""
+    if not letters.strip():
+        return list(items)
+    scored = [(found, place) for place, item in enumerate(items) if (found := score(letters, text_of(item))) is not None]
+    return [items[place] for _, place in sorted(scored, key=lambda one: (-one[0], one[1]))]
+
+
+def contains_in_order(letters: str, text: str) -> bool:
+    """Whether the letters occur in the text in this order."""
+    rest = iter(text)
+    return all(letter in rest for letter in letters)
+
+
+def _places(text: str, letter: str) -> list[int]:
+    return [at for at, char in enumerate(text[:200]) if char == letter]
+
+
+def _from(word: str, text: str, at: int) -> float | None:
+    """Score a word with its first letter at this place and each later letter at the best place soon after."""
+    total = _bonus(text, at)
+    for number, letter in enumerate(word[1:], 1):
+        after = at + 1
+        if text[after : after + 1] == letter:
+            total += _NEXT
+            at = after
+            continue
+        beginnings = [place for place in range(after, len(text)) if text[place] == letter and _bonus(text, place)]
+        place = beginnings[0] if beginnings else -1
+        if place < 0 or not contains_in_order(word[number:], text[place:]):
+            place = text.find(letter, after)
+        if place < 0:
+            return None
+        total += _bonus(text, place) - _GAP * (place - at)
+        at = place
+    return total
+
+
+def _bonus(text: str, at: int) -> float:
+    if at == 0:
+        return _START
+    return _WORD if not text[at - 1].isalnum() else 0.0

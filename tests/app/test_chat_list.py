@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.conversations.store import ChatSummary, Folder
-from app.sidebar.chat_list import ID
-from app.sidebar.sections import sections
+from app.sidebar.chat_list import ID, sections
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_chats_window import rows

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.window.fuzzy_match import contains_in_order, rank, score
-from app.window.palette import Palette, palette_commands
+from app.window.palette import Palette, contains_in_order, palette_commands, rank, score
 from tests.app.conftest import Running
 
 Start = Callable[..., Running]

@@ -1,0 +1,139 @@
+"""Draws the rows of the chat list, the search results and the command palette."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from app.widgets.controls import ICON_SIZE, draw_icon
+from app.widgets.theme import Theme
+
+Index = QModelIndex | QPersistentModelIndex
+Option = QStyleOptionViewItem
+ICON_GAP = 6
+_Align = Qt.AlignmentFlag
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a row shows.
+
+    Attributes:
+        trailing: small text on the right.
+        icon: on the left.
+        indented: as far as an icon is wide.
+        disclosure: icon on the right.
+        dotted: whether there is a dot on the right.
+        excerpt: second line: the text before a hit, the hit, and the text after it.
+        heading: drawn as a heading, which can't be selected.
+        chosen: draw it as chosen; None while it is selected.
+        extra_height: pixels.
+    """
+
+    title: str
+    trailing: str = ""
+    icon: str = ""
+    indented: bool = False
+    disclosure: str = ""
+    dotted: bool = False
+    excerpt: tuple[str, str, str] | None = None
+    heading: bool = False
+    chosen: bool | None = None
+    extra_height: int = 0
+
+
+class RowDelegate(QStyledItemDelegate):
+    """`describe` returns the row at an index."""
+
+    def __init__(self, theme: Theme, view: QAbstractItemView, describe: Callable[[Index], Row], margin: int = 8) -> None:
+        super().__init__(view)
+        self._theme, self._view, self._describe, self._margin = theme, view, describe, margin
+        view.setMouseTracking(True)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        theme.changed.connect(view.viewport().update)
+        theme.text_resized.connect(view.doItemsLayout)
+
+    def sizeHint(self, option: Option, index: Index) -> QSize:
+        row = self._describe(index)
+        return QSize(0, self._theme.row_height(lines=2 if row.excerpt else 1) + row.extra_height)
+
+    def paint(self, painter: QPainter, option: Option, index: Index) -> None:
+        row, colors = self._describe(index), self._theme.colors
+        area = QRectF(option.rect).adjusted(self._margin, 1, -self._margin, -1)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if row.heading:
+            self._write(painter, area.adjusted(10, 0, -8, -4), row.title, self._theme.small(bold=True), colors.secondary, "bottom")
+        else:
+            self._paint_ground(painter, area, option.state, row)
+            self._paint_content(painter, area, row)
+        painter.restore()
+
+    def _paint_ground(self, painter: QPainter, area: QRectF, state: QStyle.StateFlag, row: Row) -> None:
+        colors = self._theme.colors
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        outlined = selected and (self._view.hasFocus() or self._view.focusPolicy() == Qt.FocusPolicy.NoFocus)
+        chosen = selected if row.chosen is None else row.chosen
+        if chosen or outlined or state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(QPen(QColor(colors.accent), 1.5) if outlined else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.chosen if chosen else colors.hover))
+            painter.drawRoundedRect(area, 7, 7)
+
+    def _paint_content(self, painter: QPainter, area: QRectF, row: Row) -> None:
+        colors, theme = self._theme.colors, self._theme
+        inner = area.adjusted(10, 7, -10, -7) if row.excerpt else area.adjusted(10, 0, -10, 0)
+        top = inner.center().y() - ICON_SIZE / 2
+        if row.icon:
+            _paint_icon(painter, QPointF(inner.left() - 2, top), row.icon, colors.secondary)
+        if row.disclosure:
+            _paint_icon(painter, QPointF(area.right() - ICON_SIZE - 2, top), row.disclosure, colors.faint)
+        title = QRectF(inner)
+        if row.icon or row.indented:
+            title.setLeft(inner.left() + ICON_SIZE + ICON_GAP)
+        if row.disclosure:
+            title.setRight(area.right() - ICON_SIZE - 8)
+        if row.dotted:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.accent))
+            painter.drawEllipse(QPointF(title.right() - 3, inner.center().y()), 3.5, 3.5)
+            title.setRight(title.right() - 14)
+        edge = "top" if row.excerpt else "middle"
+        if row.trailing:
+            width = self._write(painter, title, row.trailing, theme.small(), colors.secondary, edge, right=True)
+            title.setRight(title.right() - width - 10)
+        self._write(painter, title, row.title, theme.list_font(), colors.text, edge)
+        if row.excerpt:
+            self._paint_excerpt(painter, inner, row.excerpt)
+
+    def _paint_excerpt(self, painter: QPainter, area: QRectF, excerpt: tuple[str, str, str]) -> None:
+        """Draw the text around the hit, keeping the hit visible."""
+        plain, bold, colors = self._theme.small(), self._theme.small(bold=True), self._theme.colors
+        head, body, tail = excerpt
+        room = max(0.0, area.width() - QFontMetricsF(bold).horizontalAdvance(body)) * (0.5 if tail else 1.0)
+        head = QFontMetricsF(plain).elidedText(head.lstrip(), Qt.TextElideMode.ElideLeft, room)
+        left = QRectF(area)
+        for text, font, color in ((head, plain, colors.secondary), (body, bold, colors.text), (tail, plain, colors.secondary)):
+            if text and left.width() > 0:
+                left.setLeft(left.left() + self._write(painter, left, text, font, color, "bottom"))
+
+    def _write(
+        self, painter: QPainter, area: QRectF, text: str, font: QFont, color: str, edge: str = "middle", right: bool = False
+    ) -> float:
+        """Draw a line of text at the top, middle or bottom of an area, and return its width."""
+        vertical = {"top": _Align.AlignTop, "middle": _Align.AlignVCenter, "bottom": _Align.AlignBottom}[edge]
+        metrics = QFontMetricsF(font)
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        painter.setFont(font)
+        painter.setPen(QColor(color))
+        painter.drawText(area, vertical | (_Align.AlignRight if right else _Align.AlignLeft), shown)
+        return metrics.horizontalAdvance(shown)
+
+
+def _paint_icon(painter: QPainter, at: QPointF, icon: str, color: str) -> None:
+    painter.save()
+    painter.translate(at)
+    draw_icon(painter, icon, QColor(color))
+    painter.restore()
