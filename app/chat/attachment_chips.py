@@ -28,8 +28,13 @@ class AttachmentChips(QWidget):
         self._removable = removable
         self.chips: list[AttachmentChip] = []
         self._flow = Flow(self, right=not removable)
-        self.waiting = _Waiting(theme, self)
+        self.waiting = QFrame(self)
+        set_look(self.waiting, "attachment")
         self.waiting.hide()
+        self.waiting_name = small_label(theme, look="secondary")
+        self.leave_button = IconButton(theme, "close", tr("Cancel reading"))
+        self.leave_button.clicked.connect(self.left_out)
+        row(self.waiting_name, self.leave_button, spacing=4, margins=(12, 2, 4, 2), parent=self.waiting)
         self._flow.addWidget(self.waiting)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
@@ -49,25 +54,10 @@ class AttachmentChips(QWidget):
             self._flow.addWidget(chip)
             chip.show()
         self._flow.addWidget(self.waiting)
-        self.waiting.show_name(reading)
+        self.waiting_name.setText(tr("Reading {name}…", name=reading))
+        self.waiting.setVisible(bool(reading))
         self.setVisible(bool(files or reading))
         self.updateGeometry()
-
-
-class _Waiting(QFrame):
-    """A file that is being read, and a button to leave it out."""
-
-    def __init__(self, theme: Theme, chips: AttachmentChips) -> None:
-        super().__init__(chips)
-        set_look(self, "attachment")
-        self.label = small_label(theme, look="secondary")
-        self.leave_button = IconButton(theme, "close", tr("Cancel reading"))
-        self.leave_button.clicked.connect(chips.left_out)
-        row(self.label, self.leave_button, spacing=4, margins=(12, 2, 4, 2), parent=self)
-
-    def show_name(self, name: str) -> None:
-        self.label.setText(tr("Reading {name}…", name=name))
-        self.setVisible(bool(name))
 
 
 class AttachmentChip(QFrame):
@@ -80,9 +70,8 @@ class AttachmentChip(QFrame):
         self._theme = theme
         self.file = file
         set_look(self, "attachment")
-        self.open_button = button(
-            shortened(file.name), tr("Attached: {name}. Show its text", name=file.name), clicked=self.show_text
-        )
+        name = tr("Attached: {name}. Show its text", name=file.name)
+        self.open_button = button(shortened(file.name), name, clicked=self.show_text)
         self.open_button.setToolTip(as_tooltip(tr("Show the text of {name}", name=file.name)))
         facts, too_long = figures(file, count)
         self.facts = small_label(theme, facts, "danger" if too_long else "secondary")
@@ -90,7 +79,7 @@ class AttachmentChip(QFrame):
         layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, 4 if removable else 12, 2), parent=self)
         if removable:
             self.remove_button = IconButton(theme, "close", tr("Remove {name}", name=file.name))
-            self.remove_button.clicked.connect(self._remove)
+            self.remove_button.clicked.connect(lambda: self.removed.emit(file))
             layout.addWidget(self.remove_button)
 
     @Slot()
@@ -99,10 +88,6 @@ class AttachmentChip(QFrame):
         dialog = AttachmentDialog(self._theme, self.file, self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
-
-    @Slot()
-    def _remove(self) -> None:
-        self.removed.emit(self.file)
 
 
 def shortened(name: str) -> str:

@@ -1,6 +1,7 @@
 """The settings of one chat: preset, system prompt, sampling, limits. Changes apply to the next reply."""
 
 from dataclasses import replace
+from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QValidator
@@ -16,7 +17,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
-    QSpinBox,
     QWidget,
 )
 
@@ -36,9 +36,10 @@ NumberField = tuple[str, str, str, float, float, float, int]
 
 
 def _number_fields() -> tuple[NumberField, ...]:
-    """Field of Sampling, label, help, lowest, highest, step, digits."""
+    """Return name, label, help, minimum, maximum, step and digits of each field."""
     seen = tr("Penalizes tokens that have already appeared.")
     often = tr("Penalizes tokens once for each time they have appeared.")
+    length = tr("Maximum length of a reply. Continue extends it.")
     return (
         ("temperature", tr("Temperature"), tr("0 always picks the likeliest token. Higher values add variety."), 0.0, 2.0, 0.05, 2),
         ("top_p", "Top-p", tr("Keeps the likeliest tokens with this total probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
@@ -46,6 +47,8 @@ def _number_fields() -> tuple[NumberField, ...]:
         ("repetition_penalty", tr("Repetition penalty"), tr("Values above 1 make repeated tokens less likely."), 1.0, 2.0, 0.05, 2),
         ("presence_penalty", tr("Presence penalty"), seen, -2.0, 2.0, 0.1, 1),
         ("frequency_penalty", tr("Frequency penalty"), often, -2.0, 2.0, 0.1, 1),
+        ("top_k", "Top-k", tr("Keeps this many of the likeliest tokens."), 0, 100_000, 1, 0),
+        ("max_tokens", tr("Token limit"), length, 1, MAX_TOKENS, 256, 0),
     )
 
 
@@ -85,22 +88,13 @@ class ChatSettingsDialog(QDialog):
         self.numbers: dict[str, QDoubleSpinBox] = {}
         for name, label, tip, low, high, step, digits in _number_fields():
             box = self.numbers[name] = QDoubleSpinBox()
+            box.setDecimals(digits)
             box.setRange(low, high)
             box.setSingleStep(step)
-            box.setDecimals(digits)
+            box.setGroupSeparatorShown(True)
             box.valueChanged.connect(self._change)
             self._add_field(label, tip, box)
-        self.top_k = QSpinBox()
-        self.top_k.setRange(0, 100_000)
-        self.top_k.setSpecialValueText(tr("Off"))
-        self.top_k.valueChanged.connect(self._change)
-        self._add_field("Top-k", tr("Keeps this many of the likeliest tokens."), self.top_k)
-        self.max_tokens = QSpinBox()
-        self.max_tokens.setRange(1, MAX_TOKENS)
-        self.max_tokens.setSingleStep(256)
-        self.max_tokens.setGroupSeparatorShown(True)
-        self.max_tokens.valueChanged.connect(self._change)
-        self._add_field(tr("Token limit"), tr("Maximum length of a reply. Continue extends it."), self.max_tokens)
+        self.numbers["top_k"].setSpecialValueText(tr("Off"))
         self.seed = QLineEdit()
         set_look(self.seed, "entry")
         self.seed.setPlaceholderText(tr("Random"))
@@ -112,21 +106,10 @@ class ChatSettingsDialog(QDialog):
         self.thinking.toggled.connect(self._change)
 
         page = QWidget()
-        column(
-            small_label(theme, tr("Preset"), "secondary", bold=True),
-            row((self.preset, 1), self.save_as, self.delete),
-            10,
-            small_label(theme, tr("System prompt"), "secondary", bold=True),
-            frame,
-            10,
-            small_label(theme, tr("Generation"), "secondary", bold=True),
-            self.thinking,
-            4,
-            self._grid,
-            None,
-            margins=(24, 20, 24, 20),
-            parent=page,
-        )
+        head = small_label(theme, tr("Preset"), "secondary", bold=True), row((self.preset, 1), self.save_as, self.delete)
+        prompt = small_label(theme, tr("System prompt"), "secondary", bold=True), frame
+        generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, 4, self._grid
+        column(*head, 10, *prompt, 10, *generation, None, margins=(24, 20, 24, 20), parent=page)
         scroll = QScrollArea()
         scroll.setWidget(page)
         scroll.setWidgetResizable(True)
@@ -134,12 +117,7 @@ class ChatSettingsDialog(QDialog):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered", self._reset)
         lay_out(self, scroll, WIDTH, tr("Close settings"), aside=self.reset)
-        for signal in (
-            self._library.presets_changed,
-            conductor.chat_changed,
-            conductor.settings_changed,
-            conductor.loader.loaded,
-        ):
+        for signal in (self._library.presets_changed, conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -151,14 +129,12 @@ class ChatSettingsDialog(QDialog):
     def refresh(self) -> None:
         settings = self._settings
         sampling = settings.sampling or self._conductor.default_sampling
-        fields = [self.system, self.top_k, self.max_tokens, self.seed, self.thinking, self.preset, *self.numbers.values()]
+        fields = [self.system, self.seed, self.thinking, self.preset, *self.numbers.values()]
         blockers = [QSignalBlocker(field) for field in fields]
         if self.system.toPlainText() != settings.system:
             self.system.setPlainText(settings.system)
         for name, box in self.numbers.items():
-            box.setValue(getattr(sampling, name))
-        self.top_k.setValue(sampling.top_k)
-        self.max_tokens.setValue(settings.max_tokens)
+            box.setValue(settings.max_tokens if name == "max_tokens" else getattr(sampling, name))
         if _seed(self.seed.text()) != settings.seed:
             self.seed.setText("" if settings.seed is None else str(settings.seed))
         self.thinking.setChecked(self._conductor.thinking)
@@ -199,14 +175,16 @@ class ChatSettingsDialog(QDialog):
         """Apply what differs from the settings of the chat."""
         old = self._settings
         shown = old.sampling or self._conductor.default_sampling
-        numbers = {name: round(box.value(), 4) for name, box in self.numbers.items()}
-        sampling = Sampling(**numbers, top_k=self.top_k.value())
+        numbers: dict[str, Any] = {name: round(box.value(), box.decimals() or None) for name, box in self.numbers.items()}
+        max_tokens = numbers.pop("max_tokens")
+        sampling = Sampling(**numbers)
+        unchanged = all(numbers[name] == round(getattr(shown, name), self.numbers[name].decimals()) for name in numbers)
         self._conductor.set_settings(
             replace(
                 old,
                 system=clean(self.system.toPlainText()),
-                sampling=old.sampling if _looks_equal(sampling, shown) else sampling,
-                max_tokens=self.max_tokens.value(),
+                sampling=old.sampling if unchanged else sampling,
+                max_tokens=max_tokens,
                 seed=_seed(self.seed.text()),
                 thinking=self.thinking.isChecked() if self._conductor.can_think else old.thinking,
             )
@@ -254,11 +232,3 @@ class _Seed(QValidator):
 def _seed(text: str) -> int | None:
     text = text.strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < 2**64 else None
-
-
-def _looks_equal(one: Sampling, other: Sampling) -> bool:
-    """Whether the fields show the same numbers."""
-    shown = ((name, digits) for name, *_, digits in _number_fields())
-    return all(round(getattr(one, name), digits) == round(getattr(other, name), digits) for name, digits in shown) and (
-        one.top_k == other.top_k
-    )

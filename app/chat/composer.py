@@ -4,16 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QFrame,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.chat.attachment_chips import AttachmentChips, shortened
 from app.chat.attachment_reader import AttachmentReader
@@ -21,8 +12,9 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Turn
 from app.conversations.plain_text import clean
 from app.language import tr
-from app.widgets.controls import IconButton, Label
-from app.widgets.theme import SMALL, Theme, set_look
+from app.widgets.controls import IconButton, button, small_label
+from app.widgets.layout import column, row
+from app.widgets.theme import Theme, set_look
 
 MAX_LINES = 8  # before the field scrolls
 
@@ -44,7 +36,6 @@ class Composer(QFrame):
         self.field.setPlaceholderText(tr("Message Slipstream"))
         self.field.setAccessibleName(tr("Message"))
         self.field.submitted.connect(self.send_requested)
-        self.field.focused.connect(self._show_focus)
         self.field.dropped.connect(attachments.attach)
         self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
@@ -60,29 +51,13 @@ class Composer(QFrame):
         self._draft = ""  # the new message, while an earlier one is edited
         self._draft_files: list[Attachment] = []
         self.banner = QWidget()
-        label = Label(tr("Editing an earlier message"))
-        set_look(label, "secondary")
-        theme.set_font(label, SMALL)
-        self.cancel_button = QPushButton(tr("Cancel"))
-        self.cancel_button.setAccessibleName(tr("Cancel editing"))
-        set_look(self.cancel_button, "quiet")
-        self.cancel_button.clicked.connect(self.edit_cancelled)
-        head = QHBoxLayout(self.banner)
-        head.setContentsMargins(2, 0, 0, 0)
-        head.addWidget(label, 1)
-        head.addWidget(self.cancel_button)
+        self.cancel_button = button(tr("Cancel"), tr("Cancel editing"), clicked=self.edit_cancelled.emit)
+        note = small_label(theme, tr("Editing a message"), "secondary")
+        row((note, 1), self.cancel_button, margins=(2, 0, 0, 0), parent=self.banner)
         self.banner.hide()
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.attach_button, 0, Qt.AlignmentFlag.AlignBottom)
-        row.addWidget(self.field, 1)
-        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(2)
-        layout.addWidget(self.banner)
-        layout.addWidget(self.files)
-        layout.addLayout(row)
+        bottom = Qt.AlignmentFlag.AlignBottom
+        line = row((self.attach_button, 0, bottom), (self.field, 1), (self.button, 0, bottom))
+        column(self.banner, self.files, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
         self.field.textChanged.connect(self._show_button)
         self._show_button()
 
@@ -153,21 +128,15 @@ class Composer(QFrame):
         self.files.show_files(reader.files, reader.counts, "".join(names[:1]))
         self._show_button()
 
-    @Slot(bool)
-    def _show_focus(self, focused: bool) -> None:
-        self.setProperty("active", "true" if focused else "false")
-        self.style().unpolish(self)
-        self.style().polish(self)
-
 
 class _Field(QPlainTextEdit):
     submitted = Signal()
     dropped = Signal(list)  # of Path
-    focused = Signal(bool)
     paged = Signal(int)
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, composer: Composer) -> None:
+        super().__init__(composer)
+        self._composer = composer
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabChangesFocus(True)
@@ -204,11 +173,11 @@ class _Field(QPlainTextEdit):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self.focused.emit(True)
+        set_look(self._composer, "composer-active")
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self.focused.emit(False)
+        set_look(self._composer, "composer")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -34,8 +34,8 @@ def style_sheet(c: Colors, small: int) -> str:
     QFrame[look="popover"] {{ background: {c.raised}; border: 1px solid {c.line}; }}
     QFrame[look="find"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text}; {selection} }}
-    QFrame[look="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
-    QFrame[look="composer"][active="true"] {{ border-color: {c.accent}; }}
+    QFrame[look^="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
+    QFrame[look="composer-active"] {{ border-color: {c.accent}; }}
     QFrame[look="notice"], QFrame[look="undo"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="attachment"] {{ background: {c.bubble}; border: 1px solid {c.line}; border-radius: 9px; }}

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QMainWindow
+from PySide6.QtGui import QDesktopServices, QFontMetrics
+from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
 from app.chat.chat_settings import ChatSettingsDialog
 from app.chat.conductor import Conductor
@@ -16,13 +16,17 @@ from app.language import tr
 from app.machine.this_mac import ThisMacDialog
 from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
-from app.release import Release
+from app.release import Release, licenses
 from app.settings.preferences import Preferences
 from app.settings.settings_dialog import SettingsDialog
+from app.widgets.controls import Label, button, small_label, styled_label
+from app.widgets.icon import window_icon
+from app.widgets.layout import column, row
 from app.widgets.theme import Theme
-from app.window.about import AboutDialog
 from app.window.palette import Palette, palette_commands
 
+ICON_SIZE = 96
+LICENSE_LINES = 14  # without scrolling
 D = TypeVar("D", bound=QDialog)
 
 
@@ -112,3 +116,35 @@ class Dialogs(QObject):
             dialog.raise_()
             dialog.activateWindow()
         return dialog
+
+
+class AboutDialog(QDialog):
+    """Version and licenses."""
+
+    def __init__(self, theme: Theme, release: Release, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("About Slipstream"))
+        self.setAccessibleName(tr("About Slipstream"))
+        icon = Label()
+        icon.setPixmap(window_icon().pixmap(ICON_SIZE, ICON_SIZE))
+        icon.setFixedSize(ICON_SIZE, ICON_SIZE)
+        name = styled_label(theme, "Slipstream", size=1.6, bold=True)
+        version = tr("Version {version}", version=release.version) if release.version else tr("Development build")
+        self.version = styled_label(theme, version, "secondary", selectable=True)
+        about = tr("A small model drafts and a large one checks, with exactly the large model’s output.")
+        summary = styled_label(theme, about, wrap=True)
+        caption = small_label(theme, tr("Licenses"), bold=True)
+        self.licenses = QPlainTextEdit(licenses())
+        self.licenses.setReadOnly(True)
+        self.licenses.setTabChangesFocus(True)
+        self.licenses.setFrameShape(QFrame.Shape.NoFrame)
+        self.licenses.setFont(theme.code_font)
+        self.licenses.setAccessibleName(caption.text())
+        metrics = QFontMetrics(theme.code_font)
+        self.licenses.setMinimumSize(metrics.averageCharWidth() * 84, metrics.lineSpacing() * LICENSE_LINES)
+        caption.setBuddy(self.licenses)
+        close = button(tr("Close"), look="bordered", clicked=self.accept)
+        close.setDefault(True)
+        head = row((icon, 0, Qt.AlignmentFlag.AlignTop), (column(name, self.version, 6, summary, spacing=4), 1), spacing=20)
+        column(head, 10, caption, (self.licenses, 1), 4, row(None, close), spacing=10, margins=(28, 26, 28, 18), parent=self)
+        close.setFocus()

@@ -1,6 +1,8 @@
 """The main window: sidebar, top bar, chat, composer and menus."""
 
-from PySide6.QtCore import QByteArray, QSettings, Signal, Slot
+from collections.abc import Sequence
+
+from PySide6.QtCore import QByteArray, QRect, QSettings, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -9,7 +11,7 @@ from app.chat.composer import files_in
 from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
-from app.chat.introduction import Introduction
+from app.chat.welcome import Introduction
 from app.models.picker import Picker
 from app.models.recommendation import recommend, without_gpu
 from app.release import this_release
@@ -19,15 +21,15 @@ from app.transcript.transcript import Transcript
 from app.updates import Updates
 from app.widgets.layout import column
 from app.widgets.theme import Theme
-from app.window.actions import Actions
+from app.window.actions import Actions, fill_menu_bar, show_list_menu
 from app.window.chat_commands import ChatCommands
 from app.window.dialogs import Dialogs
-from app.window.menus import fill_menu_bar, show_list_menu
-from app.window.placement import onto_screen
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import load_catalog
+
+GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the top edge that must be on a screen, so that the window can be moved
 
 
 class MainWindow(QMainWindow):
@@ -205,3 +207,31 @@ class MainWindow(QMainWindow):
         self.split.restore(self._settings)
         self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
         self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)
+
+
+def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
+    """Return the geometry of a window, moved onto the nearest screen if it could not be moved where it is.
+
+    Args:
+        window: with its frame.
+        screens: available geometry of each screen, the main one first.
+    """
+    if not screens:
+        return window
+    top = QRect(window.left(), window.top(), window.width(), GRIP_HEIGHT)
+    for screen in screens:
+        seen = top.intersected(screen)
+        if seen.width() >= min(GRIP_WIDTH, window.width()) and seen.height() >= GRIP_HEIGHT:
+            return window
+    middle = window.center()
+
+    def distance(screen: QRect) -> int:
+        across = max(screen.left() - middle.x(), middle.x() - screen.right(), 0)
+        return across + max(screen.top() - middle.y(), middle.y() - screen.bottom(), 0)
+
+    screen = min(screens, key=distance)
+    placed = QRect(window)
+    placed.setSize(window.size().boundedTo(screen.size()))
+    placed.moveLeft(min(max(window.left(), screen.left()), screen.left() + screen.width() - placed.width()))
+    placed.moveTop(min(max(window.top(), screen.top()), screen.top() + screen.height() - placed.height()))
+    return placed

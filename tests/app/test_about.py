@@ -19,7 +19,7 @@ from app.release import Release, licenses, this_release
 from app.settings.preferences import Preferences
 from app.updates import Updates, newer
 from app.widgets.theme import Theme
-from app.window.about import AboutDialog
+from app.window.dialogs import AboutDialog
 from tests.packaging import script
 
 PATIENCE_MS = 120_000  # for busy machines

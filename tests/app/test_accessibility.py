@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
 
 from app.chat.announcer import MAX_LENGTH, Announcer, sentence
 from app.settings.settings_dialog import SettingsDialog
+from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
-from app.window.placement import GRIP_HEIGHT, onto_screen
 from mlx_engine.events import Failed
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done

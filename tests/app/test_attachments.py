@@ -330,8 +330,8 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
     composer = app.window.composer
     app.until(lambda: all(one.result for one in app.conductor.attachments.reading[1:]))
     assert [one.name for one in app.conductor.attachments.files] == ["a.txt"]
-    assert composer.files.waiting.label.text() == "Reading b.pdf and 1 more…" and composer.files.waiting.isVisible()
-    composer.files.waiting.leave_button.click()
+    assert composer.files.waiting_name.text() == "Reading b.pdf and 1 more…" and composer.files.waiting.isVisible()
+    composer.files.leave_button.click()
     assert [one.name for one in app.conductor.attachments.files] == ["a.txt", "c.txt"]
     assert not composer.files.waiting.isVisible()
     app.ask("What do they say?")
@@ -414,7 +414,7 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
         reader.join()
 
     monkeypatch.setattr(ReadCancellation, "cancel", end)
-    app.window.composer.files.waiting.leave_button.click()
+    app.window.composer.files.leave_button.click()
     assert reading.result == "It takes too long." and not app.conductor.attachments.reading
     QApplication.processEvents()
     assert app.notices == []
@@ -424,7 +424,7 @@ def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, fi
     started = processes(monkeypatch)
     slow = file("slow.pdf", slow_pdf())
     app = start()
-    for end in (app.window.composer.files.waiting.leave_button.click, app.window.close):
+    for end in (app.window.composer.files.leave_button.click, app.window.close):
         app.conductor.attachments.attach([slow])
         app.until(lambda: bool(started))
         end()

@@ -21,9 +21,9 @@ def test_chat_settings_apply_to_requests_and_are_saved(start: Start, tmp_path: P
     sheet.system.setPlainText("Be brief.")
     sheet.numbers["temperature"].setValue(0.7)
     sheet.numbers["min_p"].setValue(0.05)
-    sheet.top_k.setValue(40)
+    sheet.numbers["top_k"].setValue(40)
     sheet.seed.setText("42")
-    sheet.max_tokens.setValue(64)
+    sheet.numbers["max_tokens"].setValue(64)
     sheet.thinking.setChecked(True)
     assert sheet.preset.currentText() == "Custom"
     sheet.accept()

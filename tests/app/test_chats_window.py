@@ -15,7 +15,7 @@ from app.chat.chat_settings import ChatSettingsDialog
 from app.conversations.database import FILE
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
-from app.window.menus import show_list_menu
+from app.window.actions import show_list_menu
 from mlx_engine.events import Commit
 from mlx_engine.requests import Message
 from tests.app.conftest import Running, draw_sidebar

@@ -7,7 +7,7 @@ from dataclasses import replace
 from PySide6.QtGui import QImage
 
 from app.chat.context_meter import ContextUse
-from app.chat.context_view import sentence
+from app.chat.foot import sentence
 from app.conversations import wording
 from app.conversations.reply import Reply
 from mlx_engine.events import PrefillProgress
