@@ -295,8 +295,8 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Editing an earlier message</source>
-            <translation>Frühere Nachricht wird bearbeitet</translation>
+            <source>Editing a message</source>
+            <translation>Nachricht wird bearbeitet</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -374,124 +374,74 @@
             <translation>Schreiben Sie zuerst eine Nachricht.</translation>
         </message>
         <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Context</source>
-            <translation>Kontext</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
-            <translation>Kontext voll ({limit} Tokens). Beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
-            <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}1 token left</source>
-            <translation>Noch {about}1 Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{left} tokens left</source>
-            <translation>Noch {about}{left} Tokens</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
-            <translation>{about}{over} Tokens über der Grenze von {limit}. Kürzen Sie die Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
             <source>A reply is being generated in “{title}”.</source>
             <translation>In „{title}“ wird eine Antwort erzeugt.</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
+            <source>Context</source>
+            <translation>Kontext</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
+            <translation>Kontext voll ({limit} Tokens). Beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Note</source>
             <translation>Hinweis</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
             <source>Open Chat</source>
             <translation>Chat öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
             <source>Open the chat that is generating a reply</source>
             <translation>Den Chat öffnen, in dem die Antwort erzeugt wird</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>, {bits} bits</source>
-            <translation>, {bits} Bit</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
+            <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
-            <translation>Ein großes Sprachmodell läuft auf diesem Computer. Ein kleines Modell entwirft voraus, und das große prüft mehrere Wörter auf einmal. Der Text ist immer der des großen Modells, meist schneller.</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}1 token left</source>
+            <translation>Noch {about}1 Token</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Choose Models…</source>
-            <translation>Modelle wählen …</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}{left} tokens left</source>
+            <translation>Noch {about}{left} Tokens</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Demo pair</source>
-            <translation>Demo-Paar</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
+            <translation>{about}{over} Tokens über der Grenze von {limit}. Kürzen Sie die Nachricht.</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
-            <translation>Kein größeres Paar im Katalog passt in den Speicher dieses Computers und ist schnell genug.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
-            <translation>Nichts, was Sie schreiben, verlässt diesen Computer. Das Demo-Paar dient zum Ausprobieren der App; seine Antworten sind schlecht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Recommended for this computer</source>
-            <translation>Für diesen Computer empfohlen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
-            <translation>Slipstream hat keine GPU gefunden. Größere Paare sind auf einer CPU zu langsam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The models need about {needed} of the {budget} available to models.</source>
-            <translation>Die Modelle brauchen etwa {needed} von {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The models need {needed} of the {budget} available to models.</source>
-            <translation>Die Modelle brauchen {needed} von {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Try the Demo Pair</source>
-            <translation>Demo-Paar ausprobieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Welcome</source>
-            <translation>Willkommen</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
             <source>The reply ended unexpectedly.</source>
             <translation>Die Antwort endete unerwartet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>, {bits} bits</source>
+            <translation>, {bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
+            <translation>Ein großes Sprachmodell läuft auf diesem Computer. Ein kleines Modell entwirft voraus, und das große prüft mehrere Wörter auf einmal. Der Text ist immer der des großen Modells, meist schneller.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -510,6 +460,16 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Choose Models…</source>
+            <translation>Modelle wählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Demo pair</source>
+            <translation>Demo-Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Load Again</source>
             <translation>Erneut laden</translation>
         </message>
@@ -525,8 +485,48 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
+            <translation>Kein größeres Paar im Katalog passt in den Speicher dieses Computers und ist schnell genug.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
+            <translation>Nichts, was Sie schreiben, verlässt diesen Computer. Das Demo-Paar dient zum Ausprobieren der App; seine Antworten sind schlecht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Ready (DFlash is off)</source>
             <translation>Bereit, ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Recommended for this computer</source>
+            <translation>Für diesen Computer empfohlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
+            <translation>Slipstream hat keine GPU gefunden. Größere Paare sind auf einer CPU zu langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The models need about {needed} of the {budget} available to models.</source>
+            <translation>Die Modelle brauchen etwa {needed} von {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The models need {needed} of the {budget} available to models.</source>
+            <translation>Die Modelle brauchen {needed} von {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Try the Demo Pair</source>
+            <translation>Demo-Paar ausprobieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Welcome</source>
+            <translation>Willkommen</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2404,34 +2404,34 @@
             <translation>Name</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/search_results.py" />
-            <source>Search results</source>
-            <translation>Suchergebnisse</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Pinned</source>
             <translation>Angeheftet</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Previous 30 Days</source>
             <translation>Letzte 30 Tage</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Previous 7 Days</source>
             <translation>Letzte 7 Tage</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Today</source>
             <translation>Heute</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Yesterday</source>
             <translation>Gestern</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/search_results.py" />
+            <source>Search results</source>
+            <translation>Suchergebnisse</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2734,14 +2734,19 @@
             <translation>Slipstream {version} ist die neueste Version.</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/copy_button.py" />
+            <location filename="../../app/widgets/controls.py" />
             <source>Copied</source>
             <translation>Kopiert</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/copy_button.py" />
+            <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/layout.py" />
+            <source>Error</source>
+            <translation>Fehler</translation>
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />
@@ -2759,11 +2764,6 @@
             <translation>Im Browser öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/notice_view.py" />
-            <source>Error</source>
-            <translation>Fehler</translation>
-        </message>
-        <message>
             <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace</source>
             <translation>Ersetzen</translation>
@@ -2779,31 +2779,6 @@
             <translation>„{name}“ existiert bereits. Möchten Sie die Datei ersetzen?</translation>
         </message>
         <message>
-            <location filename="../../app/window/about.py" />
-            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
-            <translation>Ein kleines Modell entwirft, ein großes prüft. Der Text ist immer der des großen Modells.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>About Slipstream</source>
-            <translation>Über Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Development build</source>
-            <translation>Entwicklungsversion</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Licenses</source>
-            <translation>Lizenzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Version {version}</source>
-            <translation>Version {version}</translation>
-        </message>
-        <message>
             <location filename="../../app/window/actions.py" />
             <source>&amp;Appearance</source>
             <translation>&amp;Erscheinungsbild</translation>
@@ -2812,6 +2787,11 @@
             <location filename="../../app/window/actions.py" />
             <source>&amp;Attach Files…</source>
             <translation>Dateien an&amp;hängen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Chat</source>
+            <translation>&amp;Chat</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -2845,6 +2825,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Edit</source>
+            <translation>&amp;Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Edit Last Message</source>
             <translation>Letzte Nachricht &amp;bearbeiten</translation>
         </message>
@@ -2855,8 +2840,18 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;File</source>
+            <translation>&amp;Ablage</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Find in Chat…</source>
             <translation>Im Chat &amp;suchen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Help</source>
+            <translation>&amp;Hilfe</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -2940,8 +2935,23 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;View</source>
+            <translation>&amp;Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Window</source>
+            <translation>&amp;Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Zoom</source>
             <translation>&amp;Zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>About Slipstream</source>
+            <translation>Über Slipstream</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3135,43 +3145,33 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
+            <translation>Ein kleines Modell entwirft, ein großes prüft. Der Text ist immer der des großen Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Can't open the log folder {folder}.</source>
             <translation>Der Ordner mit den Protokollen kann nicht geöffnet werden: {folder}.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Development build</source>
+            <translation>Entwicklungsversion</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Licenses</source>
+            <translation>Lizenzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Version {version}</source>
+            <translation>Version {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} ist geladen. Wählen Sie „Ablage“ &gt; „Modelle“, um es zu verwenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Chat</source>
-            <translation>&amp;Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Edit</source>
-            <translation>&amp;Bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;File</source>
-            <translation>&amp;Ablage</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Help</source>
-            <translation>&amp;Hilfe</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;View</source>
-            <translation>&amp;Darstellung</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Window</source>
-            <translation>&amp;Fenster</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />

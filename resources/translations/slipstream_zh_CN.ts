@@ -295,8 +295,8 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Editing an earlier message</source>
-            <translation>正在编辑以前的消息</translation>
+            <source>Editing a message</source>
+            <translation>正在编辑消息</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -374,124 +374,74 @@
             <translation>请先输入消息。</translation>
         </message>
         <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Context</source>
-            <translation>上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
-            <translation>上下文已满（{limit} 个词元）。请新建对话，或编辑之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
-            <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}1 token left</source>
-            <translation>剩余 {about}1 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{left} tokens left</source>
-            <translation>剩余 {about}{left} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
-            <translation>超出上限 {limit} 个词元达 {about}{over} 个。请缩短消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
             <source>A reply is being generated in “{title}”.</source>
             <translation>正在“{title}”中生成回复。</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
+            <source>Context</source>
+            <translation>上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
+            <translation>上下文已满（{limit} 个词元）。请新建对话，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Note</source>
             <translation>提示</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
             <source>Open Chat</source>
             <translation>打开对话</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
+            <location filename="../../app/chat/foot.py" />
             <source>Open the chat that is generating a reply</source>
             <translation>打开正在生成回复的对话</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>, {bits} bits</source>
-            <translation>，{bits} 位</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
+            <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
-            <translation>大语言模型在这台电脑上运行。小模型提前起草，大模型一次检查多个词。文字始终出自大模型，而且通常更快。</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}1 token left</source>
+            <translation>剩余 {about}1 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Choose Models…</source>
-            <translation>选择模型…</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}{left} tokens left</source>
+            <translation>剩余 {about}{left} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Demo pair</source>
-            <translation>演示模型对</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
+            <translation>超出上限 {limit} 个词元达 {about}{over} 个。请缩短消息。</translation>
         </message>
         <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
-            <translation>目录中没有更大的模型对既能放入这台电脑的内存又足够快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
-            <translation>您写的内容不会离开这台电脑。演示模型对仅供试用本 App，其回复质量较差。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Recommended for this computer</source>
-            <translation>为这台电脑推荐</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
-            <translation>Slipstream 未找到 GPU。较大的模型对在 CPU 上太慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The models need about {needed} of the {budget} available to models.</source>
-            <translation>模型约需 {needed}，可供模型使用的内存为 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The models need {needed} of the {budget} available to models.</source>
-            <translation>模型需要 {needed}，可供模型使用的内存为 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Try the Demo Pair</source>
-            <translation>试用演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Welcome</source>
-            <translation>欢迎</translation>
+            <location filename="../../app/chat/foot.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
             <source>The reply ended unexpectedly.</source>
             <translation>回复意外结束。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>, {bits} bits</source>
+            <translation>，{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
+            <translation>大语言模型在这台电脑上运行。小模型提前起草，大模型一次检查多个词。文字始终出自大模型，而且通常更快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -510,6 +460,16 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Choose Models…</source>
+            <translation>选择模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Demo pair</source>
+            <translation>演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Load Again</source>
             <translation>重新载入</translation>
         </message>
@@ -525,8 +485,48 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
+            <translation>目录中没有更大的模型对既能放入这台电脑的内存又足够快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
+            <translation>您写的内容不会离开这台电脑。演示模型对仅供试用本 App，其回复质量较差。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Ready (DFlash is off)</source>
             <translation>就绪，不使用 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Recommended for this computer</source>
+            <translation>为这台电脑推荐</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
+            <translation>Slipstream 未找到 GPU。较大的模型对在 CPU 上太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The models need about {needed} of the {budget} available to models.</source>
+            <translation>模型约需 {needed}，可供模型使用的内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The models need {needed} of the {budget} available to models.</source>
+            <translation>模型需要 {needed}，可供模型使用的内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Try the Demo Pair</source>
+            <translation>试用演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Welcome</source>
+            <translation>欢迎</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2404,34 +2404,34 @@
             <translation>名称</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/search_results.py" />
-            <source>Search results</source>
-            <translation>搜索结果</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Pinned</source>
             <translation>已置顶</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Previous 30 Days</source>
             <translation>前 30 天</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Previous 7 Days</source>
             <translation>前 7 天</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Today</source>
             <translation>今天</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sections.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Yesterday</source>
             <translation>昨天</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/search_results.py" />
+            <source>Search results</source>
+            <translation>搜索结果</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2734,14 +2734,19 @@
             <translation>Slipstream {version} 已是最新版本。</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/copy_button.py" />
+            <location filename="../../app/widgets/controls.py" />
             <source>Copied</source>
             <translation>已拷贝</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/copy_button.py" />
+            <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/layout.py" />
+            <source>Error</source>
+            <translation>错误</translation>
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />
@@ -2759,11 +2764,6 @@
             <translation>在浏览器中打开</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/notice_view.py" />
-            <source>Error</source>
-            <translation>错误</translation>
-        </message>
-        <message>
             <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace</source>
             <translation>替换</translation>
@@ -2779,31 +2779,6 @@
             <translation>“{name}”已存在。要替换它吗？</translation>
         </message>
         <message>
-            <location filename="../../app/window/about.py" />
-            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
-            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>About Slipstream</source>
-            <translation>关于 Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Development build</source>
-            <translation>开发版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Licenses</source>
-            <translation>许可证</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Version {version}</source>
-            <translation>版本 {version}</translation>
-        </message>
-        <message>
             <location filename="../../app/window/actions.py" />
             <source>&amp;Appearance</source>
             <translation>外观(&amp;A)</translation>
@@ -2812,6 +2787,11 @@
             <location filename="../../app/window/actions.py" />
             <source>&amp;Attach Files…</source>
             <translation>附加文件(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Chat</source>
+            <translation>对话(&amp;C)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -2845,6 +2825,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Edit</source>
+            <translation>编辑(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Edit Last Message</source>
             <translation>编辑上一条消息(&amp;E)</translation>
         </message>
@@ -2855,8 +2840,18 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;File</source>
+            <translation>文件(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Find in Chat…</source>
             <translation>在对话中查找(&amp;F)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Help</source>
+            <translation>帮助(&amp;H)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -2940,8 +2935,23 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;View</source>
+            <translation>显示(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Window</source>
+            <translation>窗口(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Zoom</source>
             <translation>缩放(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>About Slipstream</source>
+            <translation>关于 Slipstream</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3135,43 +3145,33 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
+            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Can't open the log folder {folder}.</source>
             <translation>无法打开日志文件夹 {folder}。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Development build</source>
+            <translation>开发版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Licenses</source>
+            <translation>许可证</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Version {version}</source>
+            <translation>版本 {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Chat</source>
-            <translation>对话(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Edit</source>
-            <translation>编辑(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;File</source>
-            <translation>文件(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Help</source>
-            <translation>帮助(&amp;H)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;View</source>
-            <translation>显示(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Window</source>
-            <translation>窗口(&amp;W)</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
