@@ -1,5 +1,6 @@
 """A code block: its language, buttons to wrap and copy it, and colored lines that scroll sideways."""
 
+from itertools import takewhile
 from math import ceil
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
@@ -18,6 +19,7 @@ MARGIN = 14  # left and right of the lines
 BELOW = 12  # under the last line
 BORDER = 2
 MAX_MEASURED = 1000  # characters of a line
+MAX_COLORED = 5000  # characters of a line: Qt lays out the whole line again whenever it grows
 
 
 class CodeView(QFrame):
@@ -119,7 +121,7 @@ class _Colors(QSyntaxHighlighter):
     def highlightBlock(self, text: str) -> None:
         number = self.currentBlock().blockNumber()
         if number < len(self._highlighter.lines):
-            for run in self._highlighter.lines[number]:
+            for run in takewhile(lambda run: run.start < MAX_COLORED, self._highlighter.lines[number]):
                 self.setFormat(run.start, run.length, self._formats[run.color])
 
 

@@ -45,7 +45,7 @@ _colors: tuple[tuple[_TokenType, SyntaxColor], ...] = (
 )
 # Elements of HTML with a syntax of their own. A piece that starts or ends inside one is colored as if it held the missing tag.
 _closing_tags = {"<!--": "-->", "<script>": "</script>", "<style>": "</style>"}
-_html_tag = re.compile(r"<!--|-->|<\s*(/?)\s*(script|style)\b[^>]*>", re.IGNORECASE)
+_html_tag = re.compile(r"<!--|-->|<\s*(?:(/)\s*)?(script|style)\b[^>]*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _open_element(code: str) -> str:
     """Return the tag that opens the HTML comment, script, or style sheet in which the code ends, or empty."""
     opened = ""
     for match in _html_tag.finditer(code):
-        tag = f"<{match[1]}{match[2].lower()}>" if match[2] else match[0]
+        tag = f"<{match[1] or ''}{match[2].lower()}>" if match[2] else match[0]
         if opened:
             opened = "" if tag == _closing_tags[opened] else opened
         elif tag in _closing_tags:

@@ -7,7 +7,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_inline import ParserInline
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 
 from app.rendering.blocks import Alignment, Block, Cell, CodeBlock, MathBlock, Row, RuleBlock, TableBlock, TextBlock, TextSpan
 from app.rendering.math_syntax import math_plugin
@@ -16,11 +20,51 @@ BULLETS = "•◦▪"
 LINE_BREAK = "\u2028"
 MAX_NESTING = 60  # a section nested deeper is shown as written: the parser would drop the text below this level
 
+MAX_MARKS = 2000  # punctuation characters of a paragraph; one with more is shown as written
+MAX_COLUMNS = 100  # of a table; short rows of a wide one would be filled up with many empty cells
+MAX_STEPS = 20_000  # tokens passed in search of the ends of links, which for open brackets is quadratic
+
+
+class _TooManySteps(Exception):
+    pass
+
+
+class _BoundedInlineParser(ParserInline):
+    """Shows text as written if parsing it would take too long."""
+
+    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
+        if "steps" in env:  # the description of an image, which is shown as written
+            return tokens
+        if len(self.terminator_re.findall(src)) <= MAX_MARKS:
+            env["steps"] = 0
+            try:
+                return super().parse(src, md, env, tokens)
+            except _TooManySteps:
+                tokens.clear()
+            finally:
+                del env["steps"]
+        tokens.append(Token("text", "", 0, content=src.replace("\n", LINE_BREAK)))
+        return tokens
+
+    def skipToken(self, state: StateInline) -> None:
+        state.env["steps"] += 1
+        if state.env["steps"] > MAX_STEPS:
+            raise _TooManySteps
+        super().skipToken(state)
+
+
+def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    columns = state.src.count("|", state.bMarks[first], state.eMarks[first])
+    return columns <= MAX_COLUMNS and table(state, first, last, silent)
+
+
 # Reference definitions are off: one could change text far above it, so no block of a streaming reply would ever be final.
 # HTML is off: tags are shown as written.
-_parser = (
-    MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable(["table", "strikethrough"]).disable("reference")
-)
+_parser = MarkdownIt()
+_parser.inline = _BoundedInlineParser()
+_parser.configure("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+_parser.enable(["table", "strikethrough"]).disable("reference")
+_parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 _parser.use(math_plugin)
 _parser.parse("*a*")  # compiles the rules, which is not thread-safe
 

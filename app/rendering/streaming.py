@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from app.rendering.blocks import Block, CodeBlock, Row, TableBlock
 from app.rendering.markdown import Section, clean_text, parse_sections
 
-MAX_TAIL = 8_000  # a longer paragraph is split in two, so that the tail stays bounded
+MAX_TAIL = 8_000  # characters; a longer paragraph is split in two, so that the tail stays bounded
+MAX_TAIL_LINES = 500  # also split above this: every line of a paragraph is a candidate for many kinds of blocks
 SHORT_TAIL = 400  # a list, table, or code block up to this length is parsed as a whole
 
 
@@ -93,10 +94,17 @@ class StreamingMarkdown:
     def _pieces(self, text: str) -> Iterator[str]:
         """Split the text so that the tail is parsed at exactly its maximum length, however the text arrived."""
         while text:
-            room = MAX_TAIL - len(self._tail)
-            size = room if 0 < room < len(text) else len(text)
+            size = MAX_TAIL - len(self._tail)
+            room = MAX_TAIL_LINES - self._tail.count("\n")
+            lines = text[:size].split("\n", room)
+            if len(lines) > room:
+                size = len(text[:size]) - len(lines[-1])
             yield text[:size]
             text = text[size:]
+
+    @property
+    def _full(self) -> bool:
+        return len(self._tail) == MAX_TAIL or self._tail.count("\n") == MAX_TAIL_LINES
 
     def _parse_tail(self) -> None:
         head = self._open.head if self._open else ""
@@ -116,18 +124,20 @@ class StreamingMarkdown:
             self._number, self._open = None, None
             sections = [_shifted(section, -line) for section in sections[finished:]]
         self._live = _blocks(sections)
-        if not sections:
-            return
-        if sections[0].line and self._open is None:  # drop empty lines in front of the first block
-            size = _line_offset(self._tail, sections[0].line)
+        if not sections or (sections[0].line and self._open is None):  # drop empty lines in front of the first block
+            size = _line_offset(self._tail, sections[0].line) if sections else self._tail.rfind("\n") + 1
+            if not sections and self._full:
+                size = len(self._tail)
             self._tail_start += size
             self._tail = source = self._tail[size:]
             sections = [_shifted(section, -sections[0].line) for section in sections]
+        if not sections:
+            return
         if sections[0].kind in ("list", "quote"):
             self._freeze_children(sections[0])
         elif sections[0].kind in ("table", "fence") and len(sections) == 1:
             self._freeze_lines(sections[0])
-        if len(self._tail) == MAX_TAIL:
+        if self._full:
             self._split(sections, source)
 
     def _freeze(self, blocks: tuple[Block, ...], size: int) -> None:
