@@ -1,7 +1,7 @@
-"""Estimate how likely drafts are accepted, position by position.
+"""Estimates of how likely the draft at each position is accepted.
 
 A round of width w shows how many of its w - 1 drafts were accepted, and nothing about what a wider round would have accepted. So
-the estimate is of survival: the chance that the draft at position i is accepted once those before it were, from the rounds that
+the estimate is of survival: the chance that the draft at position i is accepted once those before it were, over the rounds that
 tested it. A position with few tests borrows from the position before it, or from an estimate with a longer memory.
 """
 
@@ -15,7 +15,7 @@ class Acceptance:
     """Acceptance chances by position. Older rounds count less.
 
     Args:
-        positions: drafts of the widest block.
+        positions: number of drafts in the widest block.
         memory: rounds after which a round counts for 1/e.
         weight: how many rounds the borrowed chance counts for.
         start: chance assumed before any round, unless there is a longer memory to borrow from.

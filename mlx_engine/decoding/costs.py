@@ -60,7 +60,7 @@ class CostTable:
         return self.measured and self.scatter < _UNRELIABLE_SCATTER
 
     def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return what a pass costs after `depth` tokens, interpolated, or extrapolated linearly beyond the table."""
+        """Return the seconds of a pass after `depth` tokens, interpolated or extrapolated linearly."""
         if kind.proposer == "target":
             return max(_interpolate(self.depths, self.plain, depth), 1e-9)
         seconds = [_interpolate(self.widths, row, kind.width) for row in self.verify]
@@ -74,7 +74,7 @@ ASSUMED = CostTable((0,), (1, 16), (1.0,), ((1.05, 2.4),), ((0.25, 0.45),), meas
 
 
 def _interpolate(xs: tuple[int, ...], ys: "tuple[float, ...] | list[float]", x: int) -> float:
-    """Piecewise linear through the points; the outer pieces extend beyond them."""
+    """Interpolate linearly between the points, and extend the outer pieces."""
     if len(xs) == 1:
         return ys[0]
     i = min(max(bisect_left(xs, x), 1), len(xs) - 1)
@@ -161,19 +161,19 @@ class PassCosts:
         return self._tabled[key]
 
     def _update_scatter(self, error: float, variance: float) -> None:
-        """Count the error beyond the cost's own uncertainty as scatter; 1.25 mean deviations are a standard deviation."""
+        """Update the scatter by an error beyond the cost's own uncertainty. A standard deviation is 1.25 mean deviations."""
         excess = min(1.25 * max(abs(error) - sqrt(variance), 0.0), _MAX_SCATTER)
         self._scatter = max(self._scatter + (excess - self._scatter) / _SCATTER_MEMORY, _SCATTER)
 
     def _widen(self) -> None:
-        """Forget part of what was learned: the machine has changed."""
+        """Forget part of what was learned, because the machine has changed."""
         for i, a in enumerate(self.kinds):
             for j, b in enumerate(self.kinds):
                 self._covariance[i][j] += _prior(a, b, 0.5, 0.2, 0.2)
 
 
 def _max_plain_steps(kind: PassKind) -> float:
-    """Return the most plain steps that a round can cost: its rows could be verified one by one, and a draft costs less than a step.
+    """Return how many plain steps a round can cost at most: one per row, and one for the draft.
 
     Rounds and plain steps are timed minutes apart, so another program's load is easily mistaken for their cost.
     """

@@ -18,7 +18,7 @@ def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int
     """Return Gumbel noise [rows, vocabulary], float32.
 
     Args:
-        first_position: of the first row; [1] uint32 if only the device knows it.
+        first_position: position of the first row; [1] uint32 if only the device knows it.
     """
     if isinstance(first_position, mx.array):
         positions = (first_position + mx.arange(rows, dtype=mx.uint32))[:, None]

@@ -26,7 +26,7 @@ def plain(
     """Yield up to `limit` tokens after `first`, which is at `position` and not in the caches yet.
 
     The next pass is queued before a token is read, so that the device never waits for the host. With penalties, which need the
-    token, it is not. The caches of a generator that is closed early may therefore hold the last token yielded.
+    token, it is not. If the generator is closed early, the caches may therefore hold the last token that it yielded.
 
     Args:
         backlog: receives the features of every pass, for the drafter's context.

@@ -20,7 +20,7 @@ def prefill(
     context: DraftContext | None,
     stops: Collection[int] = (),
 ) -> Iterator[int | mx.array]:
-    """Yield the number of tokens done after each chunk, and last the logits [1, V] that follow the prompt.
+    """Yield the number of tokens done after each chunk, and finally the logits [1, V] after the prompt.
 
     Tokens that the caches already hold, at most all but the last, are skipped. A chunk ends at every multiple of `CHUNK`, and at
     each of `stops`. The last token has a pass of its own, one row wide, as in mlx-lm, so that plain decoding stays bit-equal to

@@ -1,9 +1,9 @@
 """Rounds that are queued before the previous round has been read.
 
 A round starts from its anchor and the anchor's position. The previous round computes both, and they can stay on the device:
-drafts, verify, comparison and injection follow from them, at positions that the host only has bounds for. The device therefore
+drafts, verify, comparison and injection follow from them, at positions for which the host knows only bounds. The device therefore
 goes from one round to the next while the host reads tokens, sends them out and queues work. If the reply ends in a round, the
-round queued after it is discarded without a trace.
+round queued after it is discarded.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from mlx_engine.targets.target import Caches, Target
 
 @dataclass(frozen=True)
 class QueuedRound:
-    """A round of `rows` rows that has not been read. `ahead`: it was queued before the previous round was read."""
+    """A round of `rows` rows that has not been read. `ahead` means that it was queued before the previous round was read."""
 
     choice: WidthChoice
     rows: int
@@ -36,9 +36,9 @@ class RoundQueue:
     """Queues rounds and reads their results. Caches and context end before the anchor of the first unread round.
 
     Args:
-        target: whose `caches` these are.
-        drafter: whose `context` this is; the context is not empty.
-        chooser: of a request without penalties.
+        target: the model that `caches` belong to.
+        drafter: the drafter that `context` belongs to. The context is not empty.
+        chooser: the chooser of a request without penalties.
     """
 
     def __init__(self, target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser) -> None:
@@ -49,7 +49,7 @@ class RoundQueue:
         """Queue a round.
 
         Args:
-            rows: of its verify, the anchor's included.
+            rows: rows of its verify, including the anchor's.
             anchor: the first token, [1] uint32.
             after: the unread round that precedes this one and computes its anchor; at most one round can be queued this way.
         """
@@ -85,7 +85,7 @@ class RoundQueue:
         return accepted, token
 
     def close(self) -> None:
-        """Bring caches and context up to what was read, and discard an unread round."""
+        """Bring caches and context up to the last round read, and discard an unread round."""
         self._caches.finish()
         if self._context.span is not None:
             self._context.settle(self._caches.length)

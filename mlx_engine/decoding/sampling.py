@@ -26,8 +26,8 @@ class Chooser:
 
     Args:
         sampling: temperature, filters and penalties.
-        seed: of the noise, 64 bits.
-        operations: whose `block_verify` runs.
+        seed: 64-bit seed of the noise.
+        operations: provides `block_verify`.
     """
 
     def __init__(self, sampling: Sampling, seed: int, operations: Operations = PLAIN) -> None:
@@ -60,7 +60,7 @@ class Chooser:
         return self.operations.block_verify(logits, drafts, draw)
 
     def choose(self, logits: mx.array, position: int, noise: mx.array | None) -> mx.array:
-        """Choose one token, uint32 [1], from logits [1, V]: a block without drafts."""
+        """Choose one token, uint32 [1], from logits [1, V]."""
         return self.verify(logits, None, position, noise).choices
 
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:

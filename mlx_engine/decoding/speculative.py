@@ -111,7 +111,7 @@ class Rounds:
             self._backlog.flush()
 
     def _begin(self, anchor: int, left: int) -> _Block | QueuedRound | _PlainPass:
-        """Choose the next pass and prepare it after a token that the host has read."""
+        """Choose and prepare the pass after a token that the host has read."""
         offer = None if self.copies is None else self.copies.offer()
         choice, self._decided = self._decided or self.controller.choose(self.caches.length, offer), None
         start = mx.array([anchor], dtype=mx.uint32)
@@ -200,7 +200,7 @@ class Rounds:
 
 
 def _round_step(choice: WidthChoice, accepted: tuple[int, ...], token: int, width: int) -> Step:
-    """Return the step of a round of `width` rows: the accepted drafts, and the target's choice after them."""
+    """Return the step of a round of `width` rows: the accepted drafts and the target's next choice."""
     proposer = choice.kind.proposer
     return Step(
         tokens=(*accepted, token),

@@ -1,4 +1,4 @@
-"""How wide the next pass is: the controller that keeps DFlash from being slower than plain decoding.
+"""The controller that chooses the width of the next pass, so that DFlash is never slower than plain decoding.
 
 Before each pass the loop asks for a `WidthChoice`; afterwards, at most one pass late, it reports the `PassOutcome`. `FixedWidth`
 always gives the same answer. `AutomaticWidth` picks the kind of pass that yields the most tokens per second, from the costs of
@@ -73,11 +73,11 @@ class FixedWidth:
         return self._choice
 
     def record(self, outcome: PassOutcome) -> None:
-        """Do nothing."""
+        """Ignore the outcome."""
 
 
 class PairHistory:
-    """What is known about a pair on this machine, from reply to reply.
+    """What earlier replies taught about a pair on this machine.
 
     Args:
         block: the drafter's block size.
@@ -221,7 +221,7 @@ class AutomaticWidth:
         return _Outlook(WidthChoice(best), pace, trial, price)
 
     def _plain_outlook(self, plain: float, seconds: dict[PassKind, float], tokens: list[float]) -> _Outlook:
-        """Plain decoding is fastest. The trial is the round with the most to win for what it may lose, if drafts were accepted."""
+        """Return the outlook where plain decoding is fastest. The trial is the round with the best ratio of gain to loss."""
         hoped = tokens_by_width([_HOPED] * (len(self._kinds) and self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
         choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)

@@ -9,7 +9,7 @@ _ROWS = 64  # per injection
 
 
 class Backlog:
-    """Keeps a context complete while nothing is drafted, at little cost, for a later round or turn.
+    """Keeps the drafter's context complete during plain decoding, at little cost, for a later round or turn.
 
     Args:
         drafter: the context's drafter.
@@ -30,7 +30,7 @@ class Backlog:
             mx.async_eval(self._context.state)
 
     def flush(self) -> int:
-        """Inject everything that waits, and return the number of rows."""
+        """Inject the waiting features, and return how many rows they are."""
         rows = self._rows
         if self._waiting:
             self._drafter.inject(self._context, mx.concatenate(self._waiting))

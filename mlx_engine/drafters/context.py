@@ -58,7 +58,7 @@ class LayerContext:
         self.first = min(self.first, position)
 
     def is_complete(self, position: int, end: int) -> bool:
-        """Whether, after a cut at `position`, every position that a query at `end` sees is held or still to come."""
+        """Whether a cut at `position` keeps every position that a query at `end` attends to, apart from those added later."""
         return self.window is None or self.first <= max(0, end - self.window + 1) or position <= end - self.window + 1
 
     def copy(self, position: int) -> "LayerContext":
@@ -75,14 +75,14 @@ class LayerContext:
         return copied
 
     def share(self) -> "LayerContext":
-        """Return another context on the same buffer; only of a copy, which has no spare rows."""
+        """Return another context that shares this buffer. Allowed only for a copy, which has no spare rows."""
         shared = LayerContext(self.window)
         # its own handle: assigning to a slice changes the handle it goes through
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
     def place(self, span: DeviceSpan) -> None:
-        """Make room for a round over `span`, and keep what its rows can see."""
+        """Make room for a round over `span`, and keep the rows that it can attend to."""
         buffer, start = self._buffer, span.start
         assert buffer is not None  # it holds the prompt
         if span.maximum - self.first > buffer.shape[3]:
@@ -116,12 +116,12 @@ class LayerContext:
 
     @property
     def state(self) -> list[mx.array]:
-        """What to evaluate for the context to be computed."""
+        """Arrays to evaluate, so that the context is computed."""
         return [] if self._buffer is None else [self._buffer]
 
 
 class DraftContext:
-    """All layers' context.
+    """The context of all layers.
 
     Attributes:
         position: absolute position of the next row, which is the anchor's.
@@ -142,21 +142,21 @@ class DraftContext:
 
     @property
     def slides(self) -> bool:
-        """Whether there are windows: a cut does not bring back what they have dropped."""
+        """Whether any layer has a window. A cut doesn't restore what a window dropped."""
         return any(window is not None for window in self.kinds)
 
     def skip(self, rows: int) -> None:
-        """Skip `rows` positions that every window drops before anything reads them."""
+        """Skip `rows` positions that every window would drop unread."""
         self.position += rows
         for kind in self.kinds.values():
             kind.first, kind.rows = self.position, 0
 
     def reads(self, position: int, end: int) -> bool:
-        """Whether a query at `end` sees `position` in any layer."""
+        """Whether a query at `end` attends to `position` in any layer."""
         return any(window is None or end - position < window for window in self.kinds)
 
     def reach(self, limit: int, end: int) -> int:
-        """The last position, at most `limit`, at which a cut leaves everything that a query at `end` sees.
+        """Return the last position, at most `limit`, where a cut keeps all that a query at `end` attends to.
 
         What a window has dropped before the cut must be injected again, by prefill, between the cut and `end`.
         """
@@ -165,7 +165,7 @@ class DraftContext:
         return max(min([limit, *(end - window + 1 for window in short)]), 0)
 
     def cut(self, position: int) -> None:
-        """Drop every position from `position` on; `reach` returns a safe one."""
+        """Drop every position from `position` on. `reach` returns a safe position."""
         self.position = position
         for kind in self.kinds.values():
             kind.cut(position)
@@ -182,7 +182,7 @@ class DraftContext:
         return [kind.copy(self.position) for window, kind in self.kinds.items() if window is not None]
 
     def thaw(self, frozen: list[LayerContext]) -> None:
-        """Restore what `freeze` returned at this position, after a cut there."""
+        """Restore the rows that `freeze` returned at this position, after a cut there."""
         for kind in frozen:
             self.kinds[kind.window] = kind.share()
 
@@ -200,10 +200,10 @@ class DraftContext:
 
     @property
     def start(self) -> int | mx.array:
-        """Position of the next row; of a placed round, [1] int32."""
+        """Position of the next row: an int, or [1] int32 in a placed round."""
         return self.position if self.span is None else self.span.start.value
 
     @property
     def state(self) -> list[mx.array]:
-        """What to evaluate for the context to be computed."""
+        """Arrays to evaluate, so that the context is computed."""
         return [array for kind in self.kinds.values() for array in kind.state]

@@ -23,7 +23,7 @@ from mlx_engine.pairs.drafter_config import DrafterConfig
 
 @dataclass(frozen=True)
 class LayerView:
-    """What a layer's rows see.
+    """What the rows of one layer attend to.
 
     Attributes:
         held: the context's keys and values, [1, H, rows, D] each, or None.
@@ -44,10 +44,10 @@ class DFlashDrafter:
     Args:
         config: from `parse`.
         weights: tensors by their published names; all must be used. The dict is emptied.
-        dtype: to compute in.
+        dtype: in which to compute.
         embed: token ids [1, w] -> embeddings [1, w, H], with the target's own embedding scale.
         head: hidden states [1, w, H] -> logits [1, w, V].
-        bits: what floating-point matrices are quantized to: 4, 8, or 16 for not at all.
+        bits: quantization of floating-point matrices: 4 or 8 bits; 16 leaves them unquantized.
 
     Raises:
         UserError: a tensor is missing, unexpected, of the wrong shape, or not finite.
@@ -119,7 +119,7 @@ class DFlashDrafter:
         tensors.settle(self._injection.arrays)
 
     def parameters(self) -> list[mx.array]:
-        """Return every array that the drafter holds."""
+        """Return the drafter's arrays."""
         matrices = [part for part in (self._fuse, self._injection, self._own_table, self._own_head) if part is not None]
         vectors = [self._fuse_norm, self._final_norm, self._frequencies, self._tap_norms, self._injection_bias, self._proposable]
         own = [array for matrix in matrices for array in matrix.arrays] + [array for array in vectors if array is not None]
@@ -127,12 +127,12 @@ class DFlashDrafter:
 
     @property
     def bits(self) -> int:
-        """Bits per weight of its largest matrices; 16 stands for floating point."""
+        """Bits per weight of the largest matrices; 16 means floating point."""
         return self._layers[0].gate_up.bits
 
     @property
     def _multiply(self) -> Callable[..., mx.array] | None:
-        """The kernel for products, if one is in use."""
+        """The `verify_matmul` kernel, or None if it isn't in use."""
         return None if self.operations.verify_matmul is PLAIN.verify_matmul else self.operations.verify_matmul
 
     def context(self) -> DraftContext:
@@ -140,7 +140,7 @@ class DFlashDrafter:
         return DraftContext(self.config.windows)
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append features [S, taps * H] of the S positions from `context.start` on to the context."""
+        """Append the features [S, taps * H] of S positions, from `context.start` on, to the context."""
         c, rows, multiply = self.config, features.shape[0], self._multiply
         if self._tap_norms is not None:
             taps = mx.fast.rms_norm(features.reshape(rows, len(c.taps), c.hidden_size), None, c.norm_eps) * self._tap_norms

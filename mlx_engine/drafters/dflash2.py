@@ -68,7 +68,7 @@ class DFlash2Drafter(DFlashDrafter):
         super()._take_layers(tensors)
 
     def parameters(self) -> list[mx.array]:
-        """Return every array that the drafter holds."""
+        """Return the drafter's arrays."""
         convolutions = [part for both in self._convolutions for part in both]
         matrices = [self._predecessors, self._successors, self._edge, *(part.projection for part in convolutions)]
         bases = [part.base for part in convolutions]

@@ -25,7 +25,7 @@ class Drafter(Protocol):
 
     @property
     def bits(self) -> int:
-        """Bits per weight of its largest matrices; 16 stands for floating point."""
+        """Bits per weight of the largest matrices; 16 means floating point."""
         ...
 
     def context(self) -> DraftContext:
@@ -33,20 +33,20 @@ class Drafter(Protocol):
         ...
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append features [S, taps * H] of the S positions from `context.start` on to the context."""
+        """Append the features [S, taps * H] of S positions, from `context.start` on, to the context."""
         ...
 
     def propose(
         self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
     ) -> mx.array:
-        """Return proposals for the positions after the anchor, lazily: nothing here waits for the device.
+        """Return proposals for the positions after the anchor, without waiting for the device.
 
         Args:
             context: holds every position before the anchor, which is at `context.start`.
             anchor: the last token, uint32 [1].
-            rows: of the block, including the anchor's; 2 to the block size.
+            rows: rows of the block, including the anchor's; 2 to the block size.
             chooser: turns scores into tokens.
-            noise: of the tokens at the positions after the anchor, [at least rows - 1, V] float32; None if greedy.
+            noise: for the tokens after the anchor, [at least rows - 1, V] float32; None if greedy.
 
         Returns:
             The target's token ids, uint32 [rows - 1].
@@ -54,5 +54,5 @@ class Drafter(Protocol):
         ...
 
     def parameters(self) -> list[mx.array]:
-        """Return every array that the drafter holds."""
+        """Return the drafter's arrays."""
         ...

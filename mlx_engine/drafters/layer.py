@@ -26,7 +26,7 @@ class Layer:
 
     @property
     def arrays(self) -> list[mx.array]:
-        """Every array that it consists of."""
+        """The layer's arrays."""
         parts = [part for part in vars(self).values() if part is not None]
         return [array for part in parts for array in (part.arrays if isinstance(part, Matrix) else [part])]
 

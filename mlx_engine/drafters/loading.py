@@ -45,7 +45,7 @@ def load(
 def usual_bits(nbytes: int) -> int:
     """Return the default bits per weight of a drafter whose files have `nbytes` bytes.
 
-    A draft reads every weight once, so fewer bits are faster on a GPU, and proposals hardly depend on them. Small drafters stay as
-    published, and so do all on a CPU, where products of quantized matrices are slow.
+    A draft reads every weight once, so fewer bits are faster on a GPU and hardly change the proposals. Small drafters stay as
+    published. So do all drafters on a CPU, where products of quantized matrices are slow.
     """
     return 4 if mx.default_device().type == mx.gpu and nbytes > _LARGE else 16

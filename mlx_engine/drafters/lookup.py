@@ -25,7 +25,7 @@ class Lookup:
 
     Args:
         tokens: the prompt and the reply so far.
-        most: tokens per proposal, at most.
+        most: largest number of tokens per proposal.
     """
 
     def __init__(self, tokens: Sequence[int], most: int) -> None:
@@ -40,7 +40,7 @@ class Lookup:
         self._tokens += tokens
 
     def offer(self) -> Offer | None:
-        """Return what followed the last tokens earlier; None if they have not occurred before."""
+        """Return what followed an earlier occurrence of the last tokens, or None if there is none."""
         tokens, end = self._tokens, len(self._tokens)
         for place in range(max(self._indexed, _SHORTEST), end):
             self._places.setdefault(tuple(tokens[place - _SHORTEST : place]), []).append(place)
@@ -56,7 +56,7 @@ class Lookup:
         return Offer(self._most, best) if best and self._most else None
 
     def propose(self, count: int) -> list[int]:
-        """Return the first `count` tokens of the latest offer; a source that reaches the end repeats."""
+        """Return the first `count` tokens of the latest offer. A copy that reaches the end of the text repeats itself."""
         copied = self._tokens[self._from : self._from + count]
         while len(copied) < count:
             copied.append(copied[len(copied) - (len(self._tokens) - self._from)])

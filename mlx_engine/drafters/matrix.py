@@ -41,19 +41,19 @@ class Matrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, unpacked."""
+        """Number of rows and columns, unpacked."""
         rows, stored = self.weight.shape
         return rows, stored if self.scales is None else self.scales.shape[1] * self.group
 
     def rows(self, indices: mx.array) -> mx.array:
-        """Chosen rows, [..., columns] for indices [...]."""
+        """Return the rows [..., columns] of indices [...]."""
         if self.scales is None:
             return self.weight[indices]
         biases = None if self.biases is None else self.biases[indices]
         return mx.dequantize(self.weight[indices], self.scales[indices], biases, group_size=self.group, bits=self.bits)
 
     def concatenated(self, *others: Self) -> "Matrix":
-        """This matrix with the rows of others after its own. Rows are quantized separately, so nothing is rounded again.
+        """Return this matrix with the rows of others below its own. Rows are quantized separately, so nothing is rounded again.
 
         If the matrices are quantized in different ways, the result is dequantized.
         """
@@ -68,18 +68,18 @@ class Matrix:
         return Matrix(weight, scales, mx.concatenate(biases) if biases else None, self.bits, self.group)
 
     def part(self, start: int, stop: int) -> "Matrix":
-        """Rows `start` to `stop`."""
+        """Return rows `start` to `stop`."""
         scales, biases = (None if array is None else array[start:stop] for array in (self.scales, self.biases))
         return Matrix(self.weight[start:stop], scales, biases, self.bits, self.group)
 
     def floating(self) -> "Matrix":
-        """The matrix in floating point."""
+        """Return the matrix in floating point."""
         if self.scales is None:
             return self
         return Matrix(mx.dequantize(self.weight, self.scales, self.biases, group_size=self.group, bits=self.bits))
 
     def quantized(self, bits: int) -> "Matrix":
-        """The matrix at `bits`; unchanged if it is quantized already, at 16 bits, or if no group size divides its rows."""
+        """Return the matrix at `bits`: unchanged if it is already quantized, for 16 bits, or if no group size divides its rows."""
         group = next((group for group in GROUPS if self.shape[1] % group == 0), None)
         if bits == 16 or self.scales is not None or group is None:
             return self
@@ -88,5 +88,5 @@ class Matrix:
 
     @property
     def arrays(self) -> list[mx.array]:
-        """Every array that it consists of."""
+        """The matrix's arrays."""
         return [array for array in (self.weight, self.scales, self.biases) if array is not None]

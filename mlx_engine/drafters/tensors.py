@@ -1,4 +1,4 @@
-"""A drafter's tensors by their published names, checked for shape, dtype and finite values, and for unexpected ones."""
+"""A drafter's tensors by their published names, checked for shape, dtype, finite values and unexpected names."""
 
 from pathlib import Path
 from typing import cast
@@ -19,13 +19,13 @@ _FLOATS = (mx.float32, mx.bfloat16, mx.float16)
 
 
 class Tensors:
-    """Hands out tensors in one dtype; a tensor that is left at the end is an error.
+    """Hands out tensors in one dtype. A tensor that nothing took is an error.
 
     Args:
         weights: by their published names.
-        dtype: to compute in.
+        dtype: in which to compute.
         stored: how quantized tensors are stored, if the config says that there are any.
-        bits: what floating-point matrices are quantized to; 16 leaves them as they are.
+        bits: quantization of floating-point matrices; 16 leaves them unquantized.
     """
 
     def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None = None, bits: int = 16) -> None:
@@ -97,7 +97,7 @@ class Tensors:
         return Matrix(weight, scales.astype(self._dtype), biases.astype(self._dtype), bits, group)
 
     def table(self, name: str, rows: int, columns: int) -> Matrix:
-        """Take a matrix whose rows are looked up, published with or without `.weight`; it is not quantized on loading."""
+        """Take a matrix for row lookup, published with or without `.weight`. It is not quantized on loading."""
         if name in self._weights:
             return Matrix(self.take(name, rows, columns))
         return self.matrix(name, rows, columns, quantize=False)
@@ -116,7 +116,7 @@ class Tensors:
         return array.astype(mx.int64)
 
     def settle(self, arrays: list[mx.array]) -> None:
-        """Compute arrays made of the tensors taken so far, so that the published tensors can leave memory.
+        """Evaluate the given arrays, so that the published tensors that they were made from can leave memory.
 
         Raises:
             UserError: a tensor contains NaN or infinity.
@@ -135,7 +135,7 @@ class Tensors:
         """Check that every tensor was taken.
 
         Raises:
-            UserError: a tensor is left.
+            UserError: a tensor was not taken.
         """
         if self._weights:
             raise UserError(
