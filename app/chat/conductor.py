@@ -7,15 +7,14 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.attachment_reader import AttachmentReader
 from app.chat.reply_job import ReplyJob
-from app.compare.comparison_history import ComparisonHistory
-from app.compare.comparison_job import ComparisonJob
+from app.compare.comparison_job import ComparisonHistory, ComparisonJob
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
 from app.language import tr, translated
-from app.machine.roofline_job import RooflineJob
+from app.machine.measurements import RooflineJob
 from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary

@@ -60,7 +60,7 @@ class Introduction(QWidget):
             self.name.setText(tr("Demo pair"))
             self.why.setText(tr("No larger pair in the catalog fits this computer’s memory and is fast enough."))
         else:
-            self.name.setText(f"{found.entry.name}{tr(', {bits} bits', bits=found.bits) if found.bits else ''}")
+            self.name.setText(f"{found.entry.name}{tr(', {bits} bits', bits=found.target.bits) if found.target.bits else ''}")
             needed, budget = size(found.needed), size(found.budget)
             self.why.setText(
                 tr("The models need about {needed} of the {budget} available to models.", needed=needed, budget=budget)

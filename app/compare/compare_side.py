@@ -1,9 +1,12 @@
-"""One column of a comparison: the reply of one mode."""
+"""The two replies of a comparison and their figures."""
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.conversations import wording
+from app.conversations.comparison_record import ComparisonRecord, spread
 from app.conversations.difference import Difference
 from app.conversations.reply import Reply
 from app.language import tr
@@ -11,19 +14,22 @@ from app.rendering.blocks_view import BlocksView
 from app.transcript.following_scroll_area import FollowingScrollArea
 from app.transcript.stats_line import StatsLine
 from app.transcript.thinking_view import ThinkingView
-from app.widgets.controls import button
+from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import column
 from app.widgets.theme import Theme
+from mlx_engine.events import Stats
 from mlx_engine.requests import Mode
+
+MODES: tuple[Mode, Mode] = ("plain", "dflash")
+UNKNOWN = "–"
 
 
 class CompareSide(QWidget):
-    """Follows a reply as it grows. Another reply replaces it."""
+    """The reply of one mode. It follows the reply as it grows."""
 
     def __init__(self, theme: Theme, mode: Mode) -> None:
         super().__init__()
-        self._theme = theme
-        self._mode: Mode = mode
+        self._theme, self._mode = theme, mode
         self._reply: Reply | None = None
         self._shown_length = 0
         self._difference: Difference | None = None
@@ -151,3 +157,77 @@ def _describe(difference: Difference, text: str) -> str:
     if difference.channel == "thinking":
         return tr("Thinking ends here; the other reply continues")
     return tr("Ends here; the other reply continues")
+
+
+class CompareFigures(QWidget):
+    """A table with one row per mode: its name, a bar for its speed, and figures."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(18)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        right = Qt.AlignmentFlag.AlignRight
+        titles = ("tok/s", tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens"))
+        for index, title in enumerate(titles, 2):
+            grid.addWidget(small_label(theme, title, "faint", selectable=True), 0, index, right)
+        self.bars: dict[Mode, ThinBar] = {}
+        self.cells: dict[Mode, list[QLabel]] = {}
+        for row, mode in enumerate(MODES, 1):
+            name = wording.mode_names()[mode]
+            self.bars[mode] = ThinBar(theme, tr("{mode} speed", mode=name), "accent" if mode == "dflash" else "faint")
+            self.cells[mode] = [small_label(theme, UNKNOWN, selectable=True) for _ in titles]
+            grid.addWidget(small_label(theme, name, "secondary", selectable=True), row, 0)
+            grid.addWidget(self.bars[mode], row, 1)
+            for index, (title, cell) in enumerate(zip(titles, self.cells[mode], strict=True), 2):
+                cell.setAccessibleName(f"{name}: {title}")
+                grid.addWidget(cell, row, index, right)
+
+    def show_running(self, replies: dict[Mode, Reply]) -> None:
+        """Show the current run of each mode. A tilde marks an estimated speed."""
+        rates: dict[Mode, float | None] = dict.fromkeys(MODES)
+        for mode in MODES:
+            reply, texts = replies.get(mode), [UNKNOWN] * len(self.cells[mode])
+            if reply is not None and reply.stats is not None:
+                rates[mode] = reply.stats.decode_tok_s
+                texts = _cells(reply.stats, reply.stats.decode_tok_s, reply.stats.ttft_s)
+            elif reply is not None:
+                rates[mode] = rate = reply.rate.tok_s
+                estimate = UNKNOWN if rate is None else "~" + wording.plain_rate(rate)
+                rounds = _number(reply.rounds if mode == "dflash" else None)
+                texts = [estimate, UNKNOWN, rounds, _number(reply.tokens_per_round, 1), wording.number(reply.tokens)]
+            self._show(mode, texts)
+        self._show_bars(rates)
+
+    def show_record(self, record: ComparisonRecord) -> None:
+        """Show the medians of all runs and the range of their speeds."""
+        for mode in MODES:
+            side = record.side(mode)
+            self._show(mode, _cells(side.stats, side.rate, side.first_token, side.tok_s))
+        self._show_bars({mode: record.side(mode).rate for mode in MODES})
+
+    def _show(self, mode: Mode, texts: Sequence[str]) -> None:
+        for cell, text in zip(self.cells[mode], texts, strict=True):
+            cell.setText(text)
+
+    def _show_bars(self, rates: dict[Mode, float | None]) -> None:
+        fastest = max((rate for rate in rates.values() if rate), default=1.0)
+        for mode, bar in self.bars.items():
+            bar.show_fraction((rates[mode] or 0.0) / fastest)
+
+
+def _cells(stats: Stats, rate: float | None, first_token: float | None, runs: Sequence[float] = ()) -> list[str]:
+    span = spread(runs)
+    return [
+        UNKNOWN if rate is None else wording.plain_rate(rate) + (f"  ({span})" if span else ""),
+        UNKNOWN if first_token is None else wording.duration(first_token),
+        _number(stats.rounds or None),
+        _number(stats.tokens_per_round, 1),
+        wording.number(stats.tokens),
+    ]
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return UNKNOWN if value is None else wording.number(value, digits)

@@ -2,25 +2,24 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
 
 from app.chat.conductor import Conductor
-from app.compare.compare_figures import MODES, CompareFigures
-from app.compare.compare_side import CompareSide
+from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
-from app.compare.comparison_job import Comparison
-from app.compare.history_list import HistoryList
+from app.compare.comparison_job import Comparison, ComparisonHistory
 from app.conversations import wording
 from app.conversations.chat_tree import Turn, messages_before_prompt
-from app.conversations.comparison_record import ComparisonRecord, verdict_on
+from app.conversations.comparison_record import ComparisonRecord, short_verdict, verdict_on
 from app.conversations.difference import difference_between
 from app.conversations.reply import Reply
 from app.language import tr, translated
-from app.widgets.controls import button, small_label, styled_label
+from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
@@ -28,6 +27,7 @@ from mlx_engine.requests import Mode
 
 REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)
+HISTORY_WIDTH = 230
 PROMPT_LINES = 2
 MAX_SHOWN = 10_000  # characters of a prompt
 
@@ -258,7 +258,7 @@ def _progress(state: Comparison) -> tuple[str, str]:
     """Return a headline and the line below it until a result exists."""
     if state.error:
         return tr("Comparison failed"), ""
-    if state.cancelled:
+    if not state.running:
         return tr("Stopped"), ""
     run = state.current_run
     if run is None:
@@ -290,3 +290,76 @@ class _PromptField(QPlainTextEdit):
             self.submitted.emit()
         else:
             super().keyPressEvent(event)
+
+
+class HistoryList(QWidget):
+    """Comparisons of one pair or of all. Backspace or Delete deletes one."""
+
+    chosen = Signal(object)  # ComparisonRecord
+
+    def __init__(self, theme: Theme, history: ComparisonHistory, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._history = history
+        self.setFixedWidth(HISTORY_WIDTH)
+        self.pairs = QComboBox()
+        self.pairs.setAccessibleName(tr("Filter by pair"))
+        theme.set_font(self.pairs, SMALL)
+        self.pairs.addItem(tr("All pairs"))
+        self.pairs.currentIndexChanged.connect(self._fill)
+        self.list = QListWidget()
+        self.list.setAccessibleName(tr("Earlier comparisons"))
+        theme.set_font(self.list, SMALL)
+        self.list.setWordWrap(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.currentItemChanged.connect(self._choose)
+        self.list.itemClicked.connect(self._choose)
+        for key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
+            QShortcut(QKeySequence(key), self.list, self._delete, context=Qt.ShortcutContext.WidgetShortcut)
+        set_look(self.list, "history")
+        self.empty = small_label(theme, tr("Your comparisons appear here."), "faint", wrap=True)
+        column(self.pairs, self.empty, (self.list, 1), parent=self)
+        history.changed.connect(self._refresh)
+        history.read()
+
+    @Slot()
+    def _refresh(self) -> None:
+        names = [tr("All pairs"), *sorted({record.pair for record in self._history.records})]
+        if names != [self.pairs.itemText(index) for index in range(self.pairs.count())]:
+            with QSignalBlocker(self.pairs):
+                current = self.pairs.currentText()
+                self.pairs.clear()
+                self.pairs.addItems(names)
+                self.pairs.setCurrentIndex(max(0, self.pairs.findText(current)))
+        self._fill()
+
+    @Slot()
+    def _fill(self) -> None:
+        pair = self.pairs.currentText() if self.pairs.currentIndex() > 0 else ""
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for record in self._history.records:
+                if pair in ("", record.pair):
+                    item = QListWidgetItem(_summary(record))
+                    item.setData(Qt.ItemDataRole.UserRole, record)
+                    item.setToolTip(as_tooltip(f"{record.pair}\n{record.prompt[:400]}"))
+                    self.list.addItem(item)
+            self.list.setCurrentRow(-1)
+        self.list.setVisible(self.list.count() > 0)
+        self.empty.setVisible(self.list.count() == 0)
+
+    @Slot()
+    def _choose(self) -> None:
+        if (item := self.list.currentItem()) is not None:
+            self.chosen.emit(item.data(Qt.ItemDataRole.UserRole))
+
+    @Slot()
+    def _delete(self) -> None:
+        if (item := self.list.currentItem()) is not None:
+            self._history.delete(item.data(Qt.ItemDataRole.UserRole))
+
+
+def _summary(record: ComparisonRecord) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
+    ratio = tr("not measured") if record.ratio is None else f"× {wording.number(record.ratio, 1)}"
+    prompt = " ".join(record.prompt[:200].split())
+    return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

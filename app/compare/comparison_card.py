@@ -5,7 +5,7 @@ import platform
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageWriter, QPainter, QPainterPath
 
-from app.compare.compare_figures import MODES
+from app.compare.compare_side import MODES
 from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.language import figures, tr

@@ -1,14 +1,19 @@
-"""A running comparison: one request in both modes, one after the other."""
+"""Comparisons, which run one request in both modes one after the other, and their history."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from app.conversations.chat_export import write_file
 from app.conversations.chat_tree import Turn
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import Reply
+from app.conversations.store import Store
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import translated
+from app.language import tr, translated
+from app.store_thread import StoreThread
+from mlx_engine.errors import UserError
 from mlx_engine.events import CompareResult, CompareRun, Failed, Finished, PairInfo, Stats
 from mlx_engine.host import Job
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
@@ -33,14 +38,12 @@ class Comparison(QObject):
         self.current_run: CompareRun | None = None
         self.record: ComparisonRecord | None = None
         self.error = ""
-        self.cancelled = False
         self.running = True
 
     def accept(self, delivery: Delivery) -> None:
         match delivery.event:
             case None:
                 self.running = False
-                self.cancelled = self.record is None and not self.error
             case CompareRun() as run:
                 self.current_run = run
                 self.replies[run.mode] = Reply(run.mode, self.request.max_tokens)
@@ -72,7 +75,7 @@ class ComparisonJob(QObject):
         return self._job is not None
 
     def start(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None = None) -> None:
-        """Run a request `repeats` times in each mode. `prompt` is what is shown of it."""
+        """Run a request `repeats` times in each mode. `prompt` is the part of it that is shown."""
         request = replace(request, mode="dflash")
         self.comparison = Comparison(request, prompt, repeats, pair, turn)
         self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S), self._receive)
@@ -94,3 +97,42 @@ class ComparisonJob(QObject):
             if comparison.record is not None:
                 self.recorded.emit(comparison.record)
             self.ended.emit()
+
+
+class ComparisonHistory(QObject):
+    """Earlier comparisons, newest first, stored with the chats."""
+
+    changed = Signal()
+    message = Signal(str)
+
+    def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self.records: tuple[ComparisonRecord, ...] = ()
+
+    def read(self) -> None:
+        self._store.read(Store.comparisons, self._show)
+
+    def add(self, record: ComparisonRecord) -> None:
+        self._show((record, *self.records))
+        self._store.write(lambda store: store.save_comparison(record))
+
+    def delete(self, record: ComparisonRecord) -> None:
+        self._show(tuple(one for one in self.records if one.id != record.id))
+        self._store.write(lambda store: store.delete_comparison(record.id))
+
+    def save(self, content: bytes | str, file: Path) -> None:
+        """Save an exported comparison or image. `message` reports the outcome."""
+
+        def work(store: Store) -> str:
+            try:
+                write_file(file, content)
+            except UserError as error:
+                return translated(error.text)
+            return tr("Saved as {file}.", file=file)
+
+        self._store.read(work, self.message.emit)
+
+    def _show(self, records: tuple[ComparisonRecord, ...]) -> None:
+        self.records = records
+        self.changed.emit()

@@ -1,18 +1,22 @@
 """The machine's limits, and how close the loaded pair comes to them."""
 
 import sys
+from math import floor, log10
 
-from PySide6.QtCore import QSize, Slot
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import percent
-from app.language import number, tr, translated
-from app.machine.roofline_chart import RooflineChart
+from app.conversations.wording import percent, size
+from app.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import MachineFacts, Phase, Roofline
+
+CHART_HEIGHT = 220
+LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40  # margins of the chart
 
 
 def machine_title() -> str:
@@ -112,7 +116,7 @@ class ThisMacDialog(QDialog):
 
     def _state(self) -> str:
         if self._job.progress is not None:
-            return f"{translated(self._job.progress.step)} …"
+            return f"{translated(self._job.progress.step)}…"
         if self._conductor.loader.pair is None:
             return tr("Load a model to measure it.")
         if self._conductor.busy:
@@ -131,9 +135,12 @@ class ThisMacDialog(QDialog):
 
 
 def about(facts: MachineFacts) -> str:
-    """Return such as "Metal · 14 cores · 48 GiB of memory, 36 GiB for models"."""
-    memory, models = facts.memory_bytes / 2**30, facts.working_set_bytes / 2**30
-    sizes = tr("{memory} GiB of memory, {models} GiB for models", memory=f"{memory:,.0f}", models=f"{models:,.0f}")
+    """Describe the machine, such as "Metal · 14 cores · 48 GB of memory, 38.7 GB for models".
+
+    The memory is in binary units, as in About This Mac.
+    """
+    memory, models = f"{number(facts.memory_bytes / 2**30)} GB", size(facts.working_set_bytes)
+    sizes = tr("{memory} of memory, {models} for models", memory=memory, models=models)
     parts = [facts.device, tr("{count} cores", count=facts.cores), sizes, f"MLX {facts.mlx}"]
     if facts.device != "Metal":
         parts.append("OpenBLAS" if facts.blas == "openblas" else tr("reference BLAS (slow)"))
@@ -143,7 +150,7 @@ def about(facts: MachineFacts) -> str:
 def rate(operations_s: float) -> str:
     if operations_s >= 1e12:
         return f"{number(operations_s / 1e12, 1)} TFLOP/s"
-    return f"{number(operations_s / 1e9)} GFLOP/s"
+    return f"{number(operations_s / 1e9)} GFLOP/s" if operations_s >= 1e9 else f"{number(operations_s / 1e6)} MFLOP/s"
 
 
 def duration(seconds: float) -> str:
@@ -162,8 +169,8 @@ def ceiling(found: Roofline, pair: str) -> str:
         "{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads "
         "the same amount for a whole block of tokens.",
         pair=pair,
-        size=f"{plain.bytes / 1e6:,.0f}",
-        rate=f"{found.plain_ceiling:,.0f}",
+        size=number(plain.bytes / 1e6),
+        rate=number(found.plain_ceiling),
     )
 
 
@@ -217,3 +224,115 @@ class _PhaseRow:
         )
         tokens = tr("1 token") if phase.rows == 1 else tr("{count} tokens", count=phase.rows)
         self.text.setText(f"{limit} · {tr('{tokens} in {time}', tokens=tokens, time=duration(phase.seconds))}")
+
+
+class RooflineChart(QWidget):
+    """Operations per second against operations per byte.
+
+    A dot is a measured pass, and the dotted line above it ends at its limit.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._found: Roofline | None = None
+        self._names: dict[str, str] = {}
+        self.setFixedHeight(CHART_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(tr("Roofline of this computer"))
+        self.setFont(theme.small())
+        theme.changed.connect(self._redraw)
+
+    def show_roofline(self, found: Roofline | None, names: dict[str, str]) -> None:
+        """Draw a roofline, with the names of its phases."""
+        self._found, self._names = found, names
+        if found is not None:
+            shares = [
+                tr("{phase}: {share} of the limit", phase=names[phase.name], share=percent(found.reached(phase)))
+                for phase in found.phases
+            ]
+            self.setAccessibleDescription(", ".join(shares))
+        self.setVisible(found is not None and bool(found.phases))
+        self.update()
+
+    @Slot()
+    def _redraw(self) -> None:
+        self.setFont(self._theme.small())
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._found is None or not self._found.phases:
+            return
+        colors, found = self._theme.colors, self._found
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        scale = _Scale(found, QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM))
+        self._draw_grid(painter, scale)
+        ridge = min(max(found.facts.compute / found.facts.bandwidth, scale.min_intensity), scale.max_intensity)
+        roof = [
+            scale.point(intensity, min(found.facts.compute, intensity * found.facts.bandwidth))
+            for intensity in (scale.min_intensity, ridge, scale.max_intensity)
+        ]
+        painter.setPen(QPen(QColor(colors.secondary), 2))
+        painter.drawPolyline(QPolygonF(roof))
+        taken: list[QRectF] = []
+        for phase in found.phases:
+            intensity = phase.operations / phase.bytes
+            at = scale.point(intensity, phase.operations / phase.seconds)
+            painter.setPen(QPen(QColor(colors.accent), 1, Qt.PenStyle.DotLine))
+            painter.drawLine(at, scale.point(intensity, phase.operations / found.floor_s(phase)))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.accent))
+            painter.drawEllipse(at, 5, 5)
+            self._draw_name(painter, at, phase, taken)
+        painter.end()
+
+    def _draw_name(self, painter: QPainter, at: QPointF, phase: Phase, taken: list[QRectF]) -> None:
+        """Draw a name next to its dot, moved down if another name is in the way."""
+        name, metrics = self._names[phase.name], painter.fontMetrics()
+        width, height = metrics.horizontalAdvance(name) + 2, metrics.height()
+        left = at.x() + 10 if at.x() + 10 + width < self.width() - RIGHT else at.x() - 10 - width
+        area = QRectF(left, at.y() + 1, width, height)
+        while any(area.intersects(other) for other in taken) and area.bottom() + height < self.height() - BOTTOM:
+            area.translate(0, height)
+        taken.append(area)
+        painter.setPen(QColor(self._theme.colors.text))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, name)
+
+    def _draw_grid(self, painter: QPainter, scale: "_Scale") -> None:
+        colors, area = self._theme.colors, scale.area
+        metrics = painter.fontMetrics()
+        for power in range(floor(log10(scale.min_rate)), floor(log10(scale.max_rate)) + 1):
+            y = scale.point(scale.min_intensity, 10.0**power).y()
+            if area.top() <= y <= area.bottom():
+                painter.setPen(QPen(QColor(colors.line), 1))
+                painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+                painter.setPen(QColor(colors.faint))
+                label = QRectF(0, y - metrics.height() / 2, LEFT - 8, metrics.height())
+                painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, rate(10.0**power))
+        painter.setPen(QColor(colors.faint))
+        for power in range(floor(log10(scale.min_intensity)), floor(log10(scale.max_intensity)) + 1):
+            x = scale.point(10.0**power, scale.min_rate).x()
+            if area.left() <= x <= area.right():
+                text = figures(10.0**power, 6)
+                painter.drawText(QPointF(x - metrics.horizontalAdvance(text) / 2, area.bottom() + metrics.ascent() + 4), text)
+        title = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
+        painter.drawText(title, Qt.AlignmentFlag.AlignRight, tr("operations per byte read"))
+
+
+class _Scale:
+    """Maps intensity (operations per byte) and rate (operations per second) to pixels."""
+
+    def __init__(self, found: Roofline, area: QRectF) -> None:
+        self.area = area
+        intensities = [phase.operations / phase.bytes for phase in found.phases]
+        self.min_intensity = min(intensities) / 3
+        self.max_intensity = max(*intensities, found.facts.compute / found.facts.bandwidth) * 3
+        rates = [phase.operations / phase.seconds for phase in found.phases]
+        self.min_rate = min(*rates, found.facts.compute, self.min_intensity * found.facts.bandwidth) / 1.5
+        self.max_rate = max(*rates, found.facts.compute) * 2
+
+    def point(self, intensity: float, rate: float) -> QPointF:
+        x = log10(intensity / self.min_intensity) / log10(self.max_intensity / self.min_intensity)
+        y = log10(rate / self.min_rate) / log10(self.max_rate / self.min_rate)
+        return QPointF(self.area.left() + x * self.area.width(), self.area.bottom() - y * self.area.height())

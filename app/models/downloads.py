@@ -1,16 +1,16 @@
-"""Downloads in a process of its own, with commands and events as JSON lines."""
+"""Downloads, which run in a child process. Commands and events are JSON lines."""
 
 import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
 from app import child
+from app.conversations.wording import size
 from app.language import tr, translated
-from app.models.candidate import PairState
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.download_queue import QueuedPair, QueueFile, text_from_json
 from mlx_engine.pairs.pair import Pair
@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 
 MODULE = "mlx_engine.pairs.download_queue"
 EXIT_MS = 5000
+IDLE_MS = 2000  # with nothing to download before the process ends
+
+PairState = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,41 @@ class PairDownload:
     def fraction(self) -> float:
         return self.done / self.total if self.total else 0.0
 
+    @property
+    def text(self) -> str:
+        """How far the download is: bytes, speed, time left, and state."""
+        if self.state == "failed":
+            return tr("Stopped. Partial download kept.")
+        parts = []
+        if self.total:
+            parts.append(tr("{done} of {total}", done=size(self.done), total=size(self.total)))
+        if self.state == "running":
+            if self.speed:
+                parts.append(f"{size(self.speed)}/s")
+            if self.seconds_left is not None and self.total and self.done < self.total:
+                parts.append(tr("{time} left", time=duration(self.seconds_left)))
+            if not parts:
+                parts.append(tr("Connecting…"))
+        else:
+            parts.append(tr("Paused. Partial download kept.") if self.state == "paused" else tr("Waiting"))
+        if self.note:
+            parts.append(translated(self.note))
+        return " · ".join(parts)
+
     def stopped(self, state: PairState, note: EngineText | None = None) -> "PairDownload":
         return replace(self, state=state, note=note, speed=0.0, seconds_left=None)
 
 
+def duration(seconds: float) -> str:
+    """Format a duration in its largest units, such as "1 h 2 min"."""
+    if seconds < 59.5:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 class Downloads(QObject):
-    """Starts the process when there is something to download."""
+    """Runs the process while there is something to download."""
 
     changed = Signal()
     finished = Signal(object, list)  # Pair, list of EngineText
@@ -55,13 +87,21 @@ class Downloads(QObject):
         self._incomplete = b""
         self._closed = False
         self._suspended: Callable[[], None] | None = None  # called when the process has ended
-        self._pending: list[tuple[str, Pair]] = []  # commands for when downloads resume
+        self._pending: list[tuple[str, Pair]] = []  # commands for the next process
+        self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_MS)  # a command may not be in the reported queue yet
+        self._idle_timer.timeout.connect(self._end_if_idle)
 
     def load(self, queued: tuple[QueuedPair, ...]) -> None:
         """Continue the downloads of an earlier run."""
         self._show_queue(queued)
         if any(one.state == "waiting" for one in queued):
             self._start()
+
+    def follow(self, queued: tuple[QueuedPair, ...]) -> None:
+        """Show what other programs have changed in the queue while no process runs."""
+        if self._process is None and self._suspended is None and not self.problem:
+            self._show_queue(queued)
+            self.changed.emit()
 
     def add(self, pair: Pair) -> None:
         """Download a pair or resume its download."""
@@ -95,12 +135,21 @@ class Downloads(QObject):
     def resume(self) -> None:
         """Continue after `suspend`."""
         self._suspended = None
-        commands, self._pending = self._pending, []
-        added = {pair: self.pairs[pair] for _, pair in commands if pair in self.pairs}
+        added = {pair: self.pairs[pair] for _, pair in self._pending if pair in self.pairs}
         self.load(QueueFile().read())
         self.pairs |= added
+        self._send_pending()
+
+    def _send_pending(self) -> None:
+        self._suspended = None
+        commands, self._pending = self._pending, []
         for command, pair in commands:
             self._send(command, pair)
+
+    @Slot()
+    def _end_if_idle(self) -> None:
+        if self._process is not None and self._suspended is None and not self.running:
+            self.suspend(self._send_pending)
 
     @property
     def running(self) -> bool:
@@ -175,6 +224,7 @@ class Downloads(QObject):
                 log.exception("Can't read a line of the download process")
         if lines:
             self.changed.emit()
+        self._idle_timer.start()
 
     def _accept(self, event: dict[str, Any]) -> None:
         kind = event["event"]

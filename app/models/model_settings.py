@@ -18,7 +18,7 @@ LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
 
 
 class ModelSettingsDialog(QDialog):
-    """Stays in step with the picker."""
+    """Shows the current state while models are moved."""
 
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +54,7 @@ class ModelSettingsDialog(QDialog):
         self._storage.changed.connect(self.refresh)
         self._storage.message.connect(self._say)
         self._storage.look()
+        self._storage.look_for_token()
         self.refresh()
 
     @Slot()
@@ -77,6 +78,7 @@ class ModelSettingsDialog(QDialog):
             )
         self._show_limit(self._storage.limit)
         self.save.setEnabled(bool(self.token.text().strip()))
+        self.remove.setEnabled(self._storage.has_token)
 
     def _show_limit(self, limit: float | None) -> None:
         rates: list[float | None] = [None, *sorted({one * 1e6 for one in LIMITS} | ({limit} if limit else set()))]

@@ -1,18 +1,19 @@
-"""The selected pair: one main button, memory, and facts."""
+"""The selected pair: its actions, memory, and facts."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QScrollArea, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import size
-from app.language import tr, translated
-from app.models import wording
-from app.models.candidate import Candidate, PairState, Variant
-from app.models.pair_facts import FactTable, MemoryDetails, facts_of
+from app.conversations.wording import size, tokens
+from app.language import number, tr, translated
+from app.machine.this_mac import machine_title
+from app.models.downloads import PairState
 from app.models.picker import Picker
+from app.models.survey import Candidate, Variant
 from app.widgets.controls import ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
+from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import needs_token
 
 MAX_WIDTH = 688
@@ -85,7 +86,7 @@ class PairCard(QScrollArea):
             return
         state = self._picker.state(one)
         self.title.setText(one.name)
-        self.verdict.setText(wording.verdict(one))
+        self.verdict.setText(one.verdict_text)
         set_look(self.verdict, "chip-accent" if one.verdict in ("comfortable", "tight") and not one.why_not else "chip")
         self.unconfirmed.setVisible(not one.confirmed and not one.why_not and not one.shown.checked and not one.shown.folders)
         self._show_variants(one, state)
@@ -138,7 +139,7 @@ class PairCard(QScrollArea):
             self.progress.setText(f"{translated(loading.step)}…")
         elif download is not None:
             self.bar.show_fraction(download.fraction)
-            self.progress.setText(wording.progress(download))
+            self.progress.setText(download.text)
         self.bar.setVisible(shown)
         self.bar.setAccessibleDescription(self.progress.text())
         self.progress.setVisible(shown)
@@ -169,3 +170,159 @@ def _download(shown: Variant) -> str:
     if shown.to_download is None and shown.size:
         return tr("Download about {size}", size=size(shown.size))
     return tr("Download")
+
+
+class FactTable(QWidget):
+    """One row per fact, with its name on the left."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(8)
+        self._grid.setColumnStretch(1, 1)
+        self.shown: dict[str, str] = {}
+
+    def show_facts(self, facts: dict[str, str]) -> None:
+        if facts == self.shown:
+            return
+        self.shown = facts
+        for old in self.findChildren(QLabel):
+            old.deleteLater()
+        for index, (name, text) in enumerate(facts.items()):
+            value = small_label(self._theme, text, wrap=True, selectable=True)
+            value.setAccessibleName(f"{name}: {text}")
+            for position, label in enumerate((small_label(self._theme, name, "secondary"), value)):
+                label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+                self._grid.addWidget(label, index, position)
+
+
+def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
+    """Return names and values, the most important first."""
+    shown, entry, unknown = one.shown, one.entry, tr("Unknown")
+    facts = {
+        tr("Why this pair"): _advantages(one),
+        **_speeds(one, machine_measured),
+        tr("Published speedups"): _reported(one),
+        tr("Context"): tokens(shown.context) if shown.context else unknown,
+        tr("License"): shown.license or (entry.license if entry else None) or unknown,
+    }
+    if entry and entry.drafter_license:
+        facts[tr("License")] += ", " + tr("drafter: {license}", license=entry.drafter_license)
+    if shown.to_download is not None and shown.folders is None:
+        facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
+    kinds = []
+    if entry and entry.generation:
+        kinds.append("DFlash 2" if entry.generation == 2 else "DFlash")
+    if entry and entry.block_size:
+        kinds.append(tr("block size {count}", count=entry.block_size))
+    facts[tr("Kind")] = ", ".join(filter(None, (*kinds, one.family)))
+    if shown.pair is not None:
+        facts[tr("Target")] = shown.pair.target
+        facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
+    if shown.folders is not None:
+        facts[tr("Location")] = str(shown.folders[0].parent if shown.folders[1] else shown.folders[0])
+    return {name: text for name, text in facts.items() if text}
+
+
+def _advantages(one: Candidate) -> str:
+    sentences = []
+    if one.verdict == "comfortable":
+        sentences.append(tr("Leaves memory for long chats and other apps."))
+    elif one.verdict == "tight":
+        sentences.append(tr("Fits, with little memory to spare."))
+    if "coding" in one.tags:
+        sentences.append(tr("Trained for code."))
+    if one.entry is not None and one.entry.generation == 2:
+        sentences.append(tr("DFlash 2 drafter: more drafts are accepted."))
+    if "small" in one.tags and one.shown.size:
+        sentences.append(tr("Quick to download, light on memory."))
+    return " ".join([*sentences, one.note]).strip()
+
+
+def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
+    dflash, plain = one.shown.speeds.get("dflash"), one.shown.speeds.get("plain")
+    if speed := dflash or plain:
+        facts = {tr("Speed"): f"{speed}. {translated(speed.reason)}"}
+        if dflash and plain:
+            facts[tr("Without DFlash")] = f"{plain}. {translated(plain.reason)}"
+        return facts
+    if one.why_not:
+        return {}
+    if not machine_measured:
+        return {tr("Speed"): tr("To see an estimate, choose Help > {page} and measure this computer.", page=machine_title())}
+    return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
+
+
+def _reported(one: Candidate) -> str:
+    texts = []
+    for reported in one.entry.reported if one.entry else ():
+        low, high = (number(ratio, 2) for ratio in reported.speedup)
+        if low == high:
+            texts.append(tr("{ratio}× plain on {machine}", ratio=low, machine=reported.machine))
+        else:
+            texts.append(tr("{low} to {high}× plain on {machine}", low=low, high=high, machine=reported.machine))
+    return "; ".join(texts)
+
+
+def memory_names() -> dict[str, str]:
+    """Translations of the lines of a fit."""
+    return {
+        "Weights of both models": tr("Weights of both models"),
+        "Target weights": tr("Target weights"),
+        "Target K/V": tr("Target K/V"),
+        "Recurrent state": tr("Recurrent state"),
+        "Drafter weights": tr("Drafter weights"),
+        "Drafter context": tr("Drafter context"),
+        "Workspace": tr("Workspace"),
+    }
+
+
+class MemoryDetails(QWidget):
+    """A sentence about the memory that a pair needs, and a table with the details."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.reason = small_label(theme, wrap=True)
+        self.toggle = button(tr("Show Memory Details"), look="disclosure")
+        self.toggle.setCheckable(True)
+        self.toggle.toggled.connect(self._open)
+        self.table = FactTable(theme)
+        self.table.setAccessibleName(tr("Memory details"))
+        self.table.hide()
+        column(self.reason, (self.toggle, 0, Qt.AlignmentFlag.AlignLeft), self.table, parent=self)
+
+    def show_fit(self, fit: Fit | None, estimated: bool) -> None:
+        """Show a fit, or an estimate from the size of the weights alone."""
+        self.toggle.setVisible(fit is not None)
+        self.table.setVisible(fit is not None and self.toggle.isChecked())
+        if fit is None:
+            self.reason.setText(tr("Memory use is unknown until the hub responds."))
+            return
+        needed, budget = size(fit.needed), size(fit.budget or 0)
+        if not estimated:
+            self.reason.setText(translated(fit.reason))
+        elif fit.budget:
+            self.reason.setText(
+                tr("The weights take about {needed} of the {budget} available to models.", needed=needed, budget=budget)
+            )
+        else:
+            self.reason.setText(tr("The weights take about {needed}.", needed=needed))
+        names = memory_names()
+        lines = {}
+        for part in fit.lines:
+            amount = tr("unknown") if part.bytes is None else size(part.bytes)
+            lines[names[part.what]] = f"{amount}: {part.formula}" if part.formula else amount
+        lines[tr("Total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
+        if fit.budget is not None:
+            free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []
+            lines[tr("This computer")] = "; ".join([tr("{size} for models", size=budget), *free])
+        self.table.show_facts(lines)
+
+    @Slot(bool)
+    def _open(self, shown: bool) -> None:
+        self.toggle.setText(tr("Hide Memory Details") if shown else tr("Show Memory Details"))
+        self.toggle.setAccessibleName(self.toggle.text())
+        self.table.setVisible(shown)

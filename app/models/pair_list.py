@@ -4,17 +4,18 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.conversations.wording import percent
 from app.language import tr
-from app.models import wording
-from app.models.candidate import Candidate
+from app.models.downloads import PairState
 from app.models.picker import Picker
+from app.models.survey import Candidate
 from app.widgets.theme import Theme
 
 CANDIDATE = Qt.ItemDataRole.UserRole
 
 
 class PairList(QListView):
-    """Shows the rows of the picker and its selection."""
+    """The rows and the selection are the picker's."""
 
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,36 +31,24 @@ class PairList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setUniformItemSizes(True)
         self.selectionModel().currentChanged.connect(self._select)
-        picker.listed.connect(self.fill)
-        picker.changed.connect(self.update_rows)
-        theme.text_resized.connect(self.fill)
-        self.fill()
+        picker.changed.connect(self.refresh)
+        theme.text_resized.connect(self.doItemsLayout)
+        self.refresh()
 
     @Slot()
-    def fill(self) -> None:
-        """Show other rows."""
-        self._filling = True
-        self._rows.clear()
-        for one in self._picker.rows:
-            item = QStandardItem(one.name)
-            item.setEditable(False)
-            item.setData(one, CANDIDATE)
-            self._rows.appendRow(item)
-        self._filling = False
-        self.update_rows()
-        self.scrollTo(self.currentIndex())
-
-    @Slot()
-    def update_rows(self) -> None:
-        """Show changes of the rows and of the selection."""
-        self._filling = True
-        current, selected = {one.id: one for one in self._picker.rows}, QModelIndex()
-        for row in range(self._rows.rowCount()):
+    def refresh(self) -> None:
+        """Show the rows of the picker and its selection."""
+        self._filling, rows, selected = True, self._picker.rows, QModelIndex()
+        if [one.id for one in rows] != [self._rows.item(row).data(CANDIDATE).id for row in range(self._rows.rowCount())]:
+            self._rows.clear()
+            for one in rows:
+                item = QStandardItem(one.name)
+                item.setEditable(False)
+                self._rows.appendRow(item)
+        for row, one in enumerate(rows):
             item = self._rows.item(row)
-            one: Candidate = current.get(item.data(CANDIDATE).id, item.data(CANDIDATE))
             item.setData(one, CANDIDATE)
-            state = wording.status(self._picker.state(one), self._picker.download_of(one))
-            item.setAccessibleText(", ".join(filter(None, (one.name, *wording.summary(one).split(" · "), state))))
+            item.setAccessibleText(", ".join(filter(None, (one.name, *one.summary.split(" · "), _status(self._picker, one)))))
             if one.id == self._picker.selected:
                 selected = item.index()
         if selected != self.currentIndex():
@@ -98,8 +87,8 @@ class _Delegate(QStyledItemDelegate):
         middle, elide = Qt.AlignmentFlag.AlignVCenter, Qt.TextElideMode.ElideRight
         painter.setFont(self._theme.small())
         painter.setPen(QColor(colors.secondary))
-        painter.drawText(lower, middle, painter.fontMetrics().elidedText(wording.summary(one), elide, int(lower.width())))
-        if status := wording.status(state, self._picker.download_of(one)):
+        painter.drawText(lower, middle, painter.fontMetrics().elidedText(one.summary, elide, int(lower.width())))
+        if status := _status(self._picker, one):
             painter.setPen(QColor(colors.accent if state in ("loaded", "loading", "running") else colors.secondary))
             painter.drawText(upper, Qt.AlignmentFlag.AlignRight | middle, status)
             upper.setRight(upper.right() - painter.fontMetrics().horizontalAdvance(status) - 8)
@@ -107,3 +96,20 @@ class _Delegate(QStyledItemDelegate):
         painter.setPen(QColor(colors.faint if one.why_not else colors.text))
         painter.drawText(upper, middle, painter.fontMetrics().elidedText(one.name, elide, int(upper.width())))
         painter.restore()
+
+
+def _status(picker: Picker, one: Candidate) -> str:
+    """Return the text at the end of a row; empty for a pair that can be downloaded."""
+    state, download = picker.state(one), picker.download_of(one)
+    if state == "running" and download is not None and download.total:
+        return percent(download.fraction)
+    names: dict[PairState, str] = {
+        "waiting": tr("Waiting"),
+        "running": tr("Downloading"),
+        "paused": tr("Paused"),
+        "failed": tr("Stopped"),
+        "ready": tr("On disk"),
+        "loading": tr("Loading"),
+        "loaded": tr("In use"),
+    }
+    return names.get(state, "")

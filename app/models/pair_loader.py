@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
-from app.machine.background_tuning import BackgroundTuning
+from app.machine.measurements import BackgroundTuning
 from app.notice import Notice
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Event, Failed, LoadProgress, PairInfo

@@ -10,10 +10,21 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.chat.conductor import Conductor
 from app.language import tr, translated
 from app.models.background import Background
-from app.models.candidate import Candidate, Filter, Folders, PairState, Variant, matches
-from app.models.downloads import Downloads, PairDownload
+from app.models.downloads import Downloads, PairDownload, PairState
 from app.models.storage import Storage
-from app.models.survey import Estimator, Survey, check_folders, check_hub, custom_candidate, survey
+from app.models.survey import (
+    Candidate,
+    Estimator,
+    Filter,
+    Folders,
+    Survey,
+    Variant,
+    check_folders,
+    check_hub,
+    custom_candidate,
+    matching,
+    survey,
+)
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Stats
 from mlx_engine.pairs.catalog import load_catalog
@@ -32,7 +43,6 @@ CHECK_AFTER_MS = 350  # a pair is selected before the hub is asked about it
 class Picker(QObject):
     """Commands act on the selected pair, in the variant that is shown."""
 
-    listed = Signal()  # other rows, or another order
     changed = Signal()
     message = Signal(str)
     downloaded = Signal(str)  # the name of a pair
@@ -87,7 +97,7 @@ class Picker(QObject):
     def refresh(self) -> None:
         """Survey all pairs again.
 
-        Surveys run one at a time, so an older result never replaces a newer one.
+        Surveys run one at a time, so that an older result never replaces a newer one.
         """
         self.loading = not self._all
         if self._surveying:
@@ -95,8 +105,14 @@ class Picker(QObject):
         else:
             self._surveying = True
             self._background.run(survey, self._survey_done, self._survey_failed)
-        self.storage.look()
+        self.look()
         self.changed.emit()
+
+    @Slot()
+    def look(self) -> None:
+        """Read what other programs may have changed: free space and the download queue."""
+        self.storage.look()
+        self._background.run(QueueFile().read, self.downloads.follow)
 
     def _survey_failed(self, reason: str) -> None:
         self._survey_done(None)
@@ -123,7 +139,6 @@ class Picker(QObject):
         if self.current is None:
             in_use = [one.id for one in self._all if self.state(one) in ("loaded", "loading")]
             self.selected = next(iter([*in_use, *(one.id for one in self._all)]), "")
-        self.listed.emit()
         self._check_timer.start()
         idle = not self._conductor.busy and not self._loader.running
         if not self.machine_measured and idle and self._loader.pair is not None:
@@ -132,7 +147,7 @@ class Picker(QObject):
     @property
     def rows(self) -> list[Candidate]:
         """The pairs that match the filter and the search."""
-        return [one for one in self._all if matches(one, self.filter, self.search)]
+        return matching(self._all, self.filter, self.search)
 
     @property
     def current(self) -> Candidate | None:
@@ -149,9 +164,8 @@ class Picker(QObject):
 
     def _narrow(self) -> None:
         rows = self.rows
-        if rows and not any(one.id == self.selected for one in rows):
+        if rows and (self.search or not any(one.id == self.selected for one in rows)):
             self.select(rows[0].id)
-        self.listed.emit()
         self.changed.emit()
 
     def select(self, id: str) -> None:

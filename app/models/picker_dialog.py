@@ -2,18 +2,18 @@
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QPushButton, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import size
 from app.language import tr
-from app.models.candidate import filter_names
-from app.models.deleted_bar import DeletedBar
+from app.models.background import while_open
 from app.models.model_settings import ModelSettingsDialog
-from app.models.own_pair import OwnPairDialog
 from app.models.pair_card import PairCard
 from app.models.pair_list import PairList
-from app.models.picker import Picker
+from app.models.picker import Picker, is_folder
+from app.models.storage import Storage
+from app.models.survey import Filter
 from app.widgets.controls import SearchField, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
@@ -25,7 +25,7 @@ SPACE_MS = 5000
 
 
 class PickerDialog(QDialog):
-    """Not modal: a chat can go on behind it."""
+    """Not modal, so chatting stays possible."""
 
     def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,25 +39,31 @@ class PickerDialog(QDialog):
         self.search.setText(picker.search)
         self.search.textChanged.connect(picker.set_search)
         self.filters = QButtonGroup(self)
-        self.filters.setExclusive(True)
-        for index, (which, text) in enumerate(filter_names().items()):
+        names: dict[Filter, str] = {
+            "all": tr("All"),
+            "fits": tr("Fits"),
+            "on disk": tr("On disk"),
+            "coding": tr("Coding"),
+            "small": tr("Small"),
+        }
+        for index, (which, text) in enumerate(names.items()):
             chip = button(text, tr("Show: {filter}", filter=text), "filter")
             chip.setCheckable(True)
             chip.setChecked(picker.filter == which)
             self.filters.addButton(chip, index)
-        self.filters.idClicked.connect(self._filter)
+        self.filters.idClicked.connect(lambda index: picker.set_filter(list(names)[index]))
         self.list = PairList(theme, picker)
         self.search.down_pressed.connect(self.list.setFocus)
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
         self.own = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_own)
-        self.settings = button(tr("Settings…"), tr("Model folder, download speed, token"), "bordered", self.show_settings)
+        self.settings = button(tr("Settings…"), tr("Model folder, download speed, and token"), "bordered", self._show_settings)
         self.space = small_label(theme, look="secondary")
         self.space.setAccessibleName(tr("Disk space"))
         self.deleted = DeletedBar(theme, picker.storage)
         self.card = PairCard(theme, picker, conductor)
-        self.card.token.clicked.connect(self.show_settings)
+        self.card.token.clicked.connect(self._show_settings)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))
         self.message.setContentsMargins(24, 8, 24, 8)
@@ -65,7 +71,7 @@ class PickerDialog(QDialog):
         self._message_timer = QTimer(self, singleShot=True, interval=MESSAGE_MS)
         self._message_timer.timeout.connect(self.message.hide)
         self.space_timer = QTimer(self, interval=SPACE_MS)
-        self.space_timer.timeout.connect(picker.storage.look)
+        self.space_timer.timeout.connect(picker.look)
         self.space_timer.start()
 
         self._side = QWidget()
@@ -79,13 +85,10 @@ class PickerDialog(QDialog):
         row(self._side, line("upright"), (card, 1), spacing=0, parent=self)
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
-        picker.storage.changed.connect(self._show_space)
         picker.message.connect(self.say)
         picker.downloaded.connect(self._say_downloaded)
-        picker.listed.connect(self._show_empty)
-        picker.changed.connect(self._show_empty)
+        picker.changed.connect(self._refresh)
         picker.refresh()
-        self._show_empty()
         theme.text_resized.connect(self._set_widths)
         self._set_widths()
         self.search.setFocus()
@@ -98,7 +101,7 @@ class PickerDialog(QDialog):
 
     @Slot(str)
     def say(self, text: str) -> None:
-        """Show a message for a while."""
+        """Show a message for a few seconds."""
         self.message.setText(text)
         self.message.show()
         self._message_timer.start()
@@ -107,13 +110,9 @@ class PickerDialog(QDialog):
     def _say_downloaded(self, name: str) -> None:
         self.say(tr("{name} has been downloaded and verified.", name=name))
 
-    @Slot(int)
-    def _filter(self, index: int) -> None:
-        self._picker.set_filter(list(filter_names())[index])
-
     @Slot()
-    def _show_empty(self) -> None:
-        empty, search = not self._picker.rows, self._picker.search.strip()
+    def _refresh(self) -> None:
+        empty, search, storage = not self._picker.rows, self._picker.search.strip(), self._picker.storage
         self.list.setVisible(not empty)
         self.empty.setVisible(empty)
         if self._picker.loading:
@@ -122,32 +121,159 @@ class PickerDialog(QDialog):
             self.empty.setText(tr("No pair matches “{search}”. Use Custom Pair to add one from the hub.", search=search))
         else:
             self.empty.setText(tr("No pair matches this filter."))
-
-    @Slot()
-    def _add_own(self) -> None:
-        self._open(OwnPairDialog(self._theme, self._picker, self))
-
-    @Slot()
-    def show_settings(self) -> None:
-        self._open(ModelSettingsDialog(self._theme, self._picker, self))
-
-    def _open(self, dialog: QDialog) -> None:
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
-    @Slot()
-    def _show_space(self) -> None:
-        storage = self._picker.storage
         if (move := storage.moving) is not None:
             self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
         elif storage.folder is not None:
             self.space.setText(tr("{size} available", size=size(storage.folder.free)))
 
+    @Slot()
+    def _add_own(self) -> None:
+        _open(CustomPairDialog(self._theme, self._picker, self))
+
+    @Slot()
+    def _show_settings(self) -> None:
+        _open(ModelSettingsDialog(self._theme, self._picker, self))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return clicks the focused button or the main button of the card."""
+        """Return goes from the search field to the best match, and from the list to the main button."""
+        focus, main = self.focusWidget(), self.card.main
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
-        elif isinstance(focus := self.focusWidget(), QPushButton):
+        elif isinstance(focus, QPushButton):
             focus.click()
-        elif self.card.main.isVisible() and self.card.main.isEnabled():
-            self.card.main.click()
+        elif focus is self.search and self._picker.rows:
+            self.list.setFocus()
+        elif focus is self.list and main.isVisible() and main.isEnabled():
+            main.setFocus()
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()
+
+
+class DeletedBar(QFrame):
+    """Visible while a removed pair can be restored. Undo restores the last one."""
+
+    def __init__(self, theme: Theme, storage: Storage) -> None:
+        super().__init__()
+        self._storage = storage
+        set_look(self, "undo")
+        self.label = small_label(theme, wrap=True)
+        self.label.setAccessibleName(tr("Removed"))
+        self.undo = button(tr("Undo"), tr("Restore the last removed pair"), "bordered", storage.undo)
+        self.purge = button(tr("Free Up Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
+        column(self.label, row(self.undo, self.purge, None), margins=(12, 8, 12, 8), parent=self)
+        storage.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        deleted = self._storage.deleted
+        self.setVisible(bool(deleted))
+        names, total = ", ".join(one.name for one in deleted), size(sum(one.bytes for one in deleted))
+        self.label.setText(tr("{names} removed. {size} will be freed when you quit.", names=names, size=total))
+
+
+class CustomPairDialog(QDialog):
+    """Adds a pair of two repos or two folders. The main button checks the pair, then adds it."""
+
+    def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picker = picker
+        self._checked: tuple[str, str] | None = None
+        self.setWindowTitle(tr("Custom Pair"))
+        self.setAccessibleName(tr("Custom Pair"))
+        self.setMinimumWidth(680)
+        text = tr(
+            "The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for "
+            "plain decoding. Slipstream never runs Python code from a repo."
+        )
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        grid.setColumnStretch(1, 1)
+        self.target = self._add_field(theme, grid, tr("Target"), tr("owner/name or a folder"), tr("Choose the target folder"))
+        self.drafter = self._add_field(
+            theme, grid, tr("Drafter"), tr("owner/name or a folder (optional)"), tr("Choose the drafter folder")
+        )
+        self.search = button(tr("Find"), tr("Find a drafter on this disk and on the hub"), "bordered", self._find)
+        grid.addWidget(self.search, grid.rowCount() - 1, 3)
+        self.verdict = small_label(theme, wrap=True)
+        self.verdict.setAccessibleName(tr("Result"))
+        self.go = button(tr("Check"), tr("Check compatibility"), "primary", self._go)
+        self.go.setDefault(True)
+        footer = row(None, button(tr("Cancel"), look="bordered", clicked=self.reject), self.go)
+        introduction = small_label(theme, text, "secondary", wrap=True)
+        column(introduction, grid, self.verdict, None, footer, spacing=16, margins=(24, 24, 24, 16), parent=self)
+        self._require_check()
+        self.target.setFocus()
+
+    def _add_field(self, theme: Theme, grid: QGridLayout, name: str, hint: str, choose: str) -> QLineEdit:
+        def browse() -> None:
+            if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
+                field.setText(folder)
+
+        field = QLineEdit()
+        set_look(field, "entry")
+        field.setAccessibleName(name)
+        field.setPlaceholderText(hint)
+        field.textChanged.connect(self._require_check)
+        label = small_label(theme, name, bold=True)
+        label.setBuddy(field)
+        index = grid.rowCount()
+        for position, widget in enumerate((label, field, button(tr("Choose…"), choose, "bordered", browse))):
+            grid.addWidget(widget, index, position)
+        return field
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.target.text().strip(), self.drafter.text().strip()
+
+    @Slot()
+    def _require_check(self) -> None:
+        self._checked = None
+        self.go.setText(tr("Check"))
+        self._wait(False)
+        self.verdict.setText("")
+
+    @Slot()
+    def _go(self) -> None:
+        target, drafter = self.names
+        if self._checked == (target, drafter):
+            self._picker.add(target, drafter)
+            self.accept()
+        elif drafter and is_folder(target) != is_folder(drafter):
+            self._say(tr("Enter two repos or two folders."), "danger")
+        else:
+            self._wait(True)
+            self._say(tr("Checking…"), "secondary")
+            self._picker.check(target, drafter, while_open(self._show_result))
+
+    @Slot()
+    def _find(self) -> None:
+        self._wait(True)
+        self._say(tr("Searching for a drafter…"), "secondary")
+        self._picker.find_drafter(self.names[0], while_open(self._use_drafter), while_open(self._show_result))
+
+    def _use_drafter(self, drafter: str) -> None:
+        self.drafter.setText(drafter)
+        self._go()
+
+    def _wait(self, waiting: bool) -> None:
+        for widget in (self.go, self.search):
+            widget.setEnabled(bool(self.names[0]) and not waiting)
+
+    def _show_result(self, problem: str) -> None:
+        self._wait(False)
+        if problem:
+            self._say(problem, "danger")
+            return
+        self._checked = self.names
+        self.go.setText(tr("Add"))
+        compatible = tr("The target and the drafter are compatible.") if self.names[1] else tr("Runs with plain decoding.")
+        self._say(compatible, "secondary")
+
+    def _say(self, text: str, look: str) -> None:
+        set_look(self.verdict, look)
+        self.verdict.setText(text)
+        self.adjustSize()

@@ -4,7 +4,6 @@ The size of a pair comes from the catalog or from the number of weights in its n
 """
 
 import re
-import sys
 from dataclasses import dataclass
 
 from mlx_engine.events import MachineFacts
@@ -28,10 +27,6 @@ class Recommendation:
     budget: int
     estimated: bool
 
-    @property
-    def bits(self) -> int | None:
-        return self.target.bits
-
 
 def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Recommendation | None:
     """Return the largest pair that fits comfortably and is fast enough, or None.
@@ -54,11 +49,6 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
     ]
     # Of pairs with the same size, the later one is the newer model.
     return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None
-
-
-def without_gpu(facts: MachineFacts | None) -> bool:
-    """Return whether models run on the CPU alone; before measuring, if not a Mac."""
-    return facts.device == "CPU" if facts is not None else sys.platform != "darwin"
 
 
 def max_speed(name: str, size: int, facts: MachineFacts) -> float:

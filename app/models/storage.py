@@ -16,7 +16,7 @@ from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache, folder_variable, model_folder_problem
 from mlx_engine.pairs.deleted_models import DeletedModels
 from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.hub import Hub, delete_token, store_token
+from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 
@@ -55,6 +55,8 @@ class Storage(QObject):
         self._background, self._downloads = background, downloads
         self.folder: ModelFolder | None = None
         self.limit: float | None = None  # of downloads, bytes per second
+        self._limit_known = False  # read from the disk or set by the user
+        self.has_token = False  # in the keychain
         self.deleted: list[DeletedPair] = []
         self.moving: ModelMove | None = None
         self._stop = threading.Event()
@@ -65,8 +67,9 @@ class Storage(QObject):
         """Purge what an earlier run has deleted but not purged."""
 
         def show_limit(limit: float | None) -> None:
-            self.limit = limit
-            self.changed.emit()
+            if not self._limit_known:
+                self.limit, self._limit_known = limit, True
+                self.changed.emit()
 
         self._background.run(lambda: DeletedModels().purge(), lambda _: self.look())
         self._background.run(download_limit, show_limit)
@@ -77,7 +80,6 @@ class Storage(QObject):
         if self.deleted:
             DeletedModels().purge(self._take_deleted())
 
-    @Slot()
     def look(self) -> None:
         """Read the state of the model folder."""
 
@@ -149,11 +151,9 @@ class Storage(QObject):
     @property
     def busy_reason(self) -> str:
         """Why models can't be downloaded, loaded, or deleted now; empty if they can."""
-        return (
-            tr("Models are being moved. Wait until the move is complete, or stop it in Settings.")
-            if self.moving is not None
-            else ""
-        )
+        if self.moving is None:
+            return ""
+        return tr("Models are being moved. Wait until the move is complete, or stop it in Settings.")
 
     def move(self, folder: Path) -> None:
         """Move all models. Downloads pause until then; deleted pairs are purged."""
@@ -168,20 +168,14 @@ class Storage(QObject):
         self._stop.set()
 
     def _run_move(self) -> None:
-        move, stop = self.moving, self._stop
+        move, stop, old = self.moving, self._stop, Cache().root
         assert move is not None
 
-        def work() -> tuple[Path, Path, bool]:
-            old = Cache().root
-            done = move.run(stop)
-            return old, Cache().root, done
-
-        def then(outcome: tuple[Path, Path, bool]) -> None:
-            old, new, done = outcome
+        def then(done: bool) -> None:
             for note in move.notes:
                 self.message.emit(translated(note))
             if done:
-                self.deleted = []
+                self.deleted, new = [], Cache().root
                 self.message.emit(tr("Models moved to {folder}.", folder=new))
                 self.moved.emit(old, new)
             else:
@@ -192,7 +186,7 @@ class Storage(QObject):
             self.message.emit(reason)
             self._end_move()
 
-        self._background.run(work, then, failed)
+        self._background.run(lambda: move.run(stop), then, failed)
 
     def _end_move(self) -> None:
         self.moving = None
@@ -205,19 +199,33 @@ class Storage(QObject):
 
     def set_limit(self, rate: float | None) -> None:
         """Limit downloads to this many bytes per second, now and after a restart."""
-        self.limit = rate
+        self.limit, self._limit_known = rate, True
         self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
         self.changed.emit()
+
+    def look_for_token(self) -> None:
+        """Find out whether the keychain has a token for the hub."""
+        self._background.run(lambda: stored_token(Hub().endpoint) is not None, self._set_has_token)
 
     def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
         """Check a token and save it in the keychain. `then` receives the account's name."""
 
         def saved(account: str) -> None:
             self._downloads.suspend(self._downloads.resume)  # a new process reads the keychain again
+            self._set_has_token(True)
             then(account)
 
         self._background.run(lambda: store_token(Hub().endpoint, token), saved, failed)
 
     def log_out(self, then: Callable[[bool], object], failed: Callable[[str], object]) -> None:
         """Remove the token from the keychain. `then` receives whether there was one."""
-        self._background.run(lambda: delete_token(Hub().endpoint), then, failed)
+
+        def removed(found: bool) -> None:
+            self.look_for_token()
+            then(found)
+
+        self._background.run(lambda: delete_token(Hub().endpoint), removed, failed)
+
+    def _set_has_token(self, found: bool) -> None:
+        self.has_token = found
+        self.changed.emit()

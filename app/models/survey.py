@@ -1,14 +1,18 @@
-"""All pairs with memory and speed estimates. Slow: run it in the background."""
+"""The pairs of the picker: their variants, estimates, filters, and order.
+
+A survey reads files. Run it in the background.
+"""
 
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
+from app.conversations.wording import size
 from app.language import tr
-from app.models.candidate import Candidate, Folders, Variant, best_first
-from app.models.recommendation import MIN_SPEED, estimate_size, max_speed, without_gpu
+from app.models.recommendation import MIN_SPEED, estimate_size, max_speed
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.pairs import machine
@@ -18,38 +22,165 @@ from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, predict_fit
+from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.inspection import inspect_pair
 from mlx_engine.pairs.library import LocalModel, local_models
 from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs
-from mlx_engine.pairs.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, speed_key
+from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_state import whole
+from mlx_engine.requests import Mode
 
 log = logging.getLogger(__name__)
 
+Filter = Literal["all", "fits", "on disk", "coding", "small"]
+Folders = tuple[Path, Path | None]  # of target and drafter
 
-def _place_names() -> dict[str, str]:
-    return {
-        "hub cache": tr("In the hub cache."),
-        "LM Studio": tr("In LM Studio’s models folder."),
-        "folder": tr("In one of your model folders."),
-    }
+SMALL_BYTES = 12e9
+_RANKS: dict[FitVerdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
 
 
-def _notes() -> dict[str, str]:
-    """Translations of the notes in the catalog."""
-    return {
-        "Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.": tr(
-            "Included with Slipstream. A tiny demo for simple arithmetic, lists, and code."
-        ),
-        "The drafter was trained on replies without thinking.": tr("The drafter was trained on replies without thinking."),
-    }
+@dataclass(frozen=True)
+class Variant:
+    """One quantization of a pair. Sizes are bytes."""
+
+    label: str = ""
+    pair: Pair | None = None
+    folders: Folders | None = None  # if it is on this disk
+    size: int = 0  # of the weights; 0 is unknown
+    estimated: bool = True  # the size
+    to_download: int | None = None  # None until the hub has answered
+    fit: Fit | None = None
+    speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
+    slow: bool = False  # probably slower than reading speed
+    problem: EngineText | None = None  # why it can't be downloaded or used
+    family: str = ""
+    license: str = ""
+    context: int | None = None
+    checked: bool = False  # the hub has answered
+    removable: bool = False  # it is in the hub cache
+
+    @property
+    def speed_key(self) -> str:
+        if self.pair is not None:
+            return speed_key(self.pair.target, self.pair.drafter)
+        target, drafter = self.folders or ("", None)
+        return speed_key(str(target), str(drafter) if drafter else None)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the list. `index` is the shown variant, `entry` the catalog's."""
+
+    id: str
+    name: str
+    variants: tuple[Variant, ...]
+    index: int = 0
+    entry: CatalogEntry | None = None
+    note: str = ""
+    why_not: EngineText | None = None
+    custom: CustomPair | None = None
+
+    @property
+    def shown(self) -> Variant:
+        return self.variants[self.index]
+
+    @property
+    def on_disk(self) -> bool:
+        return any(variant.folders for variant in self.variants)
+
+    @property
+    def verdict(self) -> FitVerdict:
+        return self.shown.fit.verdict if self.shown.fit else "unknown"
+
+    @property
+    def verdict_text(self) -> str:
+        names: dict[FitVerdict, str] = {
+            "comfortable": tr("Fits comfortably"),
+            "tight": tr("Tight fit"),
+            "will swap": tr("Too large: would swap"),
+            "no": tr("Doesn’t fit"),
+            "unknown": tr("Unknown fit"),
+        }
+        return tr("Not supported yet") if self.why_not else names[self.verdict]
+
+    @property
+    def summary(self) -> str:
+        """Size and fit, for the second line of a row."""
+        if self.why_not:
+            return self.verdict_text
+        weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
+        if self.shown.size and self.shown.estimated:
+            weights = tr("about {size}", size=weights)
+        return f"{weights} · {self.verdict_text}"
+
+    @property
+    def confirmed(self) -> bool:
+        return self.entry is None or self.entry.confirmed
+
+    @property
+    def tags(self) -> list[str]:
+        return [tag for tag in self.entry.tags if tag != BUILT_IN] if self.entry else []
+
+    @property
+    def family(self) -> str:
+        return (self.entry.family if self.entry else None) or self.shown.family
+
+    def with_variant(self, index: int, variant: Variant) -> "Candidate":
+        return replace(self, variants=(*self.variants[:index], variant, *self.variants[index + 1 :]))
+
+
+def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> list[Candidate]:
+    """Return the candidates that pass the filter and contain every search word.
+
+    Names that contain them as whole words come first, names without other words before those.
+    """
+    words = search.casefold().split()
+
+    def found(one: Candidate) -> bool:
+        repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
+        text = " ".join((one.name, one.id, *one.tags, one.family, *repos)).casefold()
+        passes = {
+            "all": True,
+            "fits": not one.why_not and one.verdict in ("comfortable", "tight"),
+            "on disk": one.on_disk,
+            "coding": "coding" in one.tags,
+            "small": "small" in one.tags or 0 < one.shown.size < SMALL_BYTES,
+        }
+        return passes[filter] and all(word in text for word in words)
+
+    def rank(one: Candidate) -> tuple[int, bool]:
+        named = set(one.name.casefold().split())
+        return len(set(words) - named), named != set(words)
+
+    shown = [one for one in candidates if found(one)]
+    return sorted(shown, key=rank) if words else shown
+
+
+def best_first(candidates: list[Candidate]) -> list[Candidate]:
+    """Sort by what runs and fits, what is on disk, and what is fast enough.
+
+    Larger pairs come first; of slow pairs, smaller ones do.
+    """
+
+    def key(one: Candidate) -> tuple[int, ...]:
+        shown = one.shown
+        return (
+            bool(one.why_not),
+            _RANKS[one.verdict] > 2,
+            not one.on_disk,
+            not shown.size,  # unknown sizes last
+            shown.slow,
+            _RANKS[one.verdict],
+            shown.size if shown.slow else -shown.size,
+        )
+
+    return sorted(candidates, key=key)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """All pairs, the best for this machine first, and problems of the catalog."""
+    """All pairs, the best for this machine first, and problems in the catalog."""
 
     candidates: tuple[Candidate, ...]
     problems: tuple[EngineText, ...]
@@ -79,51 +210,48 @@ class Estimator:
 
         A problem is part of the result and not raised, so that one odd folder hides no other pair.
         """
-        variant = replace(variant, size=sum(sizes), estimated=False, family=str(configs[0].get("model_type") or ""))
+        target, drafter = configs[0], configs[1] if len(configs) > 1 else None
+        variant = replace(variant, size=sum(sizes), estimated=False, family=str(target.get("model_type") or ""))
         try:
-            return self._from_files(variant, configs[0], configs[1] if len(configs) > 1 else None, sizes)
+            limit = whole(text_config(target), "max_position_embeddings")
+            context = min(CONTEXT, limit or CONTEXT)
+            fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
+            speeds = measured_speeds(self._measured.rates(variant.speed_key))
+            if self.facts is not None:
+                parsed = parse(drafter) if drafter else None
+                generation = 2 if parsed and parsed.selector else 1
+                speeds = predict_speeds(self.facts, target, parsed, sizes, context, generation) | speeds
+            slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
+            return replace(variant, fit=fit, speeds=speeds, slow=slow, context=limit or variant.context)
         except UserError as error:
             return replace(variant, problem=error.text)
         except Exception:
             log.exception("Can't estimate %s", variant.folders or variant.pair)
-            return replace(
-                variant, problem=EngineText("window", tr("Can’t estimate memory use: config.json has an unknown format."))
-            )
-
-    def _from_files(self, variant: Variant, target: dict, drafter: dict | None, sizes: tuple[int, int]) -> Variant:
-        limit = whole(text_config(target), "max_position_embeddings")
-        context = min(CONTEXT, limit or CONTEXT)
-        fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
-        speeds = measured_speeds(self._measured.rates(variant.speed_key))
-        if self.facts is not None:
-            parsed = parse(drafter) if drafter else None
-            generation = 2 if parsed and parsed.selector else 1
-            speeds = predict_speeds(self.facts, target, parsed, sizes, context, generation) | speeds
-        slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
-        return replace(variant, fit=fit, speeds=speeds, slow=slow, context=limit or variant.context)
+            text = tr("Can’t estimate memory use: config.json has an unknown format.")
+            return replace(variant, problem=EngineText("window", text))
 
     def from_folders(self, folders: Folders) -> Variant:
         """Estimate from two folders.
 
         Raises:
-            UserError: one of them can't be read.
+            UserError: a folder can't be read.
         """
         present = [folder for folder in folders if folder]
         sizes = [weight_bytes(folder) for folder in present]
         return self.from_files(Variant(folders=folders), [read_config(folder) for folder in present], (sizes[0], sum(sizes[1:])))
 
-    def from_size(self, variant: Variant, name: str, size: int) -> Variant:
+    def from_size(self, variant: Variant, name: str, total: int) -> Variant:
         """Estimate from the size alone, before the hub has answered. 0 is unknown."""
         speeds = measured_speeds(self._measured.rates(variant.speed_key))
-        if not size:
+        if not total:
             return replace(variant, speeds=speeds)
-        lines, facts = (FitLine("Weights of both models", size, ""),), self.facts
+        lines, facts = (FitLine("Weights of both models", total, ""),), self.facts
         fit = Fit(lines, CONTEXT, machine.working_set(facts), machine.allocation_limit(facts), self._free)
         if speeds:
             slow = max(speed.high for speed in speeds.values()) < MIN_SPEED
         else:
-            slow = without_gpu(facts) if facts is None else max_speed(name, size, facts) < MIN_SPEED
-        return replace(variant, size=size, fit=fit, speeds=speeds, slow=slow)
+            slow = machine.without_gpu(facts) if facts is None else max_speed(name, total, facts) < MIN_SPEED
+        return replace(variant, size=total, fit=fit, speeds=speeds, slow=slow)
 
     def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
         """Estimate from models on this disk."""
@@ -132,13 +260,13 @@ class Estimator:
         variant = replace(variant, folders=(target.folder, drafter.folder if drafter else None), removable=removable)
         return self.from_files(variant, [model.config for model in models], (target.bytes, drafter.bytes if drafter else 0))
 
-    def from_pair(self, variant: Variant, name: str, size: int, models: Sequence[LocalModel]) -> Variant:
+    def from_pair(self, variant: Variant, name: str, total: int, models: Sequence[LocalModel]) -> Variant:
         """Estimate from the files if both repos are on this disk, or else from the size."""
         assert variant.pair is not None
         usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
         target, *drafter = [usable.get(repo.lower()) for repo in variant.pair.repos]
         if target is None or None in drafter:
-            return self.from_size(variant, name, size)
+            return self.from_size(variant, name, total)
         return self.from_models(variant, target, drafter[0] if drafter else None)
 
 
@@ -161,7 +289,7 @@ def check_folders(target: Path, drafter: Path | None) -> EngineText | None:
     """Return why two folders can't be used together, or None.
 
     Raises:
-        UserError: one of them can't be read.
+        UserError: a folder can't be read.
     """
     config = read_config(target)
     problem = target_problem(config)
@@ -180,7 +308,7 @@ def custom_candidate(pair: CustomPair, variant: Variant) -> Candidate:
 
 
 def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:
-    """Return a pair of the user; one whose folders can't be read says why."""
+    """Return a custom pair. If its folders can't be read, it says why."""
     try:
         if pair.is_local:
             return custom_candidate(pair, estimator.from_folders(pair.folders))
@@ -203,7 +331,11 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
             variant = estimator.from_pair(variant, entry.name, estimate_size(entry, target)[0], models)
         variants.append(variant)
     variants.sort(key=lambda variant: variant.folders is None)  # what is on disk first
-    note = _notes().get(entry.note, entry.note)
+    note = entry.note
+    if BUILT_IN in entry.tags:
+        note = tr("Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.")
+    elif note == "The drafter was trained on replies without thinking.":
+        note = tr("The drafter was trained on replies without thinking.")
     return Candidate(entry.id, entry.name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
 
 
@@ -211,12 +343,17 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
     """Return targets on this disk that the catalog lacks, with a drafter that fits."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     drafters = [model for model in models if model.is_drafter and not model.problem]
+    places = {
+        "hub cache": tr("In the hub cache."),
+        "LM Studio": tr("In LM Studio’s models folder."),
+        "folder": tr("In one of your model folders."),
+    }
     found = []
     for target in models:
         if target.is_drafter or target.problem or target.repo.lower() in listed or target_problem(target.config):
             continue
         drafter = next((one for one in drafters if _fits(target.config, one.config)), None)
-        variant, note = Variant(), _place_names().get(target.place, "")
+        variant, note = Variant(), places.get(target.place, "")
         if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
             with suppress(UserError):
                 variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))

@@ -13,7 +13,7 @@ from app.chat.drafts import Drafts
 from app.chat.foot import Foot
 from app.chat.welcome import Introduction
 from app.models.picker import Picker
-from app.models.recommendation import recommend, without_gpu
+from app.models.recommendation import recommend
 from app.release import this_release
 from app.settings.preferences import Preferences
 from app.sidebar.sidebar import Sidebar
@@ -119,7 +119,7 @@ class MainWindow(QMainWindow):
     def _introduce(self) -> None:
         """Show the page for new users until the first chat."""
         facts = machine.load_facts()
-        page = Introduction(self.theme, recommend(load_catalog(), facts=facts), without_gpu(facts))
+        page = Introduction(self.theme, recommend(load_catalog(), facts=facts), machine.without_gpu(facts))
         page.accepted.connect(self._end_introduction)
         page.choose.connect(self.dialogs.show_models)
         self.transcript.welcome.introduce(page)

@@ -57,7 +57,9 @@ class QueuedPair:
         state: DownloadState = (
             raw["state"] if raw.get("state") in ("waiting", "paused", "failed") else "waiting"
         )  # "running": it was killed
-        return cls(pair, state, valid, text_from_json(raw.get("reason")))
+        words = raw.get("words")  # how earlier versions stored the reason
+        reason = text_from_json(raw.get("reason")) or (EngineText("", words[:500]) if words and isinstance(words, str) else None)
+        return cls(pair, state, valid, reason)
 
 
 class QueueFile:

@@ -98,10 +98,10 @@ def predict_fit(
         target, drafter: contents of the config.json files.
         target_bytes, drafter_bytes: sizes of the stored weights.
         context: tokens.
-        facts: measured facts of the machine; without them it is assumed to be a Mac.
+        facts: measured facts of the machine, if there are any.
         free: bytes that are free right now.
     """
-    on_cpu = facts is not None and facts.device == "CPU"
+    on_cpu = machine.without_gpu(facts)
     element = 4 if on_cpu else 2
     lines = [FitLine("Target weights", *_weights(target, target_bytes, on_cpu)), *_target_state(target, context, element)]
     config = None if drafter is None else parse(drafter)
@@ -137,12 +137,12 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
 def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
     states = layer_states(config)
     if states is None:
-        return [FitLine("target K/V", None, "")]
+        return [FitLine("Target K/V", None, "")]
     lines = []
     if growing := [state for state in states if state.row]:
         rows = Counter((state.row, state.rows(context)) for state in growing)
         formula = " + ".join(f"{layers} × {count:,} × {row:,}" for (row, count), layers in rows.items())
-        lines.append(FitLine("target K/V", sum(state.bytes(context, element) for state in growing), f"({formula}) × {element}"))
+        lines.append(FitLine("Target K/V", sum(state.bytes(context, element) for state in growing), f"({formula}) × {element}"))
     if recurrent := [state for state in states if state.recurrent]:
         one, layers = recurrent[0], len(recurrent)  # each twice: before and after a block
         formula = f"2 × {layers} × ({one.recurrent:,} × 4 + {one.convolution:,} × {element})"
@@ -167,7 +167,7 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
     text = text_config(config)
     hidden, heads, states = whole(text, "hidden_size"), whole(text, "num_attention_heads"), layer_states(config)
     if not (hidden and heads and states):
-        return FitLine("workspace", None, "")
+        return FitLine("Workspace", None, "")
     rows = min(context, PREFILL_ROWS)
     size = whole(text, "head_dim") or hidden // heads
     mixing = _QUERIES * heads * size
@@ -183,7 +183,7 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
         copies = 2 if text_family(config).sinks else 1  # a column for the sinks takes a copy of the scores
         widths.append(copies * heads * seen)
     formula = f"{rows:,} × ({' + '.join(f'{width:,}' for width in widths)}) × {element}"
-    return FitLine("workspace", rows * sum(widths) * element, formula)
+    return FitLine("Workspace", rows * sum(widths) * element, formula)
 
 
 def _feed_forward(text: dict, hidden: int) -> int:

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -71,6 +72,11 @@ def working_set(facts: MachineFacts | None) -> int | None:
         return facts.working_set_bytes
     memory = total_memory()
     return None if memory is None else int(memory * _RECOMMENDED)
+
+
+def without_gpu(facts: MachineFacts | None) -> bool:
+    """Return whether models run on the CPU alone. Before a measurement, this is assumed of all machines but Macs."""
+    return facts.device == "CPU" if facts is not None else sys.platform != "darwin"
 
 
 def allocation_limit(facts: MachineFacts | None) -> int | None:

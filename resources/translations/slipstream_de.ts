@@ -534,31 +534,6 @@
             <translation>Willkommen bei Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>First token</source>
-            <translation>erstes Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Rounds</source>
-            <translation>Runden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Tokens</source>
-            <translation>Tokens</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Tokens/round</source>
-            <translation>Tokens/Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>{mode} speed</source>
-            <translation>Geschwindigkeit: {mode}</translation>
-        </message>
-        <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>Differs from here on: “{words}”</source>
             <translation>Ab hier anders: „{words}“</translation>
@@ -570,8 +545,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
+            <source>First token</source>
+            <translation>erstes Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Rounds</source>
+            <translation>Runden</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -585,6 +570,16 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
+            <source>Tokens</source>
+            <translation>Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Tokens/round</source>
+            <translation>Tokens/Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
             <source>{description}. Go to the first difference</source>
             <translation>{description}. Zum ersten Unterschied gehen</translation>
         </message>
@@ -594,9 +589,19 @@
             <translation>Antwort: {mode}</translation>
         </message>
         <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{mode} speed</source>
+            <translation>Geschwindigkeit: {mode}</translation>
+        </message>
+        <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>1 run each</source>
             <translation>je 1 Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>All pairs</source>
+            <translation>Alle Paare</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -635,8 +640,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Earlier comparisons</source>
+            <translation>Frühere Vergleiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Enter a prompt to compare</source>
             <translation>Prompt zum Vergleichen eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Filter by pair</source>
+            <translation>Nach Paar filtern</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -750,8 +765,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>Ihre Vergleiche erscheinen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>comparison</source>
             <translation>Vergleich</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>not measured</source>
+            <translation>nicht gemessen</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -780,11 +805,6 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>not measured</source>
-            <translation>nicht gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
             <source>one run each</source>
             <translation>je ein Lauf</translation>
         </message>
@@ -809,29 +829,9 @@
             <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
+            <location filename="../../app/compare/comparison_job.py" />
             <source>Saved as {file}.</source>
             <translation>Gesichert als {file}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>All pairs</source>
-            <translation>Alle Paare</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Earlier comparisons</source>
-            <translation>Frühere Vergleiche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Filter by pair</source>
-            <translation>Nach Paar filtern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Your comparisons appear here.</source>
-            <translation>Ihre Vergleiche erscheinen hier.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1124,6 +1124,16 @@
             <translation>{steps} ohne Entwürfe: {why}</translation>
         </message>
         <message>
+            <location filename="../../app/machine/measurements.py" />
+            <source>Measured</source>
+            <translation>Gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/measurements.py" />
+            <source>Waiting for the engine</source>
+            <translation>Wartet auf die Engine</translation>
+        </message>
+        <message>
             <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat to keep replies fast.</source>
             <translation>Schließen Sie andere Apps oder kürzen Sie den Chat, sonst werden Antworten viel langsamer.</translation>
@@ -1142,31 +1152,6 @@
             <location filename="../../app/machine/memory_watch.py" />
             <source>The last reply used {peak} of the {budget} available to models.</source>
             <translation>Die letzte Antwort hat {peak} der {budget} für Modelle belegt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>Roofline of this computer</source>
-            <translation>Roofline dieses Computers</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>operations per byte read</source>
-            <translation>Rechenschritte pro gelesenem Byte</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>{phase}: {share} of the limit</source>
-            <translation>{phase}: {share} der Grenze</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Measured</source>
-            <translation>Gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Waiting for the engine</source>
-            <translation>Wartet auf die Engine</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1235,6 +1220,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Roofline of this computer</source>
+            <translation>Roofline dieses Computers</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>This Computer</source>
             <translation>Dieser Computer</translation>
         </message>
@@ -1265,6 +1255,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>operations per byte read</source>
+            <translation>Rechenschritte pro gelesenem Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>reference BLAS (slow)</source>
             <translation>Referenz-BLAS (langsam)</translation>
         </message>
@@ -1275,13 +1270,18 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} GiB of memory, {models} GiB for models</source>
-            <translation>{memory} GiB Speicher, davon {models} GiB für Modelle</translation>
+            <source>{memory} of memory, {models} for models</source>
+            <translation>{memory} Arbeitsspeicher, {models} für Modelle</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
             <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Tokens pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{phase}: {share} of the limit</source>
+            <translation>{phase}: {share} der Grenze</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1304,69 +1304,44 @@
             <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>All</source>
-            <translation>Alle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Coding</source>
-            <translation>Code</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Fits</source>
-            <translation>Passt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>On disk</source>
-            <translation>Geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Small</source>
-            <translation>Klein</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Delete the removed pairs now</source>
-            <translation>Entfernte Paare jetzt löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Free Up Now</source>
-            <translation>Jetzt freigeben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Removed</source>
-            <translation>Entfernt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Restore the last removed pair</source>
-            <translation>Zuletzt entferntes Paar wiederherstellen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Undo</source>
-            <translation>Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>{names} removed. {size} will be freed when you quit.</source>
-            <translation>{names} entfernt. {size} werden beim Beenden frei.</translation>
-        </message>
-        <message>
             <location filename="../../app/models/downloads.py" />
             <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
+            <source>Connecting…</source>
+            <translation>Verbinden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>Paused. Partial download kept.</source>
+            <translation>Angehalten. Bisheriger Download bleibt erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>Stopped. Partial download kept.</source>
+            <translation>Gestoppt. Bisheriger Download bleibt erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
             <source>The download process stopped unexpectedly. Click Resume to continue.</source>
             <translation>Der Download-Prozess wurde unerwartet beendet. Klicken Sie auf „Fortsetzen“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>Waiting</source>
+            <translation>Wartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>{done} of {total}</source>
+            <translation>{done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>{time} left</source>
+            <translation>noch {time}</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1489,106 +1464,6 @@
             <translation>{size} verfügbar</translation>
         </message>
         <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Add</source>
-            <translation>Hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Check</source>
-            <translation>Prüfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Check compatibility</source>
-            <translation>Kompatibilität prüfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Checking…</source>
-            <translation>Wird geprüft …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose a Folder</source>
-            <translation>Ordner wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose the drafter folder</source>
-            <translation>Ordner des Drafters wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose the target folder</source>
-            <translation>Ordner des Zielmodells wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose…</source>
-            <translation>Ordner …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Custom Pair</source>
-            <translation>Eigenes Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Drafter</source>
-            <translation>Drafter</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Enter two repos or two folders.</source>
-            <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Find</source>
-            <translation>Suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Find a drafter on this disk and on the hub</source>
-            <translation>Drafter auf diesem Volume und im Hub suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Runs with plain decoding.</source>
-            <translation>Läuft mit einfachem Dekodieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Searching for a drafter…</source>
-            <translation>Drafter wird gesucht …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Target</source>
-            <translation>Zielmodell</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>The target and the drafter are compatible.</source>
-            <translation>Zielmodell und Drafter passen zusammen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
-            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>owner/name or a folder</source>
-            <translation>Besitzer/Name oder ein Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>owner/name or a folder (optional)</source>
-            <translation>Besitzer/Name oder ein Ordner (optional)</translation>
-        </message>
-        <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
@@ -1602,6 +1477,16 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Check the hub again</source>
             <translation>Den Hub erneut fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Checking…</source>
+            <translation>Wird geprüft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>DFlash 2 drafter: more drafts are accepted.</source>
+            <translation>DFlash-2-Drafter: Mehr Entwürfe werden angenommen.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1625,6 +1510,21 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Drafter</source>
+            <translation>Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Drafter context</source>
+            <translation>Kontext des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Drafter weights</source>
+            <translation>Gewichte des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Enter Token…</source>
             <translation>Token …</translation>
         </message>
@@ -1635,8 +1535,58 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Estimated when the hub responds.</source>
+            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Fits, with little memory to spare.</source>
+            <translation>Passt, mit wenig freiem Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Hide Memory Details</source>
+            <translation>Speicherdetails ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>In Use</source>
             <translation>In Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Kind</source>
+            <translation>Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>License</source>
+            <translation>Lizenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Location</source>
+            <translation>Speicherort</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Memory details</source>
+            <translation>Speicherdetails</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Memory use is unknown until the hub responds.</source>
+            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>None (plain decoding)</source>
+            <translation>Keiner (einfaches Dekodieren)</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1647,6 +1597,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Not verified by Slipstream</source>
             <translation>Nicht von Slipstream überprüft</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Nothing to download</source>
+            <translation>Nichts zu laden</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1665,8 +1620,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Published speedups</source>
+            <translation>Veröffentlichte Beschleunigung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Quantization</source>
             <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Quick to download, light on memory.</source>
+            <translation>Schnell geladen, braucht wenig Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Recurrent state</source>
+            <translation>rekurrenter Zustand</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1695,8 +1665,68 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Show Memory Details</source>
+            <translation>Speicherdetails anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Shown after a few replies.</source>
+            <translation>Erscheint nach einigen Antworten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Speed</source>
+            <translation>Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Target</source>
+            <translation>Zielmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Target K/V</source>
+            <translation>K/V des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Target weights</source>
+            <translation>Gewichte des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>The weights take about {needed} of the {budget} available to models.</source>
+            <translation>Die Gewichte brauchen etwa {needed} der {budget} für Modelle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>The weights take about {needed}.</source>
+            <translation>Die Gewichte brauchen etwa {needed}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>This computer</source>
+            <translation>dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>This model is gated: you may have to accept its conditions on the hub first.</source>
             <translation>Dieses Modell ist zugangsbeschränkt: Eventuell müssen Sie zuerst im Hub die Bedingungen annehmen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
+            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Total</source>
+            <translation>gesamt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Trained for code.</source>
+            <translation>Für Code trainiert.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1705,8 +1735,48 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Unknown</source>
+            <translation>Unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Use</source>
             <translation>Verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Weights of both models</source>
+            <translation>Gewichte beider</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Why this pair</source>
+            <translation>Darum dieses Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Without DFlash</source>
+            <translation>Ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Workspace</source>
+            <translation>Zwischenergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>block size {count}</source>
+            <translation>Blockgröße {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>drafter: {license}</source>
+            <translation>Drafter: {license}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>unknown</source>
+            <translation>unbekannt</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1715,218 +1785,63 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{name} is in use</source>
-            <translation>{name} ist in Verwendung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>DFlash 2 drafter: more drafts are accepted.</source>
-            <translation>DFlash-2-Drafter: Mehr Entwürfe werden angenommen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Drafter context</source>
-            <translation>Kontext des Drafters</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Drafter weights</source>
-            <translation>Gewichte des Drafters</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Estimated when the hub responds.</source>
-            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Fits, with little memory to spare.</source>
-            <translation>Passt, mit wenig freiem Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Hide Memory Details</source>
-            <translation>Speicherdetails ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Kind</source>
-            <translation>Art</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Leaves memory for long chats and other apps.</source>
-            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>License</source>
-            <translation>Lizenz</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Location</source>
-            <translation>Speicherort</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Memory details</source>
-            <translation>Speicherdetails</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Memory use is unknown until the hub responds.</source>
-            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>None (plain decoding)</source>
-            <translation>Keiner (einfaches Dekodieren)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Nothing to download</source>
-            <translation>Nichts zu laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Published speedups</source>
-            <translation>Veröffentlichte Beschleunigung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Quick to download, light on memory.</source>
-            <translation>Schnell geladen, braucht wenig Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Recurrent state</source>
-            <translation>rekurrenter Zustand</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Show Memory Details</source>
-            <translation>Speicherdetails anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Shown after a few replies.</source>
-            <translation>Erscheint nach einigen Antworten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Speed</source>
-            <translation>Geschwindigkeit</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Target K/V</source>
-            <translation>K/V des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Target weights</source>
-            <translation>Gewichte des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>The weights take about {needed} of the {budget} available to models.</source>
-            <translation>Die Gewichte brauchen etwa {needed} der {budget} für Modelle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>The weights take about {needed}.</source>
-            <translation>Die Gewichte brauchen etwa {needed}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>This computer</source>
-            <translation>dieser Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
-            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Total</source>
-            <translation>gesamt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Trained for code.</source>
-            <translation>Für Code trainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Unknown</source>
-            <translation>Unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Weights of both models</source>
-            <translation>Gewichte beider</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Why this pair</source>
-            <translation>Darum dieses Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Without DFlash</source>
-            <translation>Ohne DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Workspace</source>
-            <translation>Zwischenergebnisse</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>block size {count}</source>
-            <translation>Blockgröße {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>drafter: {license}</source>
-            <translation>Drafter: {license}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>unknown</source>
-            <translation>unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
             <source>{low} to {high}× plain on {machine}</source>
             <translation>{low} bis {high}× einfach auf {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} ist in Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>{ratio}× plain on {machine}</source>
             <translation>{ratio}× einfach auf {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{size} at {tokens}</source>
             <translation>{size} bei {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{size} for models</source>
             <translation>{size} für Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{size} free now</source>
             <translation>{size} derzeit frei</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
+            <source>Downloading</source>
+            <translation>Wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>In use</source>
+            <translation>In Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>Loading</source>
+            <translation>Wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
             <source>Model pairs</source>
             <translation>Modellpaare</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>On disk</source>
+            <translation>Geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>Paused</source>
+            <translation>Angehalten</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
@@ -1970,8 +1885,58 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Add a pair from two repos or two folders</source>
             <translation>Paar aus zwei Repos oder zwei Ordnern hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>All</source>
+            <translation>Alle</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Check</source>
+            <translation>Prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Check compatibility</source>
+            <translation>Kompatibilität prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose a Folder</source>
+            <translation>Ordner wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose the drafter folder</source>
+            <translation>Ordner des Drafters wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose the target folder</source>
+            <translation>Ordner des Zielmodells wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose…</source>
+            <translation>Ordner …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Coding</source>
+            <translation>Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Custom Pair</source>
+            <translation>Eigenes Paar</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1980,8 +1945,38 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Delete the removed pairs now</source>
+            <translation>Entfernte Paare jetzt löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Disk space</source>
             <translation>Speicherplatz</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Enter two repos or two folders.</source>
+            <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Find</source>
+            <translation>Suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Find a drafter on this disk and on the hub</source>
+            <translation>Drafter auf diesem Volume und im Hub suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Fits</source>
+            <translation>Passt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Free Up Now</source>
+            <translation>Jetzt freigeben</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1990,8 +1985,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder, download speed, token</source>
-            <translation>Ordner der Modelle, Ladetempo, Token</translation>
+            <source>Model folder, download speed, and token</source>
+            <translation>Modellordner, Ladegeschwindigkeit und Token</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2010,8 +2005,28 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Removed</source>
+            <translation>Entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Restore the last removed pair</source>
+            <translation>Zuletzt entferntes Paar wiederherstellen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Runs with plain decoding.</source>
+            <translation>Läuft mit einfachem Dekodieren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>Modelle suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Searching for a drafter…</source>
+            <translation>Drafter wird gesucht …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2022,6 +2037,41 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {filter}</source>
             <translation>Anzeigen: {filter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Small</source>
+            <translation>Klein</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>The target and the drafter are compatible.</source>
+            <translation>Zielmodell und Drafter passen zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
+            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Undo</source>
+            <translation>Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>owner/name or a folder</source>
+            <translation>Besitzer/Name oder ein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>owner/name or a folder (optional)</source>
+            <translation>Besitzer/Name oder ein Ordner (optional)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>{names} removed. {size} will be freed when you quit.</source>
+            <translation>{names} entfernt. {size} werden beim Beenden frei.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2060,6 +2110,16 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>Doesn’t fit</source>
+            <translation>Passt nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>Fits comfortably</source>
+            <translation>Passt bequem</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>In LM Studio’s models folder.</source>
             <translation>Bei den Modellen von LM Studio.</translation>
         </message>
@@ -2085,103 +2145,43 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>Not supported yet</source>
+            <translation>Noch nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>The drafter was trained on replies without thinking.</source>
             <translation>Der Drafter wurde an Antworten ohne Denken trainiert.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} Bit</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Connecting…</source>
-            <translation>Verbinden …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Doesn’t fit</source>
-            <translation>Passt nicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Downloading</source>
-            <translation>Wird geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits comfortably</source>
-            <translation>Passt bequem</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>In use</source>
-            <translation>In Verwendung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Loading</source>
-            <translation>Wird geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Not supported yet</source>
-            <translation>Noch nicht unterstützt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused</source>
-            <translation>Angehalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused. Partial download kept.</source>
-            <translation>Angehalten. Bisheriger Download bleibt erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Stopped. Partial download kept.</source>
-            <translation>Gestoppt. Bisheriger Download bleibt erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
             <source>Tight fit</source>
             <translation>Passt knapp</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Too large: would swap</source>
             <translation>Zu groß: würde auslagern</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Unknown fit</source>
             <translation>Passung unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Unknown size</source>
             <translation>Größe unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Waiting</source>
-            <translation>Wartet</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>about {size}</source>
             <translation>etwa {size}</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{done} of {total}</source>
-            <translation>{done} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{time} left</source>
-            <translation>noch {time}</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} Bit</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />

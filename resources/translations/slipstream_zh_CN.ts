@@ -534,31 +534,6 @@
             <translation>欢迎使用 Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>First token</source>
-            <translation>首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Rounds</source>
-            <translation>轮数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Tokens</source>
-            <translation>词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Tokens/round</source>
-            <translation>词元/轮</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>{mode} speed</source>
-            <translation>{mode} 速度</translation>
-        </message>
-        <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>Differs from here on: “{words}”</source>
             <translation>从此处起不同：“{words}”</translation>
@@ -570,8 +545,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
+            <source>First token</source>
+            <translation>首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Rounds</source>
+            <translation>轮数</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -585,6 +570,16 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
+            <source>Tokens</source>
+            <translation>词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Tokens/round</source>
+            <translation>词元/轮</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
             <source>{description}. Go to the first difference</source>
             <translation>{description}。转到第一处差异</translation>
         </message>
@@ -594,9 +589,19 @@
             <translation>{mode} 回复</translation>
         </message>
         <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{mode} speed</source>
+            <translation>{mode} 速度</translation>
+        </message>
+        <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>1 run each</source>
             <translation>各 1 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>All pairs</source>
+            <translation>所有模型对</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -635,8 +640,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Earlier comparisons</source>
+            <translation>以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Enter a prompt to compare</source>
             <translation>输入要比较的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Filter by pair</source>
+            <translation>按模型对筛选</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -750,8 +765,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>您的比较会显示在这里。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>comparison</source>
             <translation>比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>not measured</source>
+            <translation>未测量</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -780,11 +805,6 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>not measured</source>
-            <translation>未测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
             <source>one run each</source>
             <translation>各一次</translation>
         </message>
@@ -809,29 +829,9 @@
             <translation>{runs}，依次运行 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
+            <location filename="../../app/compare/comparison_job.py" />
             <source>Saved as {file}.</source>
             <translation>已存储为 {file}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>All pairs</source>
-            <translation>所有模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Earlier comparisons</source>
-            <translation>以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Filter by pair</source>
-            <translation>按模型对筛选</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Your comparisons appear here.</source>
-            <translation>您的比较会显示在这里。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1124,6 +1124,16 @@
             <translation>{steps} 个未用草稿：{why}</translation>
         </message>
         <message>
+            <location filename="../../app/machine/measurements.py" />
+            <source>Measured</source>
+            <translation>已测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/measurements.py" />
+            <source>Waiting for the engine</source>
+            <translation>正在等待引擎</translation>
+        </message>
+        <message>
             <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat to keep replies fast.</source>
             <translation>请关闭其他 App 或缩短对话，否则回复会明显变慢。</translation>
@@ -1142,31 +1152,6 @@
             <location filename="../../app/machine/memory_watch.py" />
             <source>The last reply used {peak} of the {budget} available to models.</source>
             <translation>上一条回复使用了模型可用的 {budget} 中的 {peak}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>Roofline of this computer</source>
-            <translation>本机的 Roofline</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>operations per byte read</source>
-            <translation>每读取一个字节的运算次数</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>{phase}: {share} of the limit</source>
-            <translation>{phase}：达到上限的 {share}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Measured</source>
-            <translation>已测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Waiting for the engine</source>
-            <translation>正在等待引擎</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1235,6 +1220,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Roofline of this computer</source>
+            <translation>本机的 Roofline</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>This Computer</source>
             <translation>这台电脑</translation>
         </message>
@@ -1265,6 +1255,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>operations per byte read</source>
+            <translation>每读取一个字节的运算次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>reference BLAS (slow)</source>
             <translation>参考 BLAS（较慢）</translation>
         </message>
@@ -1275,13 +1270,18 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} GiB of memory, {models} GiB for models</source>
-            <translation>{memory} GiB 内存，其中 {models} GiB 可供模型使用</translation>
+            <source>{memory} of memory, {models} for models</source>
+            <translation>{memory} 内存，{models} 可用于模型</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
             <translation>{pair}：普通解码每个词元读取 {size} MB，内存将其限制在每秒 {rate} 个词元。DFlash 读取同样多的数据即可处理整个块。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{phase}: {share} of the limit</source>
+            <translation>{phase}：达到上限的 {share}</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1304,69 +1304,44 @@
             <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>All</source>
-            <translation>全部</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Coding</source>
-            <translation>编程</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Fits</source>
-            <translation>合适</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>On disk</source>
-            <translation>在本机</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Small</source>
-            <translation>小型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Delete the removed pairs now</source>
-            <translation>立即删除已移除的模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Free Up Now</source>
-            <translation>立即释放</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Removed</source>
-            <translation>已移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Restore the last removed pair</source>
-            <translation>恢复最近移除的模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Undo</source>
-            <translation>撤销</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>{names} removed. {size} will be freed when you quit.</source>
-            <translation>已移除 {names}。退出时将释放 {size}。</translation>
-        </message>
-        <message>
             <location filename="../../app/models/downloads.py" />
             <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
+            <source>Connecting…</source>
+            <translation>正在连接…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>Paused. Partial download kept.</source>
+            <translation>已暂停。已下载部分会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>Stopped. Partial download kept.</source>
+            <translation>已停止。已下载部分会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
             <source>The download process stopped unexpectedly. Click Resume to continue.</source>
             <translation>下载进程意外停止。点按“继续”即可继续。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>Waiting</source>
+            <translation>等待中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>{done} of {total}</source>
+            <translation>{done}，共 {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/downloads.py" />
+            <source>{time} left</source>
+            <translation>剩余 {time}</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1489,106 +1464,6 @@
             <translation>可用空间 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Add</source>
-            <translation>添加</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Check</source>
-            <translation>检查</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Check compatibility</source>
-            <translation>检查兼容性</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Checking…</source>
-            <translation>正在检查…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose a Folder</source>
-            <translation>选择文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose the drafter folder</source>
-            <translation>选择草稿模型的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose the target folder</source>
-            <translation>选择目标模型的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Choose…</source>
-            <translation>文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Custom Pair</source>
-            <translation>自定义模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Drafter</source>
-            <translation>草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Enter two repos or two folders.</source>
-            <translation>请输入两个仓库或两个文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Find</source>
-            <translation>查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Find a drafter on this disk and on the hub</source>
-            <translation>在本机磁盘和 Hub 上查找草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Runs with plain decoding.</source>
-            <translation>以普通解码运行。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Searching for a drafter…</source>
-            <translation>正在查找草稿模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Target</source>
-            <translation>目标模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>The target and the drafter are compatible.</source>
-            <translation>目标模型与草稿模型兼容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
-            <translation>目标模型可以是 mlx-lm 支持的任何模型；草稿模型须为其训练。没有草稿模型时使用普通解码。绝不运行仓库中的 Python 代码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>owner/name or a folder</source>
-            <translation>所有者/名称，或文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>owner/name or a folder (optional)</source>
-            <translation>所有者/名称，或文件夹（可选）</translation>
-        </message>
-        <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
@@ -1602,6 +1477,16 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Check the hub again</source>
             <translation>再次询问 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Checking…</source>
+            <translation>正在检查…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>DFlash 2 drafter: more drafts are accepted.</source>
+            <translation>DFlash 2 草稿模型：更多草稿被接受。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1625,6 +1510,21 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Drafter</source>
+            <translation>草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Drafter context</source>
+            <translation>草稿模型上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Drafter weights</source>
+            <translation>草稿模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Enter Token…</source>
             <translation>令牌…</translation>
         </message>
@@ -1635,8 +1535,58 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Estimated when the hub responds.</source>
+            <translation>Hub 响应后给出估计。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Fits, with little memory to spare.</source>
+            <translation>可以容纳，但剩余内存不多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Hide Memory Details</source>
+            <translation>隐藏内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>In Use</source>
             <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Kind</source>
+            <translation>类型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>为长对话和其他 App 留出内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>License</source>
+            <translation>许可</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Location</source>
+            <translation>位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Memory details</source>
+            <translation>内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Memory use is unknown until the hub responds.</source>
+            <translation>Hub 响应前无法得知内存用量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>None (plain decoding)</source>
+            <translation>无（普通解码）</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1647,6 +1597,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Not verified by Slipstream</source>
             <translation>未经 Slipstream 验证</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Nothing to download</source>
+            <translation>无需下载</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1665,8 +1620,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Published speedups</source>
+            <translation>已公布的加速比</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Quantization</source>
             <translation>量化</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Quick to download, light on memory.</source>
+            <translation>下载快，占用内存少。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Recurrent state</source>
+            <translation>循环状态</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1695,8 +1665,68 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Show Memory Details</source>
+            <translation>显示内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Shown after a few replies.</source>
+            <translation>几次回复之后显示。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Speed</source>
+            <translation>速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Target</source>
+            <translation>目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Target K/V</source>
+            <translation>目标模型 K/V</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Target weights</source>
+            <translation>目标模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>The weights take about {needed} of the {budget} available to models.</source>
+            <translation>权重约占模型可用的 {budget} 中的 {needed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>The weights take about {needed}.</source>
+            <translation>权重约需 {needed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>This computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>This model is gated: you may have to accept its conditions on the hub first.</source>
             <translation>此模型受限：您可能需要先在 Hub 上接受其条款。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
+            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Total</source>
+            <translation>合计</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Trained for code.</source>
+            <translation>为编程而训练。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1705,8 +1735,48 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Unknown</source>
+            <translation>未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Use</source>
             <translation>使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Weights of both models</source>
+            <translation>两者的权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Why this pair</source>
+            <translation>推荐理由</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Without DFlash</source>
+            <translation>不用 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Workspace</source>
+            <translation>工作空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>block size {count}</source>
+            <translation>块大小 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>drafter: {license}</source>
+            <translation>草稿模型：{license}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>unknown</source>
+            <translation>未知</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1715,218 +1785,63 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{name} is in use</source>
-            <translation>{name} 使用中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>DFlash 2 drafter: more drafts are accepted.</source>
-            <translation>DFlash 2 草稿模型：更多草稿被接受。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Drafter context</source>
-            <translation>草稿模型上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Drafter weights</source>
-            <translation>草稿模型权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Estimated when the hub responds.</source>
-            <translation>Hub 响应后给出估计。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Fits, with little memory to spare.</source>
-            <translation>可以容纳，但剩余内存不多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Hide Memory Details</source>
-            <translation>隐藏内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Kind</source>
-            <translation>类型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Leaves memory for long chats and other apps.</source>
-            <translation>为长对话和其他 App 留出内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>License</source>
-            <translation>许可</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Location</source>
-            <translation>位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Memory details</source>
-            <translation>内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Memory use is unknown until the hub responds.</source>
-            <translation>Hub 响应前无法得知内存用量。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>None (plain decoding)</source>
-            <translation>无（普通解码）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Nothing to download</source>
-            <translation>无需下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Published speedups</source>
-            <translation>已公布的加速比</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Quick to download, light on memory.</source>
-            <translation>下载快，占用内存少。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Recurrent state</source>
-            <translation>循环状态</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Show Memory Details</source>
-            <translation>显示内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Shown after a few replies.</source>
-            <translation>几次回复之后显示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Speed</source>
-            <translation>速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Target K/V</source>
-            <translation>目标模型 K/V</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Target weights</source>
-            <translation>目标模型权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>The weights take about {needed} of the {budget} available to models.</source>
-            <translation>权重约占模型可用的 {budget} 中的 {needed}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>The weights take about {needed}.</source>
-            <translation>权重约需 {needed}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>This computer</source>
-            <translation>这台电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
-            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Total</source>
-            <translation>合计</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Trained for code.</source>
-            <translation>为编程而训练。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Unknown</source>
-            <translation>未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Weights of both models</source>
-            <translation>两者的权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Why this pair</source>
-            <translation>推荐理由</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Without DFlash</source>
-            <translation>不用 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Workspace</source>
-            <translation>工作空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>block size {count}</source>
-            <translation>块大小 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>drafter: {license}</source>
-            <translation>草稿模型：{license}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>unknown</source>
-            <translation>未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
             <source>{low} to {high}× plain on {machine}</source>
             <translation>{machine} 上为普通的 {low} 到 {high} 倍</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} 使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>{ratio}× plain on {machine}</source>
             <translation>{machine} 上为普通的 {ratio} 倍</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{size} at {tokens}</source>
             <translation>{tokens}时 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{size} for models</source>
             <translation>可供模型 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_facts.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{size} free now</source>
             <translation>当前可用 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
+            <source>Downloading</source>
+            <translation>正在下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>In use</source>
+            <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>Loading</source>
+            <translation>正在载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
             <source>Model pairs</source>
             <translation>模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>On disk</source>
+            <translation>在本机</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_list.py" />
+            <source>Paused</source>
+            <translation>已暂停</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
@@ -1970,8 +1885,58 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Add</source>
+            <translation>添加</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Add a pair from two repos or two folders</source>
             <translation>添加由两个仓库或两个文件夹组成的模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>All</source>
+            <translation>全部</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Check</source>
+            <translation>检查</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Check compatibility</source>
+            <translation>检查兼容性</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose a Folder</source>
+            <translation>选择文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose the drafter folder</source>
+            <translation>选择草稿模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose the target folder</source>
+            <translation>选择目标模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Choose…</source>
+            <translation>文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Coding</source>
+            <translation>编程</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Custom Pair</source>
+            <translation>自定义模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1980,8 +1945,38 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Delete the removed pairs now</source>
+            <translation>立即删除已移除的模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Disk space</source>
             <translation>磁盘空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Enter two repos or two folders.</source>
+            <translation>请输入两个仓库或两个文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Find</source>
+            <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Find a drafter on this disk and on the hub</source>
+            <translation>在本机磁盘和 Hub 上查找草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Fits</source>
+            <translation>合适</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Free Up Now</source>
+            <translation>立即释放</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1990,8 +1985,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder, download speed, token</source>
-            <translation>模型文件夹、下载速度、令牌</translation>
+            <source>Model folder, download speed, and token</source>
+            <translation>模型文件夹、下载速度和令牌</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2010,8 +2005,28 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Removed</source>
+            <translation>已移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Restore the last removed pair</source>
+            <translation>恢复最近移除的模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Runs with plain decoding.</source>
+            <translation>以普通解码运行。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>搜索模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Searching for a drafter…</source>
+            <translation>正在查找草稿模型…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2022,6 +2037,41 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {filter}</source>
             <translation>显示：{filter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Small</source>
+            <translation>小型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>The target and the drafter are compatible.</source>
+            <translation>目标模型与草稿模型兼容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
+            <translation>目标模型可以是 mlx-lm 支持的任何模型；草稿模型须为其训练。没有草稿模型时使用普通解码。绝不运行仓库中的 Python 代码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Undo</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>owner/name or a folder</source>
+            <translation>所有者/名称，或文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>owner/name or a folder (optional)</source>
+            <translation>所有者/名称，或文件夹（可选）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>{names} removed. {size} will be freed when you quit.</source>
+            <translation>已移除 {names}。退出时将释放 {size}。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2060,6 +2110,16 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>Doesn’t fit</source>
+            <translation>无法容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>Fits comfortably</source>
+            <translation>轻松容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>In LM Studio’s models folder.</source>
             <translation>位于 LM Studio 的模型中。</translation>
         </message>
@@ -2085,103 +2145,43 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>Not supported yet</source>
+            <translation>尚不支持</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>The drafter was trained on replies without thinking.</source>
             <translation>草稿模型是用不带思考的回复训练的。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Connecting…</source>
-            <translation>正在连接…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Doesn’t fit</source>
-            <translation>无法容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Downloading</source>
-            <translation>正在下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits comfortably</source>
-            <translation>轻松容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>In use</source>
-            <translation>使用中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Loading</source>
-            <translation>正在载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Not supported yet</source>
-            <translation>尚不支持</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused</source>
-            <translation>已暂停</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused. Partial download kept.</source>
-            <translation>已暂停。已下载部分会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Stopped. Partial download kept.</source>
-            <translation>已停止。已下载部分会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
             <source>Tight fit</source>
             <translation>勉强容纳</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Too large: would swap</source>
             <translation>过大：会用到交换空间</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Unknown fit</source>
             <translation>能否容纳未知</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Unknown size</source>
             <translation>大小未知</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Waiting</source>
-            <translation>等待中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
+            <location filename="../../app/models/survey.py" />
             <source>about {size}</source>
             <translation>约 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{done} of {total}</source>
-            <translation>{done}，共 {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{time} left</source>
-            <translation>剩余 {time}</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} 位</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.picker_dialog import PickerDialog
-from app.models.recommendation import MIN_SPEED, max_speed, recommend, without_gpu
+from app.models.recommendation import MIN_SPEED, max_speed, recommend
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from tests.app.conftest import Running
@@ -48,7 +48,7 @@ def test_only_active_experts_count_for_the_speed() -> None:
 
 
 def test_without_a_gpu_the_demo_pair_is_recommended_with_the_reason(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert without_gpu(replace(FACTS, device="CPU")) and not without_gpu(FACTS)
+    assert machine.without_gpu(replace(FACTS, device="CPU")) and not machine.without_gpu(FACTS)
     monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
     page = start(welcomed=False).window.transcript.welcome.introduction
     assert page.name.text() == "Demo pair" and "no GPU" in page.why.text()

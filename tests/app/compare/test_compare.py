@@ -145,7 +145,7 @@ def compared_with(app: Running, repeats: int) -> CompareDialog:
     return app.window.dialogs.find(CompareDialog)
 
 
-def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start) -> None:
+def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qtbot: QtBot) -> None:
     app = start()
     dialog = compared(app)
     dialog.close()
@@ -160,7 +160,7 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start) ->
     history.list.setCurrentRow(0)
     assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9 times as fast"
     assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
-    history.list.delete_pressed.emit()
+    qtbot.keyClick(history.list, Qt.Key.Key_Backspace)
     app.until(lambda: len(app.conductor.comparisons.records) == 1)
     app.conductor.comparisons.read()
     app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-import app.machine.background_tuning
+import app.machine.measurements
 from app.engine_adapter import EngineAdapter
 from app.models.pair_loader import PairLoader
 from mlx_engine.events import KernelTrial
@@ -21,7 +21,7 @@ ASK = GenerationRequest(messages=(Message("user", "Hello"),))
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.machine.background_tuning, "IDLE_MS", 20)
+    monkeypatch.setattr(app.machine.measurements, "IDLE_MS", 20)
 
 
 @pytest.fixture

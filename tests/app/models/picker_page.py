@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from app.models.candidate import Candidate
 from app.models.picker_dialog import PickerDialog
+from app.models.survey import Candidate
 from mlx_engine.pairs.pair import Pair
 from tests.app.conftest import Running
 

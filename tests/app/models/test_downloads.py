@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
+from PySide6.QtCore import QProcess
 from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
@@ -111,6 +112,24 @@ def test_a_download_of_an_earlier_run_continues(start: Start, hub: LocalHub) -> 
     opened(app)
     look_at(app, "zebra-1b")
     assert state(app) == "ready"
+    app.until(lambda: not app.window.picker.downloads.findChildren(QProcess))  # nothing is left to download
+
+
+def test_a_download_can_start_after_the_process_has_ended(start: Start, hub: LocalHub) -> None:
+    app = start()
+    opened(app)
+    look_at(app, "zebra-1b")
+    app.until(lambda: app.window.picker.can_download)
+    downloads = app.window.picker.downloads
+    hub.rate = 300_000
+    downloads.add(PAIR)
+    app.until(lambda: state(app) == "running")
+    downloads.pause(PAIR)
+    app.until(lambda: not downloads.findChildren(QProcess))
+    assert state(app) == "paused" and not downloads.running
+    hub.rate = None
+    downloads.add(PAIR)
+    app.until(lambda: state(app) == "ready")
 
 
 def test_a_gated_repo_shows_its_page_and_offers_no_download(start: Start, hub: LocalHub) -> None:

@@ -17,8 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
 from app.models.model_settings import ModelSettingsDialog
-from app.models.own_pair import OwnPairDialog
-from app.models.picker_dialog import PickerDialog
+from app.models.picker_dialog import CustomPairDialog, PickerDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache, move_lock
@@ -51,16 +50,23 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     assert shown is not None and shown.shown.checked and not shown.confirmed
     assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["License"] == "apache-2.0"
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    assert state(app) == "absent" and dialog.list.hasFocus(), "Return in the search field only selects"
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    assert state(app) == "absent" and dialog.card.main.hasFocus()
+    qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
     app.until(lambda: state(app) == "ready")
     assert dialog.card.main.text() == "Use" and dialog.card.main.isEnabled()
-    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
     app.until(lambda: state(app) == "loaded")
     target, drafter = loads[-1]
     assert "owner--target" in str(target) and drafter is not None and "owner--drafter" in str(drafter)
     app.ask("Hello?")
     assert app.reply.turn.reply.answer == "Fine."
+    dialog.search.clear()
     app.window.picker.select("demo")
-    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    dialog.list.setFocus()
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
     app.until(lambda: state(app) == "loaded")
     look_at(app, "zebra-1b")
     assert state(app) == "ready" and dialog.card.delete.isVisible()
@@ -81,6 +87,20 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     dialog.deleted.purge.click()
     app.until(lambda: dialog.message.text() == "2 MB freed.")
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
+
+
+def test_return_does_nothing_while_no_pair_matches(start: Start, hub: LocalHub, qtbot: QtBot) -> None:
+    app = start()
+    opened(app)
+    dialog = app.window.dialogs.find(PickerDialog)
+    assert dialog is not None
+    look_at(app, "zebra-1b")
+    app.until(lambda: app.window.picker.can_download)
+    qtbot.keyClicks(dialog.search, "no such pair")
+    assert dialog.empty.isVisible() and not app.window.picker.rows
+    for _ in range(3):
+        qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
+    assert app.window.picker.downloads.pairs == {}
 
 
 def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalHub) -> None:
@@ -169,6 +189,7 @@ def test_model_settings_apply_at_once_and_are_stored(
     kept: dict[str, str] = {}
     monkeypatch.setattr(storage, "store_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
     monkeypatch.setattr(storage, "delete_token", lambda endpoint: kept.pop(endpoint, None) is not None)
+    monkeypatch.setattr(storage, "stored_token", kept.get)
     app = start()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
@@ -182,13 +203,14 @@ def test_model_settings_apply_at_once_and_are_stored(
     dialog.limit.activated.emit(3)
     app.until(lambda: download_limit() == 5e6)
     assert dialog.limit.currentText() == "5 MB/s"
-    assert not dialog.save.isEnabled()
+    assert not dialog.save.isEnabled() and not dialog.remove.isEnabled()
     dialog.token.setText("hf_mine")
     dialog.save.click()
     app.until(lambda: "anna" in dialog.message.text())
     assert kept == {hub.url: "hf_mine"} and dialog.token.text() == ""
+    assert dialog.remove.isEnabled()
     dialog.remove.click()
-    app.until(lambda: dialog.message.text() == "Token removed.")
+    app.until(lambda: dialog.message.text() == "Token removed." and not dialog.remove.isEnabled())
 
 
 def test_moving_models_shows_progress_and_blocks_loading(
@@ -234,7 +256,7 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     app.window.dialogs.find(PickerDialog).own.click()
-    dialog = app.window.dialogs.find(PickerDialog).findChild(OwnPairDialog)
+    dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None
     dialog.target.setText("owner/target")
     dialog.drafter.setText("lab/other")
@@ -262,7 +284,7 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     app.window.dialogs.find(PickerDialog).own.click()
-    dialog = app.window.dialogs.find(PickerDialog).findChild(OwnPairDialog)
+    dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None and not dialog.search.isEnabled()
     dialog.target.setText("mlx/Zebra-4B-8bit")
     dialog.search.click()

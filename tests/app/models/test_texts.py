@@ -1,17 +1,27 @@
 """The picker without its window: order, filters, texts, and events of the download process."""
 
 import os
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.models import wording
-from app.models.candidate import Candidate, Variant, best_first, matches
-from app.models.downloads import Downloads, PairDownload
+from app.models.background import Background
+from app.models.downloads import Downloads, PairDownload, duration
+from app.models.pair_card import memory_names
+from app.models.storage import Storage
+from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.errors import EngineText
-from mlx_engine.pairs.fit import Fit, FitLine
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.fit import Fit, FitLine, predict_fit
 from mlx_engine.pairs.pair import Pair
+from tests.app.scripted_engine import FACTS
+from tests.hub.repos import DRAFTER
+from tests.mlx_engine.tiny_families import CONFIGS
 
 MB = 1_000_000
 GB = 10**9
@@ -38,14 +48,55 @@ def test_pairs_that_suit_the_machine_come_first() -> None:
     assert [one.id for one in best_first(paced)] == ["small", "best", "tight", "huge", "broken"], "slow pairs come later"
     unknown = candidate("unknown", 0, 0)
     assert best_first([unknown, *paced])[3] is unknown, "an unknown size comes last among those that fit"
-    assert [one.id for one in listed if matches(one, "fits", "")] == ["small", "best", "tight"]
-    assert [one.id for one in listed if matches(one, "small", "O/SMALL")] == ["small"]
+    assert [one.id for one in matching(listed, "fits", "")] == ["small", "best", "tight"]
+    assert [one.id for one in matching(listed, "small", "O/SMALL")] == ["small"]
+
+
+def test_whole_words_of_a_name_come_first_in_a_search() -> None:
+    names = ("Qwen3.5 4B", "Qwen3.5 4B (VL)", "Qwen3-Coder 30B", "Qwen3 4B Instruct", "Qwen3 4B")
+    listed = [replace(candidate("a", GB, GB), name=name, id=name) for name in names]
+    assert [one.name for one in matching(listed, "all", "qwen3 4b")][:2] == ["Qwen3 4B", "Qwen3 4B Instruct"]
+    assert [one.name for one in matching(listed, "all", "qwen3.5 4b")] == ["Qwen3.5 4B", "Qwen3.5 4B (VL)"]
+    assert matching(listed, "all", "qwen") == listed, "without a whole word, the order stays"
+
+
+def test_the_memory_of_a_pair_is_the_same_before_and_after_the_first_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere than on a Mac, models run on the CPU, with weights in float32."""
+    if sys.platform == "darwin":
+        pytest.skip("a Mac has a GPU")
+    needed = []
+    for facts in (None, replace(FACTS, device="CPU")):
+        monkeypatch.setattr(machine, "load_facts", lambda facts=facts: facts)
+        fit = Estimator().from_folders(demo_pair()).fit
+        assert fit is not None
+        needed.append(fit.needed)
+    assert needed[0] == needed[1]
+
+
+def test_every_line_of_the_memory_details_is_translated() -> None:
+    names = {line.what for line in predict_fit(CONFIGS["qwen3_next"], DRAFTER, 1, 1).lines}
+    assert names <= set(memory_names())
+
+
+def test_a_limit_set_before_the_first_read_is_kept(qtbot: QtBot) -> None:
+    results: list[tuple[Callable[[Any], object], object]] = []
+
+    class Slow(Background):
+        def run(self, work: Callable[[], Any], then: Any = None, failed: Any = None) -> None:
+            results.append((then, work()))
+
+    storage = Storage(Slow(), Downloads())
+    storage.start()
+    storage.set_limit(5e6)
+    for then, result in results:
+        then(result)
+    assert storage.limit == 5e6
 
 
 def test_texts_of_a_download() -> None:
-    assert wording.progress(PairDownload("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
-    assert wording.progress(PairDownload("waiting")) == "Waiting"
-    assert wording.duration(3725) == "1 h 2 min" and wording.duration(0.2) == "1 s"
+    assert PairDownload("running", 620 * MB, 2 * GB, 41e6, 33.0).text == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
+    assert PairDownload("waiting").text == "Waiting"
+    assert duration(3725) == "1 h 2 min" and duration(0.2) == "1 s"
 
 
 def test_invalid_lines_of_the_process_are_ignored(qtbot: QtBot) -> None:
@@ -84,7 +135,6 @@ def test_a_process_that_cannot_start_fails_its_pairs(qtbot: QtBot, monkeypatch: 
 
 def test_the_picker_does_not_import_mlx() -> None:
     import subprocess
-    import sys
 
     code = "import sys, app.models.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0

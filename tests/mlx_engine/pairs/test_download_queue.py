@@ -369,3 +369,10 @@ def test_a_pair_is_reported_before_its_progress(hub: LocalHub, cache: Cache, mon
     with working(hub, cache, reported) as queue:
         queue.add(PAIR)
     assert isinstance(reported.events[0], QueueChanged) and len(reported.events[0].queue) == 1
+
+
+def test_the_reason_that_an_earlier_version_stored_is_kept() -> None:
+    QueueFile().path.parent.mkdir(parents=True, exist_ok=True)
+    failed = {"target": "owner/target", "drafter": "owner/drafter", "state": "failed", "pins": {}, "words": "The disk is full."}
+    QueueFile().path.write_text(json.dumps([failed, {**failed, "drafter": None, "words": ""}]), encoding="utf-8")
+    assert [str(queued.reason) for queued in QueueFile().read()] == ["The disk is full.", "None"]

@@ -15,6 +15,7 @@ import pytest
 from huggingface_hub import constants
 
 from mlx_engine.cli import main
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import custom_catalog_file, load_catalog
 from mlx_engine.pairs.demo import demo_pair
@@ -257,7 +258,10 @@ class TestOtherCommands:
         lines = {line["what"]: line["bytes"] for line in printed["memory"]["lines"]}
         text = json.loads(target["config.json"])
         assert status == 0 and not cache.root.exists()
-        assert lines["target K/V"] == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * 2
+        element = 4 if machine.without_gpu(None) else 2
+        assert (
+            lines["Target K/V"] == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * element
+        )
         assert printed["memory"]["needed"] == sum(lines.values())
 
     def test_check_detects_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,110 @@
+"""Measurements of the machine and the loaded pair: on request, and in the background."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.engine_adapter import Delivery, EngineAdapter
+from app.language import tr, translated
+from mlx_engine.errors import EngineText
+from mlx_engine.events import Calibrated, Failed, KernelsSelected, PairInfo, Roofline, TuningProgress
+from mlx_engine.host import Job
+from mlx_engine.requests import Calibrate, MeasureMachine, SelectKernels
+
+IDLE_MS = 1500  # before tuning starts
+
+Task = Calibrate | SelectKernels
+
+
+class BackgroundTuning(QObject):
+    """Calibrates a new pair and selects its Metal kernels while the engine is idle.
+
+    Any request interrupts it. It starts again when the engine is idle.
+    """
+
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._engine.idle.connect(self._wait)
+        self._tasks: list[Task] = []
+        self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
+        self._timer.timeout.connect(self._start)
+
+    def tune(self, pair: PairInfo) -> None:
+        """Do what is missing for a pair that has been loaded."""
+        self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
+        self._wait()
+
+    @Slot()
+    def _start(self) -> None:
+        if self._tasks and not self._engine.busy:
+            self._engine.submit(self._tasks[0], partial(self._receive, self._tasks))
+
+    def _receive(self, tasks: list[Task], deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            event = delivery.event
+            if isinstance(event, Calibrated | KernelsSelected | Failed):
+                del tasks[:1]
+                if isinstance(event, KernelsSelected) and any(trial.used for trial in event.trials):
+                    tasks.append(Calibrate())  # with the selected kernels
+
+    @Slot()
+    def _wait(self) -> None:
+        if self._tasks and not self._engine.busy:
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+
+class RooflineJob(QObject):
+    """Measures the machine's limits. `progress` is None while no measurement runs."""
+
+    changed = Signal()
+
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._job: Job | None = None
+        self.found: Roofline | None = None
+        self.progress: TuningProgress | None = None
+        self.error = ""
+        self.stopped = False
+
+    @property
+    def running(self) -> bool:
+        return self._job is not None
+
+    def start(self, again: bool = False) -> None:
+        """Start unless a measurement runs. `again` also measures the machine itself again."""
+        if self.running:
+            return
+        self.error, self.stopped = "", False
+        self.progress = TuningProgress(0.0, EngineText("", tr("Waiting for the engine")))
+        self._job = self._engine.submit(MeasureMachine(again), self._receive)
+        self.changed.emit()
+
+    @Slot()
+    def stop(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+
+    @Slot()
+    def forget(self) -> None:
+        """Drop the result, because another pair has been loaded."""
+        self.found = None
+        self.changed.emit()
+
+    def _receive(self, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            match delivery.event:
+                case TuningProgress() as progress:
+                    self.progress = progress
+                case Roofline() as found:
+                    self.found = found
+                    self.progress = TuningProgress(1.0, EngineText("", tr("Measured")))
+                case Failed() as failed:
+                    self.error = translated(failed)
+                case None:
+                    self.stopped = not self.error and self.progress is not None and self.progress.fraction < 1
+                    self._job = self.progress = None
+        self.changed.emit()
