@@ -1,19 +1,21 @@
 """The one thread that owns the chat database, so that the window never waits for a disk.
 
 Jobs run in order, so a read sees everything written before it. A write that the disk refuses is kept and tried again before the
-next one.
+next one, and every few seconds. A write that fails for another reason is left out, so that it can't hold up the others.
 """
 
 import logging
 import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations.database import OpenedStore, open_store
+from app.conversations.schema import is_disk_fault
 from app.conversations.store import Store
 from app.language import tr, translated
 from mlx_engine.errors import UserError
@@ -22,6 +24,8 @@ log = logging.getLogger(__name__)
 
 Work = Callable[[Store], Any]
 Then = Callable[[Any], None]
+
+RETRY_S = 5.0
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -39,9 +43,11 @@ class StoreThread(QObject):
         self._make = make
         self._log_file = log_file
         self._jobs: queue.SimpleQueue[tuple[Work, Then | None, bool] | None] = queue.SimpleQueue()
-        self._unwritten: list[Work] = []
-        self._was_refused = False  # by the disk, for a write that is now in `_unwritten`
+        self._unwritten: deque[Work] = deque()
+        self._refused = False  # by the disk, for a write that is now in `_unwritten`
         self._problems = {"write": "", "read": ""}  # the last notice about each, until it works again
+        self._index_rebuilt = False
+        self._lost: set[str] = set()  # notices about writes that are not tried again
         self._closed = False
         self._done.connect(self._call)
         # A daemon, so that a hanging disk doesn't keep the process alive. `wait` makes sure that everything is written.
@@ -87,74 +93,86 @@ class StoreThread(QObject):
             opened = OpenedStore(Store(None), False, tr("Can't open your chats ({error}). New chats won't be saved.", error=error))
         if opened.notice:
             self.notice.emit(opened.notice)
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next_job(opened.store)) is not None:
             self._do(opened.store, *job)
-        self._write_the_rest(opened.store)
+        self._catch_up(opened.store)
+        if self._unwritten:
+            log.error("The disk refuses to write; %s writes are lost", len(self._unwritten))
         try:
             opened.store.purge()
         except Exception:
             log.exception("Deleted chats could not be erased")
         opened.store.close()
 
+    def _next_job(self, store: Store) -> tuple[Work, Then | None, bool] | None:
+        while True:
+            try:
+                return self._jobs.get(timeout=RETRY_S if self._unwritten else None)
+            except queue.Empty:
+                self._catch_up(store)
+
     def _do(self, store: Store, work: Work, then: Then | None, writes: bool) -> None:
-        action = "write" if writes else "read"
-        value, failed = None, True
-        try:
-            value = self._write(store, work) if writes else work(store)
-            self._problems[action], failed = "", False
-        except UserError as error:
-            self.notice.emit(translated(error.text))
-        except Exception as error:
-            log.exception("The store failed")
-            self._report(action, error)
-        if then is not None and (writes or not failed):
+        value, failed = None, False
+        if writes:
+            self._unwritten.append(work)
+            value = self._catch_up(store)
+        else:
+            try:
+                value = self._attempt(store, work)
+                self._problems["read"] = ""
+            except Exception as error:
+                failed = True
+                self._report("read", error)
+        if then is not None and not failed:
             self._done.emit(then, value)
 
-    def _write(self, store: Store, work: Work) -> object:
-        """Do all unwritten work and then this. If the disk refuses it, raise its error and keep the work."""
-        self._unwritten.append(work)
-        value = self._catch_up(store)
-        if self._was_refused:
-            self._was_refused = False
+    def _catch_up(self, store: Store) -> object:
+        """Do all unwritten work in order, and return the result of the last, or None if that failed."""
+        value = None
+        while self._unwritten:
+            value = None
+            try:
+                value = self._attempt(store, self._unwritten[0])
+                self._problems["write"] = ""
+            except Exception as error:
+                self._report("write", error)
+                if is_disk_fault(error):
+                    self._refused = True
+                    return None
+            self._unwritten.popleft()
+        if self._refused:
+            self._refused = False
             self.notice.emit(tr("Your chats are being saved again."))
         return value
 
-    def _catch_up(self, store: Store) -> object:
-        """Do all unwritten work in order, and return the result of the last."""
-        value: object = None
-        while self._unwritten:
-            try:
-                value = self._unwritten[0](store)
-            except sqlite3.OperationalError:  # the disk is full or unavailable: try again later
-                self._was_refused = True
+    def _attempt(self, store: Store, work: Work) -> object:
+        """Do the work. If it fails, the search index may be damaged, so rebuild that once and do the work again."""
+        try:
+            return work(store)
+        except sqlite3.DatabaseError as error:
+            if self._index_rebuilt or is_disk_fault(error):
                 raise
-            except BaseException:
-                self._unwritten.pop(0)
-                raise
-            self._unwritten.pop(0)
-        return value
-
-    def _write_the_rest(self, store: Store) -> None:
-        """Try unwritten work one last time; work that fails must not stop the work behind it."""
-        while self._unwritten:
-            try:
-                self._catch_up(store)
-            except sqlite3.OperationalError:
-                log.exception("The disk refuses to write; %s writes are lost", len(self._unwritten))
-                return
-            except Exception:
-                log.exception("A last write failed")
+            log.exception("Rebuilding the search index")
+            self._index_rebuilt = True
+            store.rebuild_index()
+            return work(store)
 
     def _report(self, action: str, error: Exception) -> None:
-        """Tell the user about a problem, once until the action works again."""
+        """Tell the user about a problem: once until the action works again, or once about writes that are left out."""
+        if isinstance(error, UserError):
+            self.notice.emit(translated(error.text))
+            return
+        log.error("The store failed", exc_info=error)
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
             notice = tr("Your chat database is damaged ({error}). Export what you need, then restart Slipstream.", error=error)
-        elif not isinstance(error, sqlite3.OperationalError):
+        elif not is_disk_fault(error):
             notice = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
         elif action == "write":
-            notice = tr("Can't save your chats: {error}. Slipstream will try again with each message.", error=error)
+            notice = tr("Can't save your chats: {error}. Slipstream will keep trying.", error=error)
         else:
             notice = tr("Can't read your chats: {error}.", error=error)
-        if notice != self._problems[action]:
+        if notice != self._problems[action] and notice not in self._lost:
             self.notice.emit(notice)
+        if action == "write" and not is_disk_fault(error):
+            self._lost.add(notice)
         self._problems[action] = notice

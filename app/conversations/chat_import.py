@@ -1,23 +1,19 @@
 """Reading chats from files: Slipstream's JSON and databases, and ChatGPT's export."""
 
 import json
-import shutil
-import sqlite3
-import tempfile
 import time
 import zipfile
 import zlib
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from app.conversations import chatgpt_import, schema
+from app.conversations import chatgpt_import
 from app.conversations.chat_export import FORMAT, VERSION
 from app.conversations.json_values import as_time
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json
-from app.conversations.salvage import ImportedChat, ImportedChats, salvage
+from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
 from app.conversations.store import Folder
 from app.language import number, tr
 from mlx_engine.errors import UserError
@@ -39,7 +35,7 @@ def read(file: Path) -> ImportedChats:
         with file.open("rb") as opened:
             start = opened.read(16)
         if start == b"SQLite format 3\0":
-            return _from_database(file)
+            return read_database(file)
         data = json.loads(_from_zip(file) if start[:4] == b"PK\3\4" else file.read_bytes())
     except OSError as error:
         raise cannot_read(file, error) from error
@@ -56,7 +52,7 @@ def from_json(data: object, name: str) -> ImportedChats:
     """Read the chats of parsed JSON; `name` is the file's name for error messages."""
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:
-            raise _newer(name)
+            raise newer(name)
         return _from_export(data, name)
     found = data if isinstance(data, list) else [data]
     conversations = [one for one in found if chatgpt_import.is_conversation(one)]
@@ -101,31 +97,6 @@ def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
     return imported
 
 
-def _from_database(file: Path) -> ImportedChats:
-    """Read a database that was moved aside, or one from another computer. A copy is opened, so the file stays unchanged."""
-    name = file.name
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / name
-        for source, target in zip(schema.files_of(file), schema.files_of(copy), strict=True):
-            if source.exists() and not source.name.endswith("-shm"):
-                shutil.copyfile(source, target)
-        try:
-            with closing(sqlite3.connect(copy)) as database:
-                version = schema.version_of(database)
-                if version > schema.VERSION:
-                    raise _newer(name)
-                if not version:
-                    raise UserError("import_foreign_database", "“{name}” is not a Slipstream database.", name=name)
-                imported = salvage(database)
-        except sqlite3.Error as error:
-            raise UserError(
-                "import_database_damaged", "Can't import “{name}”: it is damaged ({reason}).", name=name, reason=str(error)
-            ) from error
-    if imported.remark and not imported.chats:
-        raise UserError("import_nothing_left", "“{name}” is damaged, and no chat in it can be read.", name=name)
-    return imported
-
-
 def _from_zip(file: Path) -> bytes:
     """Return conversations.json from the archive that ChatGPT sends."""
     name = file.name
@@ -143,9 +114,3 @@ def _from_zip(file: Path) -> bytes:
         raise UserError(
             "import_archive_locked", "Can't unpack “{name}”. Unpack it yourself, then import conversations.json.", name=name
         ) from error
-
-
-def _newer(name: str) -> UserError:
-    return UserError(
-        "import_newer", "“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.", name=name
-    )

@@ -1,4 +1,4 @@
-"""Opening the chat database. A file that can't be used is moved aside unchanged, and the app starts anyway."""
+"""Opening the chat database. A damaged file is moved aside unchanged, and what can be read from it is copied to a new file."""
 
 import logging
 import os
@@ -9,13 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.conversations import schema
-from app.conversations.store import Store
-from app.language import tr
+from app.conversations.salvage import read_database
+from app.conversations.store import Snapshot, Store
+from app.language import number, tr
 
 log = logging.getLogger(__name__)
 
 FILE = "chats.db"
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+
+# Tables, and which of their rows can't be read or would vanish although `PRAGMA quick_check` accepts them
+_BAD_ROWS = {
+    "folder": "",
+    "chat": "NOT json_valid(settings) OR deleted < 1",
+    "message": "NOT json_valid(details) OR EXISTS (SELECT 1 FROM message AS above WHERE above.id = message.parent "
+    "AND (above.chat <> message.chat OR above.number >= message.number))",
+    "preset": "NOT json_valid(settings)",
+    "note": "",
+    "comparison": "NOT json_valid(record)",
+}
 
 
 @dataclass(frozen=True)
@@ -35,9 +46,15 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
     if not writable:
         return _in_memory(file, tr("Slipstream can't write to {folder}, so new chats won't be saved.", folder=folder))
     try:
-        if reason := _why_unusable(file):
-            return _move_aside(file, reason)
-        return OpenedStore(Store(file), saves=True)
+        try:
+            if not (reason := _why_unusable(file)):
+                return OpenedStore(Store(file), saves=True)
+        except Exception as error:  # damage can raise anything, such as UnicodeDecodeError for a table's definition
+            if isinstance(error, (OSError, MemoryError)) or schema.is_disk_fault(error):
+                raise
+            log.exception("The database is damaged")
+            reason = tr("Your chat database is damaged.")
+        return _start_over(file, reason)
     except (sqlite3.Error, OSError) as error:
         log.exception("The database cannot be opened")
         why = str(error) if isinstance(error, sqlite3.Error) else (error.strerror or tr("unknown error")).lower()
@@ -45,41 +62,75 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
 
 
 def _why_unusable(file: Path) -> str:
-    """Return a sentence for the user, or nothing if the file is fine. The file is only read."""
-    if not file.exists() or not file.stat().st_size:
+    """Return a sentence for the user, or nothing if the file is fine or missing. The file is only read."""
+    if not file.exists():
         return ""
     damaged = tr("Your chat database is damaged.")
     with file.open("rb") as opened:
         if opened.read(16) != b"SQLite format 3\0":
             return damaged
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
-            version = schema.version_of(database)
-            if version > schema.VERSION:
-                return tr("Your chats were saved by a newer Slipstream. Update Slipstream, then import them.")
-            if version == 0 and database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-                return tr("The chat file is not a Slipstream database.")
-            ((state, *_),) = database.execute("PRAGMA quick_check(1)").fetchall()
-            return "" if state == "ok" else damaged
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGE:
-            raise
-        return damaged
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
+        version = schema.version_of(database)
+        if version > schema.VERSION:
+            return tr("Your chats were saved by a newer Slipstream. Update Slipstream, then import them.")
+        if version == 0 and database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+            return tr("The chat file is not a Slipstream database.")
+        return "" if _is_sound(database, version) else damaged
 
 
-def _move_aside(file: Path, reason: str) -> OpenedStore:
-    """Rename the file and open a new one in its place."""
-    stem, number = f"{file.stem} set aside {time.strftime('%Y-%m-%d %H-%M-%S')}", 1
+def _is_sound(database: sqlite3.Connection, version: int) -> bool:
+    """Whether every row can be read and changed. Raises any error if not even that can be found out."""
+    existing = {name for (name,) in database.execute("SELECT name FROM sqlite_schema")}
+    if version < 0 or database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        return False
+    for table, bad_rows in _BAD_ROWS.items():
+        if table not in existing:
+            if version == schema.VERSION:
+                return False
+            continue
+        if database.execute(f"PRAGMA integrity_check({table})").fetchone() != ("ok",):
+            return False
+        for _ in database.execute(f"SELECT * FROM {table}"):  # raises an error where text is not UTF-8
+            pass
+        if bad_rows and database.execute(f"SELECT 1 FROM {table} WHERE {bad_rows}").fetchone():
+            return False
+    if version == schema.VERSION:
+        database.execute("SELECT 1 FROM found WHERE found MATCH 'any' LIMIT 1").fetchone()
+    return database.execute("PRAGMA foreign_key_check").fetchone() is None
+
+
+def _start_over(file: Path, reason: str) -> OpenedStore:
+    """Rename the file, open a new one in its place, and copy what can be read."""
+    stem, count = f"{file.stem} set aside {time.strftime('%Y-%m-%d %H-%M-%S')}", 1
     aside = file.with_name(f"{stem}{file.suffix}")
     while aside.exists():
-        number += 1
-        aside = file.with_name(f"{stem} {number}{file.suffix}")
+        count += 1
+        aside = file.with_name(f"{stem} {count}{file.suffix}")
     for old, new in zip(schema.files_of(file), schema.files_of(aside), strict=True):
         if old.exists():
             os.replace(old, new)
     log.error("%s: %s It is now %s", file, reason, aside)
-    moved = tr("The file was moved to {aside} unchanged. New chats are saved in a new file.", aside=aside)
-    return OpenedStore(Store(file), saves=True, notice=f"{reason} {moved}")
+    store = Store(file)
+    sentences = [reason, tr("The file was moved to {aside} unchanged. New chats are saved in a new file.", aside=aside)]
+    if count := _recover(aside, store):
+        sentences.insert(1, tr("Chats recovered: {count}.", count=number(count)))
+    return OpenedStore(store, saves=True, notice=" ".join(sentences))
+
+
+def _recover(damaged: Path, store: Store) -> int:
+    """Copy what can be read from a damaged file, and return the number of chats."""
+    try:
+        found = read_database(damaged)
+        snapshots = [Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in found.chats]
+        store.save_all(snapshots, found.folders)
+        for preset in found.presets:
+            store.save_preset(preset)
+        for record in found.comparisons:
+            store.save_comparison(record)
+    except Exception:  # the damaged file is kept, and the new one works
+        log.exception("Nothing could be recovered")
+        return 0
+    return len(snapshots)
 
 
 def _in_memory(file: Path, notice: str) -> OpenedStore:
@@ -92,7 +143,7 @@ def _in_memory(file: Path, notice: str) -> OpenedStore:
                     if 1 <= schema.version_of(database) <= schema.VERSION:
                         store.copy_from(database)
             break
-        except (sqlite3.Error, OSError):
+        except Exception:  # damage can raise anything
             log.exception("The database cannot be read (%s)", option)
             store.close()
             store = Store(None)

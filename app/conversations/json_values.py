@@ -1,5 +1,6 @@
 """Typed values from JSON that another version, another program or a person may have written."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -48,6 +49,14 @@ def read_fields(kind: Any, data: Mapping[str, Any], names: tuple[str, ...]) -> d
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
+
+
+def parse_json(text: str) -> object:
+    """Return parsed JSON, or None if the text is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def as_dict(value: object) -> Mapping[str, Any]:

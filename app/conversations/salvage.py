@@ -3,20 +3,26 @@
 Tables are read by row number only, so that damaged indexes, the search index among them, don't matter.
 """
 
-import json
 import logging
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from app.conversations import schema
 from app.conversations.chat_tree import Chat, Node, new_id
-from app.conversations.json_values import as_dict, as_time
+from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.json_values import as_dict, as_time, parse_json
 from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.records import node_from
-from app.conversations.settings import ChatSettings
+from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder
 from app.language import number, tr
+from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +33,8 @@ MAX_ROWS = 1 << 20  # where the last row's number can't be read
 
 _CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
 _MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers")
-# Columns that hold text in every row: the rest of a damaged page may look like rows of nothing.
-_TEXTS = {"id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers"}
+# Columns that hold text in every row
+_TEXTS = {"id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record"}
 
 
 @dataclass
@@ -42,19 +48,54 @@ class ImportedChat:
 
 @dataclass
 class ImportedChats:
-    """What a file contained, and a sentence on what it lacks, if anything."""
+    """What a file contained, and a sentence on what it lacks, if anything. Only a database has presets and comparisons."""
 
     chats: list[ImportedChat] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
+    presets: list[Preset] = field(default_factory=list)
+    comparisons: list[ComparisonRecord] = field(default_factory=list)
     remark: str = ""
 
 
-def salvage(database: sqlite3.Connection) -> ImportedChats:
-    """Read whatever can be read. Messages whose parent is lost follow the message before them; deleted chats stay deleted.
+def read_database(file: Path) -> ImportedChats:
+    """Read a database that was moved aside, or one from another computer. A copy is opened, so the file stays unchanged.
 
     Raises:
-        sqlite3.Error: not even the list of tables can be read.
+        UserError: the file is not a database, or of a newer version, or nothing in it can be read.
     """
+    name = file.name
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.db"
+        for source, target in zip(schema.files_of(file), schema.files_of(copy), strict=True):
+            if source.exists() and not source.name.endswith("-shm"):
+                shutil.copyfile(source, target)
+        try:
+            with closing(sqlite3.connect(copy)) as database:
+                database.text_factory = _decode
+                database.execute("PRAGMA writable_schema = ON")  # also reads a file that was cut short
+                version = schema.version_of(database)
+                if version > schema.VERSION:
+                    raise newer(name)
+                if not version:
+                    raise UserError("import_foreign_database", "“{name}” is not a Slipstream database.", name=name)
+                found = _salvage(database)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise UserError(
+                "import_database_damaged", "Can't import “{name}”: it is damaged ({reason}).", name=name, reason=str(error)
+            ) from error
+    if found.remark and not found.chats:
+        raise UserError("import_nothing_left", "“{name}” is damaged, and no chat in it can be read.", name=name)
+    return found
+
+
+def newer(name: str) -> UserError:
+    return UserError(
+        "import_newer", "“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.", name=name
+    )
+
+
+def _salvage(database: sqlite3.Connection) -> ImportedChats:
+    """Read whatever can be read. Messages whose parent is lost follow the message before them; deleted chats stay deleted."""
     reader = _Reader(database)
     folders = [
         Folder(clean(one), clean(name), as_time(created, 0.0))
@@ -64,17 +105,22 @@ def salvage(database: sqlite3.Connection) -> ImportedChats:
     found: dict[str, ImportedChat] = {}
     deleted: set[str] = set()
     for one, title, folder, pinned, created, changed, gone, settings in reader.rows("chat", _CHAT):
-        if gone is not None:
+        if as_time(gone, 0.0) >= 1.0:
             deleted.add(one)
             continue
-        chat = Chat(clean(title), ChatSettings.from_json(_json(settings)), one, as_time(created, 0.0), as_time(changed, 0.0))
+        options = ChatSettings.from_json(parse_json(settings))
+        chat = Chat(clean(title) or NEW_CHAT, options, clean(one) or new_id(), as_time(created, 0.0), as_time(changed, 0.0))
         found[one] = ImportedChat(chat, folder if folder in known else "", pinned == 1)
     nodes: dict[str, dict[str, Node]] = {}
+    ids: set[str] = set()
     for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in reader.rows("message", _MESSAGE):
         if chat_id in deleted or role not in ("user", "assistant"):
             continue
-        more = as_dict(_json(details))
+        more = as_dict(parse_json(details))
         node = node_from(role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers)
+        if not node.id or node.id in ids:
+            node.id = new_id()
+        ids.add(node.id)
         if chat_id not in found:  # the chat's own row is lost
             title = title_from(node.text) if node.text else NEW_CHAT
             found[chat_id] = ImportedChat(Chat(title, id=new_id(), created=node.created, changed=node.created))
@@ -87,18 +133,20 @@ def salvage(database: sqlite3.Connection) -> ImportedChats:
         else:
             above = root if parent is None else before[parent]
         before[node.id] = above.add(node, show=bool(chosen))
+    presets = [
+        Preset(clean(name), ChatSettings.from_json(parse_json(settings)))
+        for name, settings in reader.rows("preset", ("name", "settings"))
+    ]
+    records = [ComparisonRecord.from_json(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
     chats = [one for one in found.values() if not one.chat.empty]
     remark = tr("The file is damaged. Everything that could be read was imported.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):
         remark += " " + tr("Chats lost: {count}.", count=number(len(found) - len(chats)))
-    return ImportedChats(chats, folders, remark)
+    return ImportedChats(chats, folders, presets, [one for one in records if one is not None], remark)
 
 
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 class _Reader:
@@ -109,8 +157,11 @@ class _Reader:
         self.damaged = False
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the readable rows in order. A column that an older version lacks is empty."""
+        """Yield the readable rows in order. A column that an older version lacks is empty, and so is text of another type."""
         existing = {name for (name,) in self._database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+        if not existing:
+            self.damaged = self.damaged or table != "comparison"  # the first version has none
+            return
         select = ", ".join(one if one in existing else "''" for one in columns)
         ranges, reads = [(0, self._last(table))], 0
         while ranges and reads < MAX_READS:
@@ -129,8 +180,13 @@ class _Reader:
                     ranges += [(middle + 1, last), (first, middle)]  # the first half comes next
                 continue
             for row in found:
-                if all(isinstance(value, str) for value, column in zip(row, columns, strict=True) if column in _TEXTS):
-                    yield row
+                values = dict(zip(columns, row, strict=True))
+                for column in _TEXTS & values.keys():
+                    if not isinstance(value := values[column], str):
+                        self.damaged = True
+                        values[column] = _decode(value) if isinstance(value, bytes) else ""
+                if any(values[column] for column in _TEXTS & values.keys()):  # the rest of a damaged page may be empty rows
+                    yield tuple(values.values())
 
     def _last(self, table: str) -> int:
         try:

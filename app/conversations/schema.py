@@ -67,6 +67,15 @@ STEPS = (_FIRST, _SECOND)  # STEPS[n] turns version n into version n + 1
 VERSION = len(STEPS)
 
 
+# The disk is full, failing, in use, or read-only: the same write can succeed later.
+_DISK_FAULTS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+
+def is_disk_fault(error: BaseException) -> bool:
+    """Whether an error comes from the disk and not from the data. Extended error codes count."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK_FAULTS
+
+
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Commit everything done within, or nothing if it raises."""

@@ -11,6 +11,7 @@ from typing import Any
 from app.conversations import schema
 from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.json_values import as_dict, parse_json
 from app.conversations.plain_text import clean
 from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of
 from app.conversations.schema import transaction
@@ -117,12 +118,15 @@ class Store:
         """
         with transaction(self._db) as db:
             _erase_deleted(db)
-            db.execute("UPDATE message SET running = 0, details = json_set(details, '$.reason', 'interrupted') WHERE running")
+            db.execute(
+                "UPDATE message SET running = 0, details = "
+                "CASE WHEN json_valid(details) THEN json_set(details, '$.reason', 'interrupted') ELSE details END WHERE running"
+            )
 
     def contents(self) -> Contents:
         folders = tuple(Folder(*row) for row in self._db.execute("SELECT id, name, created FROM folder ORDER BY created"))
         presets = tuple(
-            Preset(name, ChatSettings.from_json(json.loads(settings)))
+            Preset(name, ChatSettings.from_json(parse_json(settings)))
             for name, settings in self._db.execute("SELECT name, settings FROM preset ORDER BY name")
         )
         note = self._db.execute("SELECT value FROM note WHERE name = 'open_chat'").fetchone()
@@ -147,7 +151,7 @@ class Store:
         if row is None:
             return None
         title, settings, created, changed = row
-        chat = Chat(title, ChatSettings.from_json(json.loads(settings)), chat_id, created, changed)
+        chat = Chat(title, ChatSettings.from_json(parse_json(settings)), chat_id, created, changed)
         build_tree(chat, self._messages(chat_id))
         return chat
 
@@ -224,7 +228,7 @@ class Store:
     def comparisons(self) -> tuple[ComparisonRecord, ...]:
         """Return the latest comparisons, newest first."""
         rows = self._db.execute("SELECT record FROM comparison ORDER BY created DESC LIMIT ?", (MAX_COMPARISONS,))
-        found = (ComparisonRecord.from_json(json.loads(record)) for (record,) in rows)
+        found = (ComparisonRecord.from_json(parse_json(record)) for (record,) in rows)
         return tuple(one for one in found if one is not None)
 
     def save_comparison(self, record: ComparisonRecord) -> None:
@@ -260,6 +264,10 @@ class Store:
         )
         return tuple(_hit(chat, message, text, terms) for chat, message, text in rows)
 
+    def rebuild_index(self) -> None:
+        """Index all messages again."""
+        self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")
+
     def _messages(self, chat_id: str) -> Iterator[Row]:
         rows = self._db.execute(
             "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen FROM message "
@@ -267,7 +275,8 @@ class Store:
             (chat_id,),
         )
         for role, node_id, text, thinking, created, found, supplied, parent, chosen in rows:
-            yield node_from(role, node_id, text, thinking, created, json.loads(found), supplied), parent, bool(chosen)
+            more = as_dict(parse_json(found))
+            yield node_from(role, node_id, text, thinking, created, more, supplied), parent, bool(chosen)
 
 
 def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:

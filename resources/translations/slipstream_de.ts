@@ -910,6 +910,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
+            <source>Chats recovered: {count}.</source>
+            <translation>Wiederhergestellte Chats: {count}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
             <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
             <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
         </message>
@@ -2480,8 +2485,8 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Can't save your chats: {error}. Slipstream will try again with each message.</source>
-            <translation>Ihre Chats können nicht gesichert werden: {error}. Slipstream versucht es bei jeder Nachricht erneut.</translation>
+            <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
+            <translation>Ihre Chats können nicht gesichert werden: {error}. Slipstream versucht es weiter.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -3384,27 +3389,9 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
-            <source>import_database_damaged</source>
-            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
-            <translation>„{name}“ kann nicht importiert werden: Die Datei ist beschädigt ({reason}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
             <source>import_failed</source>
             <extracomment>Can't import “{name}”. {reason}</extracomment>
             <translation>„{name}“ kann nicht importiert werden. {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_foreign_database</source>
-            <extracomment>“{name}” is not a Slipstream database.</extracomment>
-            <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_newer</source>
-            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
-            <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3423,12 +3410,6 @@
             <source>import_not_json</source>
             <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
             <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_nothing_left</source>
-            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
-            <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3459,6 +3440,30 @@
             <source>not_a_message</source>
             <extracomment>The file contains a message without an id or a valid role.</extracomment>
             <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>„{name}“ kann nicht importiert werden: Die Datei ist beschädigt ({reason}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />

@@ -910,6 +910,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
+            <source>Chats recovered: {count}.</source>
+            <translation>已恢复的对话数：{count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
             <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
             <translation>Slipstream 无法写入 {folder}，因此新对话不会被存储。</translation>
         </message>
@@ -2480,8 +2485,8 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Can't save your chats: {error}. Slipstream will try again with each message.</source>
-            <translation>无法存储对话：{error}。Slipstream 会随每条消息重试。</translation>
+            <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
+            <translation>无法保存您的对话：{error}。Slipstream 会继续尝试。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -3384,27 +3389,9 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
-            <source>import_database_damaged</source>
-            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
-            <translation>无法导入“{name}”：文件已损坏（{reason}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
             <source>import_failed</source>
             <extracomment>Can't import “{name}”. {reason}</extracomment>
             <translation>无法导入“{name}”。{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_foreign_database</source>
-            <extracomment>“{name}” is not a Slipstream database.</extracomment>
-            <translation>“{name}”不是 Slipstream 数据库。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_newer</source>
-            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
-            <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3423,12 +3410,6 @@
             <source>import_not_json</source>
             <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
             <translation>“{name}”不是有效的 JSON 文件。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_nothing_left</source>
-            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
-            <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3459,6 +3440,30 @@
             <source>not_a_message</source>
             <extracomment>The file contains a message without an id or a valid role.</extracomment>
             <translation>文件中有一条消息缺少标识或有效角色。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>无法导入“{name}”：文件已损坏（{reason}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <translation>“{name}”不是 Slipstream 数据库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/salvage.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />

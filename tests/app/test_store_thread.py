@@ -3,13 +3,17 @@
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.conversations.database import OpenedStore
-from app.conversations.store import Store
+from app.conversations.chat_tree import Chat
+from app.conversations.database import FILE, OpenedStore, open_store
+from app.conversations.store import Snapshot, Store
 from app.store_thread import StoreThread
+from tests.app.scripted_engine import commit
 
 PATIENCE_MS = 60_000
 
@@ -105,3 +109,107 @@ def test_at_the_end_one_failed_write_does_not_stop_the_others(heard: NoticedThre
     full.clear()
     assert heard.thread.wait(60)
     assert kept == [0, 1, 2]
+
+
+class Poison:
+    """A file whose running reply has details that are not JSON."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / FILE
+        self.chat = Chat()
+        for question in ("First", "Second"):
+            self.chat.ask(question, "dflash").reply.accept(commit(f"To {question}"), 0.0)
+        with closing(Store(self.file)) as store:
+            store.save(Snapshot.of(self.chat, self.chat.root.below()))
+        with closing(sqlite3.connect(self.file)) as database:
+            database.execute("UPDATE message SET details = '{\"mode' WHERE text = 'To Second'")
+            database.commit()
+
+
+def run(folder: Path, *writes: Callable[[Store], object]) -> list[str]:
+    """Run the store's thread from start to end as the app does, and return its notices."""
+    thread = StoreThread(lambda: open_store(folder))
+    notices: list[str] = []
+    thread.notice.connect(notices.append)
+    for work in (Store.recover, *writes):
+        thread.write(work)
+    thread.wait(0)
+    thread._run()
+    return notices
+
+
+def test_a_row_that_is_not_json_does_not_stop_saving(tmp_path: Path) -> None:
+    """It did, in every later run: the first write of a run failed and was tried again for ever."""
+    poison, new = Poison(tmp_path), Chat()
+    new.ask("New", "plain")
+    with closing(Store(poison.file)) as store:
+        store.recover()  # does not raise either
+    notices = run(tmp_path, lambda store: store.save(Snapshot.of(new, new.root.below())))
+    assert len(notices) == 1 and "damaged" in notices[0] and "Chats recovered: 1." in notices[0]
+    assert run(tmp_path) == []
+    with closing(open_store(tmp_path).store) as store:
+        assert {entry.title for entry in store.chats()} == {"First", "New"}
+        loaded = store.load(poison.chat.id)
+        assert loaded is not None
+        assert [(turn.prompt, turn.reply.answer) for turn in loaded.turns] == [("First", "To First"), ("Second", "To Second")]
+    (aside,) = tmp_path.glob("chats set aside*.db")
+    with closing(sqlite3.connect(aside)) as database:
+        assert ('{"mode',) in database.execute("SELECT details FROM message").fetchall()
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY, sqlite3.SQLITE_TOOBIG, None])
+def test_a_write_that_can_never_succeed_is_left_out_and_reported_once(heard: NoticedThread, code: int | None) -> None:
+    kept: list[int] = []
+    for number in range(3):
+        heard.after(heard.thread.write, failing(code))
+        heard.after(heard.thread.write, lambda store, number=number: kept.append(number))
+    assert kept == [0, 1, 2]
+    assert len(heard.notices) == 1 and WORDS["bug"] in heard.notices[0]
+    assert heard.thread.wait(60)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_BUSY_SNAPSHOT,
+        sqlite3.SQLITE_READONLY_DBMOVED,
+        sqlite3.SQLITE_CANTOPEN_ISDIR,
+    ],
+)
+def test_a_write_that_the_disk_refuses_is_tried_again_without_another_write(
+    heard: NoticedThread, code: int, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store_thread.RETRY_S", 0.01)
+    tried: list[None] = []
+
+    def write(store: Store) -> None:
+        tried.append(None)
+        if len(tried) < 4:
+            failing(code)(store)
+
+    heard.thread.write(write)
+    qtbot.waitUntil(lambda: len(heard.notices) == 2, timeout=PATIENCE_MS)
+    assert WORDS["kept"] in heard.notices[0] and "saved again" in heard.notices[1]
+    assert len(tried) == 4
+    assert heard.thread.wait(60)
+
+
+@pytest.mark.parametrize(("block", "rows"), [("x'ff'", "> 10"), ("randomblob(40)", "> 10"), ("x'00'", "= 10")])
+def test_a_damaged_search_index_is_rebuilt(tmp_path: Path, block: str, rows: str) -> None:
+    chat = Chat()
+    chat.ask("A needle in a haystack", "plain")
+    with closing(Store(tmp_path / FILE)) as store:
+        store.save(Snapshot.of(chat, chat.root.below()))
+    other = Chat()
+    other.ask("Another needle", "plain")
+
+    def write(store: Store) -> None:
+        store.save(Snapshot.of(other, other.root.below()))
+        assert len(store.search("needle")) == 2
+
+    assert run(tmp_path, lambda store: store._db.execute(f"UPDATE found_data SET block = {block} WHERE id {rows}"), write) == []
+    with closing(open_store(tmp_path).store) as store:
+        assert len(store.search("needle")) == 2
+    assert not list(tmp_path.glob("chats set aside*"))

@@ -1,0 +1,228 @@
+"""Random damage to the chat database: no chat is lost in silence, and saving works afterwards."""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.conversations.attachments import Attachment
+from app.conversations.chat_tree import Chat
+from app.conversations.database import FILE, OpenedStore, open_store
+from app.conversations.settings import ChatSettings, Preset
+from app.conversations.store import Folder, Snapshot, Store
+from app.store_thread import StoreThread
+from tests.app.scripted_engine import commit, done
+from tests.examples import SAMPLED
+
+CASES = 50 if settings().max_examples < SAMPLED else 1000
+COLUMNS = {
+    "chat": ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings"),
+    "message": ("id", "chat", "parent", "chosen", "text", "thinking", "created", "running", "details", "suppliers"),
+    "folder": ("id", "name", "created"),
+    "preset": ("name", "settings"),
+    "note": ("value",),
+}
+VALUES = (None, 0, 1, -5, 2.5, 1e300, "", "x", "{", "[]", "null", '{"mode": 7}', '{"stats": {}}', "9" * 5000, b"", b"\xff\xfe")
+
+Texts = dict[str, list[str]]  # the texts of a chat's messages, by the chat's id
+Harm = Callable[[Path, random.Random], None]
+
+
+def texts_of(chat: Chat) -> list[str]:
+    return sorted(node.reply.answer if node.reply else node.text for node in chat.root.below())
+
+
+def chat_of(title: str, pages: int = 1) -> Chat:
+    chat = Chat(title, ChatSettings(system="Be brief."))
+    for number in range(2):
+        file = Attachment("notes.txt", f"Notes on {title}", 20)
+        turn = chat.ask(f"{title}: question {number} " + "word " * 800 * (pages - 1), "dflash", attachments=(file,))
+        turn.reply.accept(commit(f"{title}: answer {number}"), 0.0)
+        if number == 0:
+            turn.reply.accept(done(), 0.0)
+    again = chat.ask_again(chat.turns[0], "plain")
+    again.reply.accept(commit(f"{title}: another answer"), 0.0)
+    again.reply.accept(done(), 0.0)
+    return chat
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Texts]:
+    """Return a database with chats, a folder and a preset, and the texts of its chats."""
+    file = tmp_path_factory.mktemp("sound") / FILE
+    chats = [chat_of(f"Chat {number}", pages=1 + number % 2) for number in range(5)]
+    with closing(Store(file)) as store:
+        store.save_folder(Folder("f", "Work", 1.0))
+        store.save_preset(Preset("Mine", ChatSettings(system="Be brief.")))
+        for number, chat in enumerate((*chats, chat_of("Deleted"))):
+            store.save(Snapshot.of(chat, chat.root.below(), "f" if number == 1 else "", pinned=number == 2), open_now=True)
+        store.delete([entry.id for entry in store.chats() if entry.title == "Deleted"])
+    return file, {chat.id: texts_of(chat) for chat in chats}
+
+
+# Ways to damage a file
+
+
+def flip_bytes(file: Path, source: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    for _ in range(source.choice((1, 1, 1, 10, 200))):
+        data[source.randrange(len(data))] ^= 1 << source.randrange(8)
+    file.write_bytes(data)
+
+
+def flip_records(file: Path, source: random.Random) -> None:
+    """Change bytes where pages have their structure: at the beginning, and just before a text."""
+    data = bytearray(file.read_bytes())
+    at = source.randrange(len(data) // 4096) * 4096 + source.randrange(60)
+    texts = (data.find(mark, source.randrange(len(data))) for mark in (b"Chat ", b'{"', b"user", b"assistant"))
+    for place in (at, *(text - source.randrange(1, 90) for text in texts)):
+        if source.random() < 0.5:
+            data[place] = source.randrange(256)
+    file.write_bytes(data)
+
+
+def truncate(file: Path, source: random.Random) -> None:
+    data = file.read_bytes()
+    file.write_bytes(data[: source.choice((source.randrange(len(data)), source.randrange(len(data) // 4096) * 4096))])
+
+
+def overwrite_pages(file: Path, source: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    pages = len(data) // 4096
+    for _ in range(source.choice((1, 1, 4))):
+        at = source.randrange(pages) * 4096
+        other = source.randrange(pages) * 4096
+        data[at : at + 4096] = source.choice((bytes(4096), b"\xff" * 4096, source.randbytes(4096), data[other : other + 4096]))
+    file.write_bytes(data)
+
+
+def change_values(file: Path, source: random.Random) -> None:
+    """Store values of other types and malformed JSON, as if the tables had no constraints."""
+    with closing(sqlite3.connect(file)) as database:
+        definitions = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        loose = "replace(replace(sql, ' STRICT', ''), ' NOT NULL', '')"
+        database.execute(f"UPDATE sqlite_schema SET sql = {loose} WHERE type = 'table'")
+        database.commit()
+    with closing(sqlite3.connect(file)) as database:
+        for _ in range(source.choice((1, 1, 1, 5))):
+            table = source.choice(("chat", "message", "message", "message", "folder", "preset", "note"))
+            (rows,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+            where = f"rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {source.randrange(rows)})"
+            try:
+                change = f"UPDATE {table} SET {source.choice(COLUMNS[table])} = ? WHERE {where}"
+                database.execute(change, (source.choice(VALUES),))
+                if source.random() < 0.3:
+                    text = source.choice(COLUMNS[table])
+                    database.execute(f"UPDATE {table} SET {text} = CAST(x'4368ff' AS TEXT) WHERE {where}")
+            except sqlite3.Error:  # an id that exists, for example
+                continue
+        database.commit()
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        for name, sql in definitions:
+            database.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (sql, name))
+        database.commit()
+
+
+def break_index(file: Path, source: random.Random) -> None:
+    """Damage the search index, or remove parts of the schema."""
+    harm = (
+        f"UPDATE found_data SET block = x'{source.randbytes(40).hex()}'",
+        "DELETE FROM found_data WHERE id > 10",
+        "UPDATE found_data SET block = x'00' WHERE id = 10",
+        "DELETE FROM found_config",
+        "DROP TABLE found",
+        "DROP TABLE preset",
+        "DROP TRIGGER message_changed",
+        "DROP VIEW ended",
+        "UPDATE sqlite_schema SET sql = CAST(x'ff' AS TEXT) WHERE name = 'preset'",
+        "UPDATE sqlite_schema SET rootpage = 999 WHERE name = 'message'",
+        f"PRAGMA user_version = {source.choice((-1, 1))}",
+    )
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(source.choice(harm))
+        database.commit()
+
+
+HARMS: tuple[Harm, ...] = (flip_bytes, flip_records, truncate, overwrite_pages, change_values, break_index)
+
+
+# One run of the app
+
+
+class Run:
+    """The store's thread from start to end, and what it told the user and delivered."""
+
+    def __init__(self, folder: Path, new: Chat) -> None:
+        self.notices: list[str] = []
+        self.opened: OpenedStore | None = None
+        self.read: dict[str, Chat] = {}
+        self.listed: dict[str, str] = {}  # folder by chat
+        self.folders: set[str] = set()
+        self.failed = 0
+
+        def opened() -> OpenedStore:
+            self.opened = open_store(folder)
+            return self.opened
+
+        thread = StoreThread(opened)
+        thread.notice.connect(self.notices.append)
+        thread.read(self._look, lambda _: None)  # as ChatLibrary.load does: a list, then `recover`
+        thread.write(Store.recover)
+        thread.read(self._load_all, lambda _: None)
+        thread.write(lambda store: store.save(Snapshot.of(new, new.root.below()), open_now=True))
+        thread.wait(0)
+        thread._run()
+
+    def _look(self, store: Store) -> None:
+        contents = store.contents()
+        self.listed = {entry.id: entry.folder for entry in contents.chats}
+        self.folders = {folder.id for folder in contents.folders}
+
+    def _load_all(self, store: Store) -> None:
+        for entry in store.chats():
+            chat = store.load(entry.id)
+            assert chat is not None
+            assert entry.folder in self.folders | {""}
+            self.read[entry.id] = chat
+            store.search("answer")
+
+
+@settings(max_examples=CASES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(HARMS), st.integers(0, 2**32))
+def test_no_chat_is_lost_in_silence_and_saving_goes_on(sound: tuple[Path, Texts], tmp_path: Path, harm: Harm, seed: int) -> None:
+    whole, chats = sound
+    folder = tmp_path / "data"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shutil.copyfile(whole, folder / FILE)
+    harm(folder / FILE, random.Random(seed))
+    damaged = (folder / FILE).read_bytes()
+
+    first, second = chat_of("After the damage"), chat_of("In the next run")
+    run = Run(folder, first)
+    kept = [file.read_bytes() for file in folder.glob("chats set aside*.db")]
+    told = bool(run.notices) and kept == [damaged]
+    for chat_id, texts in chats.items():
+        intact = chat_id in run.read and len(texts_of(run.read[chat_id])) == len(texts)
+        assert intact or told, (chat_id, run.notices)
+    if not told and harm not in (flip_bytes, flip_records, change_values):  # these change texts in place
+        assert {one: texts_of(run.read[one]) for one in chats} == chats
+    assert not any(title == "Deleted" for title in (chat.title for chat in run.read.values()))
+
+    again = Run(folder, second)
+    assert again.notices == []
+    assert {first.id, *run.read} <= again.read.keys()
+    assert texts_of(again.read[first.id]) == texts_of(first)
+    with closing(open_store(folder).store) as store:
+        loaded = store.load(second.id)
+        assert loaded is not None and texts_of(loaded) == texts_of(second)
