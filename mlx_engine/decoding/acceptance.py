@@ -38,7 +38,7 @@ class Acceptance:
             self._accepted[i] += i < accepted
 
     def chances(self, longer: list[float] | None = None) -> list[float]:
-        """Return the chance, for every position, that its draft is accepted if those before it are.
+        """Return each position's chance that its draft is accepted if those before it are.
 
         Args:
             longer: the chances of an estimate with a longer memory, to borrow from.
@@ -56,7 +56,7 @@ class Acceptance:
 
 
 class BlendedAcceptance:
-    """Several memory lengths, each weighted by how well it predicted the last rounds: uniform text favors long ones.
+    """Several memory lengths, weighted by how well each predicted the last rounds.
 
     Args:
         memories: in rounds, falling; each estimate borrows from the one before it, the first from `longest`.
@@ -82,7 +82,7 @@ class BlendedAcceptance:
         self._refresh()
 
     def chances(self) -> tuple[list[float], list[float]]:
-        """Return, for every position, the chance that its draft is accepted if those before it are, and its standard deviation."""
+        """Return each position's chance, as `Acceptance.chances`, and its standard deviation."""
         top = max(self._scores)
         shares = [exp(score - top) for score in self._scores]
         total = sum(shares)

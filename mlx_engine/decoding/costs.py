@@ -1,4 +1,4 @@
-"""What a pass costs on this machine, by proposer, width and context depth: a table, corrected by observed times.
+"""What a pass costs on this machine: a table, corrected by observed times.
 
 The table is calibrated or assumed. A small Kalman filter over the logarithms of observed / tabled seconds corrects it, with one
 entry per kind of pass. The entries are correlated as the costs are: a busy machine slows every pass alike, and one width says
@@ -27,7 +27,7 @@ _OUTLIERS = 3  # this many in a row mean that the machine has changed
 
 
 class PassKind(NamedTuple):
-    """A plain step of the target (width 1), or a round of `width` rows with drafts of this proposer."""
+    """A plain step of the target (width 1), or a round of `width` rows of this proposer."""
 
     proposer: Source
     width: int
@@ -38,7 +38,7 @@ PLAIN_STEP = PassKind("target", 1)
 
 @dataclass(frozen=True)
 class CostTable:
-    """Seconds of a plain step [depths], and of a verify and a draft [depths][widths]; depths and widths rise.
+    """Seconds of a plain step [depths], and of a verify and a draft [depths][widths].
 
     Depth is the number of tokens in the caches. `measured` is False for an assumed table, whose unit is arbitrary. `scatter` is
     the standard deviation of the logarithms of the measured times. `queued` says whether queuing a round before the one before it
@@ -56,11 +56,11 @@ class CostTable:
 
     @property
     def reliable(self) -> bool:
-        """Whether the table was measured on a machine quiet enough that it need not be measured again at the next start."""
+        """Whether the machine was quiet enough for the table to be kept at the next start."""
         return self.measured and self.scatter < _UNRELIABLE_SCATTER
 
     def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return the seconds of a pass after `depth` tokens, interpolated or extrapolated linearly."""
+        """Return a pass's seconds after `depth` tokens, interpolated or extrapolated linearly."""
         if kind.proposer == "target":
             return max(_interpolate(self.depths, self.plain, depth), 1e-9)
         seconds = [_interpolate(self.widths, row, kind.width) for row in self.verify]
@@ -107,7 +107,7 @@ class PassCosts:
         self._rows: dict[int, list[float]] = {}
 
     def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return the expected cost of a pass after `depth` tokens; its width is on the ladder."""
+        """Return the expected cost of a pass after `depth` tokens."""
         plain = self._table(PLAIN_STEP, depth) * exp(self._mean[0])
         if kind == PLAIN_STEP:
             return plain
@@ -161,7 +161,7 @@ class PassCosts:
         return self._tabled[key]
 
     def _update_scatter(self, error: float, variance: float) -> None:
-        """Update the scatter by an error beyond the cost's own uncertainty. A standard deviation is 1.25 mean deviations."""
+        """Update the scatter by an error beyond the cost's own uncertainty."""
         excess = min(1.25 * max(abs(error) - sqrt(variance), 0.0), _MAX_SCATTER)
         self._scatter = max(self._scatter + (excess - self._scatter) / _SCATTER_MEMORY, _SCATTER)
 
@@ -173,7 +173,7 @@ class PassCosts:
 
 
 def _max_plain_steps(kind: PassKind) -> float:
-    """Return how many plain steps a round can cost at most: one per row, and one for the draft.
+    """Return how many plain steps a round can cost: one per row, and one for the draft.
 
     Rounds and plain steps are timed minutes apart, so another program's load is easily mistaken for their cost.
     """
@@ -181,7 +181,7 @@ def _max_plain_steps(kind: PassKind) -> float:
 
 
 def _prior(a: PassKind, b: PassKind, shared: float, shape: float, draft: float) -> float:
-    """Return the covariance of two log costs: shared by all passes, by near widths (on a log scale), and by all drafts."""
+    """Return the covariance of two log costs: of all passes, of near widths, of all drafts."""
     distance = log2(a.width) - log2(b.width)
     both = draft**2 if a.proposer == b.proposer == "drafter" else 0.0
     own = 0.03**2 if a == b else 0.0

@@ -28,12 +28,12 @@ def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int
 
 
 def key(seed: int) -> tuple[mx.array, mx.array]:
-    """Return the two words of a 64-bit seed, low first, as arrays: one compiled graph serves every seed."""
+    """Return a 64-bit seed's two words, low first, as arrays, so that one graph serves all."""
     return mx.array(seed & 0xFFFFFFFF, mx.uint32), mx.array(seed >> 32, mx.uint32)
 
 
 def threefry(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
-    """Return the first output word, uint32, of each counter (position, token id); the uint32 arrays broadcast."""
+    """Return the first output word, uint32, for each counter (position, token id)."""
     schedule = (low, high, low ^ high ^ mx.array(_PARITY, mx.uint32))
     a, b = positions + low, tokens + high
     for block in range(5):
@@ -46,7 +46,7 @@ def threefry(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.arra
 
 
 def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
-    """Return -log(-log u) with u = (top 23 bits + 0.5) / 2^23, which is exact in float32 and never 0 or 1."""
+    """Return -log(-log u) with u = (top 23 bits + 0.5) / 2^23, exact in float32."""
     bits = threefry(low, high, positions, tokens) >> 9
     uniform = (bits.astype(mx.float32) + 0.5) * (1.0 / (1 << 23))
     return -mx.log(-mx.log(uniform))
@@ -54,5 +54,5 @@ def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.arr
 
 @cache
 def _transform() -> Callable[..., mx.array]:
-    """Fuse the hundred small operations on Metal. On a CPU, compiling takes seconds and saves half a millisecond."""
+    """Fuse the small operations, on Metal only: on a CPU, compiling takes seconds."""
     return mx.compile(gumbel_of, shapeless=True) if mx.default_device().type == mx.gpu else gumbel_of

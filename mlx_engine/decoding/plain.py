@@ -23,7 +23,7 @@ def plain(
     limit: int,
     backlog: Backlog | None = None,
 ) -> Generator[Step, None, None]:
-    """Yield up to `limit` tokens after `first`, which is at `position` and not in the caches yet.
+    """Yield up to `limit` tokens after `first`, which is not in the caches yet.
 
     The next pass is queued before a token is read, so that the device never waits for the host. With penalties, which need the
     token, it is not. If the generator is closed early, the caches may therefore hold the last token that it yielded.

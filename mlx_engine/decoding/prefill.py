@@ -1,4 +1,4 @@
-"""Prefill: run the prompt through the target in chunks, and its features into the drafter's context."""
+"""Prefill: run the prompt through the target and its features into the drafter's context."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -20,7 +20,7 @@ def prefill(
     context: DraftContext | None,
     stops: Collection[int] = (),
 ) -> Iterator[int | mx.array]:
-    """Yield the number of tokens done after each chunk, and finally the logits [1, V] after the prompt.
+    """Yield the tokens done after each chunk, and finally the logits [1, V].
 
     Tokens that the caches already hold, at most all but the last, are skipped. A chunk ends at every multiple of `CHUNK`, and at
     each of `stops`. The last token has a pass of its own, one row wide, as in mlx-lm, so that plain decoding stays bit-equal to

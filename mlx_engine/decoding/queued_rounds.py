@@ -21,7 +21,7 @@ from mlx_engine.targets.target import Caches, Target
 
 @dataclass(frozen=True)
 class QueuedRound:
-    """A round of `rows` rows that has not been read. `ahead` means that it was queued before the previous round was read."""
+    """An unread round of `rows` rows; `ahead` if queued before the previous one was read."""
 
     choice: WidthChoice
     rows: int
@@ -33,7 +33,7 @@ class QueuedRound:
 
 
 class RoundQueue:
-    """Queues rounds and reads their results. Caches and context end before the anchor of the first unread round.
+    """Queues rounds and reads their results; caches and context end before the first one.
 
     Args:
         target: the model that `caches` belong to.
@@ -72,7 +72,7 @@ class RoundQueue:
         return QueuedRound(choice, rows, verdict, count[1:], position, kept, after is not None)
 
     def read(self, queued: QueuedRound, ends: frozenset[int]) -> tuple[tuple[int, ...], int]:
-        """Wait for the first unread round. Return the accepted drafts and the target's choice after them.
+        """Wait for the first unread round, and return its accepted drafts and next token.
 
         Caches and context then hold the accepted tokens, up to the first of `ends`: the next turn continues there. While another
         round is queued, some caches are only brought up to date by `close`.

@@ -35,7 +35,7 @@ class Chooser:
         self.greedy = sampling.temperature < MIN_TEMPERATURE
 
     def noise(self, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array | None:
-        """Return the noise for `rows` tokens from `first_position` on, [rows, vocabulary] float32; None if greedy."""
+        """Return noise [rows, vocabulary] from `first_position` on, float32; None if greedy."""
         return None if self.greedy else gumbel(self.seed, first_position, rows, vocabulary)
 
     def verify(
@@ -64,7 +64,7 @@ class Chooser:
         return self.verify(logits, None, position, noise).choices
 
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Return the scores whose maximum is chosen, [rows, V], float32 unless greedy; a filtered token scores -inf."""
+        """Return the scores [rows, V] whose maximum is chosen. A filtered token scores -inf."""
         if noise is None:
             return logits
         return self._filter(logits.astype(mx.float32) / self.sampling.temperature) + noise
@@ -83,7 +83,7 @@ class Chooser:
         return mx.argmax(scaled + shared, axis=-1)
 
     def _filter(self, logits: mx.array) -> mx.array:
-        """Apply top-k, then top-p, then min-p. Equal logits at a boundary are all kept or all removed."""
+        """Apply top-k, top-p and min-p, in this order. Ties are all kept or all removed."""
         s, vocabulary = self.sampling, logits.shape[-1]
         if 0 < s.top_k < vocabulary:
             threshold = mx.topk(logits, s.top_k, axis=-1).min(axis=-1, keepdims=True)
@@ -120,7 +120,7 @@ class Penalties:
             self._reply += tokens
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
-        """Return penalized logits [rows, V]. Row i follows the first i of the tokens `ahead`, [rows - 1], which are not final."""
+        """Return penalized logits [rows, V]. Row i follows the first i tokens of `ahead`."""
         if not self.active:
             return logits
         s, (rows, vocabulary) = self.sampling, logits.shape
@@ -147,6 +147,6 @@ class Penalties:
 
 
 def _counts(tokens: Sequence[int], vocabulary: int) -> mx.array:
-    """Return how often each token id occurs, [vocabulary] float32. A token without a logit is left out."""
+    """Return how often each token id with a logit occurs, [vocabulary] float32."""
     counted = [token for token in tokens if token < vocabulary]
     return mx.zeros((vocabulary,), mx.float32).at[mx.array(counted, dtype=mx.uint32)].add(1.0)

@@ -1,4 +1,4 @@
-"""Speculative decoding: draft a block, verify it in one pass of the target, keep what the target would have chosen itself.
+"""Speculative decoding: draft a block, verify it in one pass, keep the target's choices.
 
 Before every pass a controller chooses its width and proposer. A pass of one row is plain decoding, queued ahead as in `plain`.
 """
@@ -25,7 +25,7 @@ _CLEAR_EVERY = 64  # passes after which MLX's unused buffers are freed
 
 @dataclass(frozen=True)
 class _Block:
-    """An anchor, [1] uint32, and the drafts that follow it, [rows - 1]; `noise` [rows, V] unless greedy."""
+    """An anchor, uint32 [1], its drafts [rows - 1] and, unless greedy, noise [rows, V]."""
 
     choice: WidthChoice
     anchor: mx.array
@@ -36,7 +36,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _PlainPass:
-    """A queued pass of one row that chooses `token`, [1] uint32. `ahead`: it was queued before the previous token was read."""
+    """A queued pass of one row; `ahead` if queued before the previous token was read."""
 
     choice: WidthChoice
     token: mx.array
@@ -69,7 +69,7 @@ class Rounds:
     _aside: float = field(init=False, default=0.0)  # seconds since then spent on the backlog
 
     def run(self, first: int, limit: int, ends: frozenset[int]) -> Generator[Step, None, None]:
-        """Yield up to `limit` tokens after `first`, one pass at a time, until one of `ends` is chosen.
+        """Yield up to `limit` tokens after `first`, pass by pass, until one of `ends`.
 
         Every token is the target's own choice; drafts only decide how many of them a pass yields. The next pass is prepared, and
         on a GPU queued, before a step is yielded, so that the device works while the host deals with the text.
@@ -135,7 +135,7 @@ class Rounds:
         return _Block(choice, start, drafts, noise, match)
 
     def _queue_next(self, current: _Block | QueuedRound | _PlainPass, left: int) -> QueuedRound | _PlainPass | None:
-        """Queue the pass after `current` before it is read, if it is of the same kind: a plain step or a drafter round.
+        """Queue the pass after `current` before reading it, if it is of the same kind.
 
         Penalties and lookup need the tokens first. So does a round that the end of the reply may cut short.
         """
@@ -162,7 +162,7 @@ class Rounds:
         return _PlainPass(choice, token, ahead)
 
     def _flush_backlog(self) -> None:
-        """Bring the drafter's context up to the anchor. The time it takes is not part of a round's cost."""
+        """Bring the drafter's context up to the anchor, outside a round's timing."""
         began = self.clock()
         if self._backlog.flush():
             mx.eval(self.context.state)
@@ -187,7 +187,7 @@ class Rounds:
         return _round_step(block.choice, accepted, token, width)
 
     def _record(self, current: _Block | QueuedRound | _PlainPass, step: Step) -> None:
-        """Report a pass to the controller, with the time from the end of the pass before it."""
+        """Report a pass to the controller, timed from the end of the previous pass."""
         at = self.clock()
         seconds: float | None = at - self._ended - self._aside
         self._ended, self._aside = at, 0.0
@@ -200,7 +200,7 @@ class Rounds:
 
 
 def _round_step(choice: WidthChoice, accepted: tuple[int, ...], token: int, width: int) -> Step:
-    """Return the step of a round of `width` rows: the accepted drafts and the target's next choice."""
+    """Return a round's step: the accepted drafts and the target's next choice."""
     proposer = choice.kind.proposer
     return Step(
         tokens=(*accepted, token),

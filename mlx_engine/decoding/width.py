@@ -1,4 +1,4 @@
-"""The controller that chooses the width of the next pass, so that DFlash is never slower than plain decoding.
+"""Width control: DFlash should never be slower than plain decoding.
 
 Before each pass the loop asks for a `WidthChoice`; afterwards, at most one pass late, it reports the `PassOutcome`. `FixedWidth`
 always gives the same answer. `AutomaticWidth` picks the kind of pass that yields the most tokens per second, from the costs of
@@ -43,7 +43,7 @@ TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being 
 
 @dataclass(frozen=True)
 class WidthChoice:
-    """The next pass. `why` is set for plain steps; `trial` marks a pass made to learn its cost or yield."""
+    """The next pass: `why` it is plain, or whether it is a `trial` of its cost or yield."""
 
     kind: PassKind
     why: EngineText | None = None
@@ -52,7 +52,7 @@ class WidthChoice:
 
 @dataclass(frozen=True)
 class PassOutcome:
-    """What a pass yielded after `depth` tokens. `seconds` is None if its time is not representative."""
+    """What a pass yielded; `seconds` is None if its time is not representative."""
 
     choice: WidthChoice
     depth: int
@@ -94,7 +94,7 @@ class PairHistory:
 
 @dataclass(frozen=True)
 class _Outlook:
-    """The best drafter pass and its seconds per token, and the most promising trial with its price in seconds."""
+    """The best drafter pass, its seconds per token, and the best trial with its price."""
 
     best: WidthChoice
     pace: float
@@ -121,7 +121,7 @@ class AutomaticWidth:
         self._failures = 0  # consecutive trials out of plain decoding that accepted nothing
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
-        """Choose the kind of pass with the most tokens per second, or a trial of one that might have more."""
+        """Choose the pass with the most tokens per second, or a trial of a promising one."""
         if self._trial_steps:
             self._trial_steps -= 1
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
@@ -221,7 +221,7 @@ class AutomaticWidth:
         return _Outlook(WidthChoice(best), pace, trial, price)
 
     def _plain_outlook(self, plain: float, seconds: dict[PassKind, float], tokens: list[float]) -> _Outlook:
-        """Return the outlook where plain decoding is fastest. The trial is the round with the best ratio of gain to loss."""
+        """Return the outlook if plain decoding is fastest. The trial has the best gain per loss."""
         hoped = tokens_by_width([_HOPED] * (len(self._kinds) and self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
         choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)

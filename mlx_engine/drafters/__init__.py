@@ -1,1 +1,1 @@
-"""Drafters, which propose the next block of tokens from the target's hidden states."""
+"""Drafters: models that propose blocks of tokens from the target's hidden states."""

@@ -1,4 +1,4 @@
-"""Features of plainly decoded tokens, injected into the drafter's context many at a time."""
+"""Features of plainly decoded tokens, injected into the drafter's context in batches."""
 
 import mlx.core as mx
 
@@ -9,7 +9,7 @@ _ROWS = 64  # per injection
 
 
 class Backlog:
-    """Keeps the drafter's context complete during plain decoding, at little cost, for a later round or turn.
+    """Keeps the drafter's context complete during plain decoding, at little cost.
 
     Args:
         drafter: the context's drafter.

@@ -1,4 +1,4 @@
-"""The drafter's context: injected keys and values of every drafter layer, for all positions before the anchor.
+"""The drafter's context: injected keys and values of all positions before the anchor.
 
 Layers that share a window share one stacked array, written by one slice update per round. Full layers grow. Sliding layers keep the
 last `window` rows in temporal order, and drop older ones when the array is full.
@@ -58,11 +58,11 @@ class LayerContext:
         self.first = min(self.first, position)
 
     def is_complete(self, position: int, end: int) -> bool:
-        """Whether a cut at `position` keeps every position that a query at `end` attends to, apart from those added later."""
+        """Whether a query at `end` still finds all positions before a cut at `position`."""
         return self.window is None or self.first <= max(0, end - self.window + 1) or position <= end - self.window + 1
 
     def copy(self, position: int) -> "LayerContext":
-        """Copy the rows before `position`, or a window's last ones, into an array without spare rows.
+        """Copy the rows before `position` into an array without spare rows.
 
         The first append finds the array full and makes a new one, so nothing that shares it is ever overwritten.
         """
@@ -75,7 +75,7 @@ class LayerContext:
         return copied
 
     def share(self) -> "LayerContext":
-        """Return another context that shares this buffer. Allowed only for a copy, which has no spare rows."""
+        """Return another context on the buffer of this copy, which has no spare rows."""
         shared = LayerContext(self.window)
         # its own handle: assigning to a slice changes the handle it goes through
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
@@ -92,12 +92,12 @@ class LayerContext:
         self.rows = start.maximum - self.first
 
     def settle(self, position: int) -> None:
-        """End a placed round: keep the rows before `position`; the next rows overwrite the others."""
+        """End a placed round, and keep only the rows before `position`."""
         self._span = None
         self.rows = position - self.first
 
     def _make_room(self, oldest: int, end: int, count: int, like: mx.array) -> None:
-        """Move the positions from `oldest` to `end` into a new array with room for `count` more."""
+        """Move positions `oldest` to `end` into a new array with room for `count` more."""
         kept = end - oldest
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
         fresh = mx.zeros((*like.shape[:3], capacity, like.shape[4]), dtype=like.dtype)
@@ -156,7 +156,7 @@ class DraftContext:
         return any(window is None or end - position < window for window in self.kinds)
 
     def reach(self, limit: int, end: int) -> int:
-        """Return the last position, at most `limit`, where a cut keeps all that a query at `end` attends to.
+        """Return the last safe position for a cut, at most `limit`, for a query at `end`.
 
         What a window has dropped before the cut must be injected again, by prefill, between the cut and `end`.
         """
@@ -187,7 +187,7 @@ class DraftContext:
             self.kinds[kind.window] = kind.share()
 
     def place(self, span: DeviceSpan) -> None:
-        """Prepare for a round over `span`, whose first row is the anchor. Only `settle` or another `place` may follow."""
+        """Prepare a round over `span`, anchor first. Only `settle` or `place` may follow."""
         self.span = span
         for kind in self.kinds.values():
             kind.place(span)

@@ -1,4 +1,4 @@
-"""The DFlash drafter: one pass fills a whole block of masks, conditioned on the target's hidden states.
+"""The DFlash drafter: one pass fills a block of masks, given the target's hidden states.
 
 The target's features become keys and values of every layer (`inject`). The block itself is an anchor token and masks, whose own
 keys and values are not kept. Embedding and head are the target's, unless the checkpoint has its own. Sources: arXiv 2602.06036 and
@@ -82,7 +82,7 @@ class DFlashDrafter:
         self._tap_norms = mx.stack(norms) if norms else None
 
     def _take_ends(self, tensors: Tensors) -> None:
-        """Take the final norm, and the checkpoint's own embedding, head and reduced vocabulary, if it has them."""
+        """Take the final norm and, if present, the embedding, head and reduced vocabulary."""
         c = self.config
         self._final_norm = tensors.take("norm.weight", c.hidden_size)
         self._own_table: Matrix | None = None
@@ -140,7 +140,7 @@ class DFlashDrafter:
         return DraftContext(self.config.windows)
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append the features [S, taps * H] of S positions, from `context.start` on, to the context."""
+        """Append the features [S, taps * H] of the next S positions to the context."""
         c, rows, multiply = self.config, features.shape[0], self._multiply
         if self._tap_norms is not None:
             taps = mx.fast.rms_norm(features.reshape(rows, len(c.taps), c.hidden_size), None, c.norm_eps) * self._tap_norms
@@ -172,11 +172,11 @@ class DFlashDrafter:
         return chosen if self._proposable is None else self._proposable[chosen]
 
     def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
-        """Return logits [width - 1, V] for the positions after the anchor, a token id [1] at `context.start`."""
+        """Return logits [width - 1, V] for the positions after the anchor, uint32 [1]."""
         return self.logits(self.hidden(context, anchor, width))
 
     def logits(self, hidden: mx.array) -> mx.array:
-        """Return logits [rows, V] of final hidden states [rows, H]; with a reduced vocabulary, only its tokens' logits."""
+        """Return logits [rows, V or reduced vocabulary] of hidden states [rows, H]."""
         c = self.config
         if self._own_head is not None:
             logits = self._own_head(hidden, self._multiply)
@@ -215,7 +215,7 @@ class DFlashDrafter:
         return x + self._feed_forward(weights, mx.fast.rms_norm(x, weights.mlp_norm, eps))
 
     def _attention(self, weights: layer.Layer, x: mx.array, view: LayerView) -> mx.array:
-        """Attention of the block's rows from `view.read` on, [1, w - read, H], over the context and the whole block."""
+        """Return the attention output [1, w - read, H] of the block's rows from `view.read` on."""
         c, width, read = self.config, x.shape[1], view.read
         qkv = weights.qkv(x, self._multiply)
         if weights.qkv_bias is not None:
@@ -245,7 +245,7 @@ class DFlashDrafter:
 
     @staticmethod
     def _mask(context: DraftContext, window: int | None, causal: bool, width: int) -> mx.array | None:
-        """Which keys (context, then block) each block row sees, [width, keys] bool; None if it sees all."""
+        """Return which keys each row attends to, [width, keys] bool; None means all."""
         held, start, placed = context.kinds[window], context.start, context.span is not None
         if not placed and not causal and (window is None or held.rows + width <= window):
             return None  # the oldest key is still within the last row's window
@@ -262,7 +262,7 @@ class DFlashDrafter:
 
 
 def _target_tokens(offsets: mx.array, vocabulary: int) -> mx.array:
-    """Return the target's ids, uint32, of a reduced vocabulary: each entry of `d2t` [n] is an id minus its own index.
+    """Return the target's ids, uint32: each entry of `d2t` [n] is an id minus its index.
 
     Raises:
         UserError: they are not distinct ids of the vocabulary.

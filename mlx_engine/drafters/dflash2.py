@@ -1,4 +1,4 @@
-"""The DFlash 2 drafter: DFlash with short convolutions along the block, and a joint choice of the block's tokens.
+"""The DFlash 2 drafter: short convolutions along the block, and a joint choice of tokens.
 
 Every attention and MLP has a grouped dynamic causal convolution before and after it, over the block's rows. Instead of choosing
 each row's token separately, a selector walks from the anchor through the likeliest tokens of each row: an edge between two
@@ -29,7 +29,7 @@ class _Convolution:
     projection: Matrix  # [2 * taps * groups, H]
 
     def kernels(self, x: mx.array, groups: int) -> mx.array:
-        """Return every row's kernels, [2, taps, w, H], from the sublayer's input x [1, w, H]."""
+        """Return each row's kernels, [2, taps, w, H], from the sublayer's input [1, w, H]."""
         _, taps, hidden = self.base.shape
         dynamic = self.projection(x[0]).reshape(-1, 2, taps, groups, 1).transpose(1, 2, 0, 3, 4)
         return (dynamic + self.base.reshape(2, taps, 1, groups, -1)).reshape(2, taps, -1, hidden)
@@ -95,13 +95,13 @@ class DFlash2Drafter(DFlashDrafter):
         return self.path(tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
 
     def candidates(self, logits: mx.array) -> tuple[mx.array, mx.array]:
-        """Return each row's likeliest tokens, uint32 [rows, k] in no order, and their logits, float32, from logits [rows, V]."""
+        """Return each row's likeliest tokens, uint32 [rows, k], unordered, and their logits."""
         assert self.config.selector is not None
         tokens = largest(logits, self.config.selector.top_k)
         return tokens, mx.take_along_axis(logits, tokens, axis=-1).astype(mx.float32)
 
     def scores(self, anchor: mx.array, tokens: mx.array, logits: mx.array, hidden: mx.array) -> mx.array:
-        """Return scores of candidate c of a row after candidate p of the row before it, float32 [rows, k of p, k of c].
+        """Return the scores [rows, p, c] of candidate c after candidate p of the row before.
 
         Before the first row, the anchor takes the place of all candidates.
         """
@@ -114,7 +114,7 @@ class DFlash2Drafter(DFlashDrafter):
 
     @staticmethod
     def path(tokens: mx.array, scores: mx.array, chooser: ProposalChooser, noise: mx.array | None) -> mx.array:
-        """Return the tokens, uint32 [rows], on the chooser's path: candidates [rows, k], scores [rows, k, k] as from `scores`.
+        """Return the tokens, uint32 [rows], on the chooser's path through the candidates.
 
         All candidates' successors are chosen together. Row i's table then maps a candidate of the row before to one of its own,
         and tables are composed in pairs, in pairs of pairs and so on.
@@ -132,7 +132,7 @@ class DFlash2Drafter(DFlashDrafter):
 
 
 def largest(values: mx.array, count: int) -> mx.array:
-    """Return indices, uint32 [rows, count] in no order, of the largest values [rows, n] of each row.
+    """Return the indices, uint32 [rows, count], of each row's largest values, unordered.
 
     Sorting a row as long as a vocabulary is slow. The largest values are all in the spans with the largest maxima.
     """

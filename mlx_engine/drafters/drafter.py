@@ -13,7 +13,7 @@ class ProposalChooser(Protocol):
     """Chooses proposals from scores; `mlx_engine.decoding.sampling.Chooser` is one."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Return indices, uint32 [rows], chosen from logits [rows, n] with noise of the same shape, or None."""
+        """Return indices, uint32 [rows], chosen from logits [rows, n]. The noise may be None."""
         ...
 
 
@@ -33,13 +33,13 @@ class Drafter(Protocol):
         ...
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append the features [S, taps * H] of S positions, from `context.start` on, to the context."""
+        """Append the features [S, taps * H] of the next S positions to the context."""
         ...
 
     def propose(
         self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
     ) -> mx.array:
-        """Return proposals for the positions after the anchor, without waiting for the device.
+        """Queue proposals for the positions after the anchor.
 
         Args:
             context: holds every position before the anchor, which is at `context.start`.

@@ -11,7 +11,7 @@ from mlx_engine.pairs.drafter_config import DrafterConfig
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights of a layer's own rows. Heads are query heads, then key heads, then (in `qkv`) value heads."""
+    """Weights of a layer's own rows. `qkv` holds query, key and value heads in this order."""
 
     input_norm: mx.array
     qkv: Matrix
@@ -33,7 +33,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Injected:
-    """Weights that turn fused features into one layer's context: rows of the keys, then of the values."""
+    """Weights that turn fused features into a layer's context: key rows, then value rows."""
 
     keys_values: Matrix
     bias: mx.array | None

@@ -22,7 +22,7 @@ def make(
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
 ) -> DFlashDrafter:
-    """Return the drafter for a config and its tensors; arguments and errors as for `DFlashDrafter`."""
+    """Return the drafter for a config. Arguments and errors are those of `DFlashDrafter`."""
     kind = DFlashDrafter if config.selector is None else DFlash2Drafter
     return kind(config, weights, dtype, embed, head, bits)
 

@@ -1,4 +1,4 @@
-"""Lookup drafting: propose what followed the last few tokens earlier in the prompt or the reply.
+"""Lookup drafting: propose what followed the last few tokens earlier in the text.
 
 Edits, summaries and quotations repeat their sources word for word, so a copy is a free draft (prompt lookup decoding, Saxena,
 2023). The longest match among the latest occurrences wins.
@@ -14,7 +14,7 @@ _PLACES = 4  # occurrences compared, the latest ones
 
 @dataclass(frozen=True)
 class Offer:
-    """A possible proposal: its number of tokens, and the length of the match that it continues."""
+    """A possible proposal: its length, and the length of the match that it continues."""
 
     tokens: int
     match: int
@@ -40,7 +40,7 @@ class Lookup:
         self._tokens += tokens
 
     def offer(self) -> Offer | None:
-        """Return what followed an earlier occurrence of the last tokens, or None if there is none."""
+        """Return what followed the last tokens where they occurred before, if they did."""
         tokens, end = self._tokens, len(self._tokens)
         for place in range(max(self._indexed, _SHORTEST), end):
             self._places.setdefault(tuple(tokens[place - _SHORTEST : place]), []).append(place)
@@ -56,7 +56,7 @@ class Lookup:
         return Offer(self._most, best) if best and self._most else None
 
     def propose(self, count: int) -> list[int]:
-        """Return the first `count` tokens of the latest offer. A copy that reaches the end of the text repeats itself."""
+        """Return the first `count` tokens of the latest offer, repeated if it is too short."""
         copied = self._tokens[self._from : self._from + count]
         while len(copied) < count:
             copied.append(copied[len(copied) - (len(self._tokens) - self._from)])

@@ -11,7 +11,7 @@ GROUPS = (64, 32)  # elements that share a scale: the first that divides a row
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix [rows, columns]. If quantized, `weight` is packed uint32, `scales` and `biases` are [rows, columns / group]."""
+    """A matrix [rows, columns]; if quantized, with scales and biases [rows, columns / group]."""
 
     weight: mx.array
     scales: mx.array | None = None
@@ -53,7 +53,7 @@ class Matrix:
         return mx.dequantize(self.weight[indices], self.scales[indices], biases, group_size=self.group, bits=self.bits)
 
     def concatenated(self, *others: Self) -> "Matrix":
-        """Return this matrix with the rows of others below its own. Rows are quantized separately, so nothing is rounded again.
+        """Return the matrix with the rows of others below its own. Nothing is rounded again.
 
         If the matrices are quantized in different ways, the result is dequantized.
         """
@@ -79,7 +79,7 @@ class Matrix:
         return Matrix(mx.dequantize(self.weight, self.scales, self.biases, group_size=self.group, bits=self.bits))
 
     def quantized(self, bits: int) -> "Matrix":
-        """Return the matrix at `bits`: unchanged if it is already quantized, for 16 bits, or if no group size divides its rows."""
+        """Return the matrix at `bits`. Unchanged if quantized already or not quantizable."""
         group = next((group for group in GROUPS if self.shape[1] % group == 0), None)
         if bits == 16 or self.scales is not None or group is None:
             return self

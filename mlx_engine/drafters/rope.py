@@ -12,7 +12,7 @@ from mlx_engine.pairs.drafter_config import Rope
 
 
 def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
-    """Return positions per radian of each pair, [dim / 2] float32, for `mx.fast.rope`, and the factor on queries and keys."""
+    """Return positions per radian, [dim / 2] float32, and the factor on queries and keys."""
     plain = rope.theta ** (mx.arange(0, dim, 2, dtype=mx.float32) / dim)
     if rope.kind == "yarn":
         return _stretched(plain, _yarn_share(rope, dim), rope.factor), _attention_factor(rope)
@@ -23,13 +23,13 @@ def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
 
 
 def _stretched(plain: mx.array, share: mx.array, factor: float) -> mx.array:
-    """Keep the speed of fast pairs (share 0), and slow down slow ones (share 1) by the factor."""
+    """Slow down slow pairs (share 1) by the factor; fast ones (share 0) keep their speed."""
     return 1 / (share / (factor * plain) + (1 - share) / plain)
 
 
 def _yarn_share(rope: Rope, dim: int) -> mx.array:
     def pair_turning(rotations: float) -> float:
-        """Fractional index of the pair that turns this many times over the original context."""
+        """Fractional index of the pair that turns so often over the original context."""
         return dim * math.log(rope.original / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
 
     low, high = pair_turning(rope.beta_fast), pair_turning(rope.beta_slow)

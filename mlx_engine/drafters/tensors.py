@@ -1,4 +1,4 @@
-"""A drafter's tensors by their published names, checked for shape, dtype, finite values and unexpected names."""
+"""A drafter's tensors by published name, checked for shape, dtype and finite values."""
 
 from pathlib import Path
 from typing import cast
@@ -55,7 +55,7 @@ class Tensors:
         return array.astype(self._dtype)
 
     def matrix(self, module: str, rows: int, columns: int, quantize: bool = True) -> Matrix:
-        """Take the matrix `module`.weight [rows, columns], quantized as stored, or if `quantize`, as requested.
+        """Take the matrix `module`.weight [rows, columns], and quantize it if `quantize`.
 
         Raises:
             UserError: as for `take`.
@@ -97,7 +97,7 @@ class Tensors:
         return Matrix(weight, scales.astype(self._dtype), biases.astype(self._dtype), bits, group)
 
     def table(self, name: str, rows: int, columns: int) -> Matrix:
-        """Take a matrix for row lookup, published with or without `.weight`. It is not quantized on loading."""
+        """Take a matrix for row lookup, published with or without `.weight`, unquantized."""
         if name in self._weights:
             return Matrix(self.take(name, rows, columns))
         return self.matrix(name, rows, columns, quantize=False)
@@ -116,7 +116,7 @@ class Tensors:
         return array.astype(mx.int64)
 
     def settle(self, arrays: list[mx.array]) -> None:
-        """Evaluate the given arrays, so that the published tensors that they were made from can leave memory.
+        """Evaluate arrays, so that the tensors that they were made from can leave memory.
 
         Raises:
             UserError: a tensor contains NaN or infinity.
