@@ -9,7 +9,7 @@ class Notice:
     """A message of the app.
 
     Attributes:
-        offer: what a button below it does.
+        offer: "load" shows buttons that choose another model or load the demo pair.
         until: when it becomes outdated: models have loaded, or no reply and no comparison runs.
     """
 

@@ -73,7 +73,6 @@ class Welcome(QWidget):
     """Shown while the chat is empty."""
 
     chosen = Signal(str)
-    load = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,15 +83,12 @@ class Welcome(QWidget):
         self.subtitle.setAlignment(center)
         self.progress = ThinBar(theme, tr("Loading the models"))
         self.progress.setFixedWidth(280)
-        self.load_again = button(tr("Load Again"), tr("Load the models again"), "bordered", self.load.emit)
-        self._has_loaded = False  # loading has started once
         self.introduction: Introduction | None = None
         self._cards = QGridLayout()
         self._cards.setSpacing(12)
         self.cards = [_Card(prompt, self.chosen) for prompt in SAMPLES]
         self._columns = 0
-        state = ((self.progress, 0, center), (self.load_again, 0, center))
-        self._layout = column(self.title, self.subtitle, *state, 22, self._cards, spacing=12, parent=self)
+        self._layout = column(self.title, self.subtitle, (self.progress, 0, center), 22, self._cards, spacing=12, parent=self)
         self._layout.insertStretch(0, 2)
         self._layout.addStretch(3)
         self._arrange(2)
@@ -124,8 +120,6 @@ class Welcome(QWidget):
 
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None) -> None:
         self.progress.setVisible(loading is not None)
-        self.load_again.setVisible(loading is None and pair is None and self._has_loaded)
-        self._has_loaded = self._has_loaded or loading is not None
         for card in self.cards:
             card.setEnabled(pair is not None)
         if loading is not None:

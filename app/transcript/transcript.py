@@ -27,7 +27,8 @@ KEYBOARD_FOCUS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReas
 class Transcript(ScrollingColumn):
     """Shows turns and notices in order of appearance."""
 
-    load = Signal()
+    choose_models = Signal()
+    use_demo = Signal()
     sample_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -37,7 +38,6 @@ class Transcript(ScrollingColumn):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.message_actions = MessageActions(self)
         self.welcome.chosen.connect(self.sample_chosen)
-        self.welcome.load.connect(self._load)
         self.selection = TextSelection(self)
         self.find_bar = FindBar(theme, self)
         self.links = LinkNavigator(self, self.selection)
@@ -164,16 +164,17 @@ class Transcript(ScrollingColumn):
         if item.notice is not None:
             view = NoticeView(item.notice.text, item.notice.kind)
             if item.notice.offer == "load":
-                view.add_button(button(tr("Try Again"), tr("Load the models again"), "bordered", self._load))
+                view.add_button(button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit))
+                view.add_button(button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo))
             return view
         assert item.turn is not None
         make = PromptView if item.kind == "prompt" else ReplyView
         return make(self._theme, item.turn, self.message_actions)
 
     @Slot()
-    def _load(self) -> None:
+    def _use_demo(self) -> None:
         self.clear_notices()
-        self.load.emit()
+        self.use_demo.emit()
 
     # Keyboard
 

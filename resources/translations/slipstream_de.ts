@@ -470,16 +470,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Load Again</source>
-            <translation>Erneut laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Load the models again</source>
-            <translation>Noch einmal laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>Modelle werden geladen</translation>
         </message>
@@ -2710,13 +2700,33 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
+            <source>Choose Another…</source>
+            <translation>Anderes Modell …</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Choose another model</source>
+            <translation>Anderes Modell auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
             <source>Go to the end</source>
             <translation>Zum Ende</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
+            <source>Load the demo pair</source>
+            <translation>Demo-Paar laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
             <source>New Text ↓</source>
             <translation>Neuer Text ↓</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Use Demo</source>
+            <translation>Demo verwenden</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />

@@ -470,16 +470,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Load Again</source>
-            <translation>重新载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Load the models again</source>
-            <translation>重新载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>正在载入模型</translation>
         </message>
@@ -2710,13 +2700,33 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
+            <source>Choose Another…</source>
+            <translation>选择其他模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Choose another model</source>
+            <translation>选择其他模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
             <source>Go to the end</source>
             <translation>前往末尾</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
+            <source>Load the demo pair</source>
+            <translation>载入演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
             <source>New Text ↓</source>
             <translation>新内容 ↓</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Use Demo</source>
+            <translation>使用演示模型对</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />

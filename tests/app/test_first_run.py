@@ -1,12 +1,12 @@
 """The first launch and its recommended pair."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtWidgets import QPushButton
 
 from app.models.picker_dialog import PickerDialog
 from app.models.recommendation import MIN_SPEED, max_speed, recommend
@@ -14,6 +14,7 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, ScriptedEngine, refuse
+from tests.app.test_window import press
 
 Start = Callable[..., Running]
 GB = 1_000_000_000
@@ -113,18 +114,18 @@ def test_the_introduction_scrolls_in_a_small_window(start: Start) -> None:
     assert page.height() >= page.layout().heightForWidth(page.width())
 
 
-def test_a_failed_load_can_be_repeated_from_the_empty_page(start: Start) -> None:
-    engine = ScriptedEngine(load_error=refuse("The file is damaged."))
+def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> None:
+    engine = ScriptedEngine(load_error=refuse("There is no folder /models/target."))
     app = start(engine, loaded=False)
-    welcome = app.window.transcript.welcome
     app.slipstream.start()
-    assert not welcome.load_again.isVisible()
     app.until(lambda: app.conductor.loader.progress is None)
-    assert welcome.load_again.isVisible() and app.notices == ["The file is damaged."]
+    app.until(lambda: app.notices == ["There is no folder /models/target."])
+    texts = [button.text() for button in app.window.findChildren(QPushButton) if button.isVisible()]
+    assert texts.count("Choose Another…") == texts.count("Use Demo") == 1
+    assert not {"Try Again", "Load Again"} & set(texts)
+    press(app, "Choose Another…")
+    assert app.window.dialogs.find(PickerDialog) is not None
     engine.load_error = None
-    engine.load_gate = threading.Event()
-    welcome.load_again.click()
-    assert not welcome.load_again.isVisible() and app.notices == []
-    engine.load_gate.set()
+    press(app, "Use Demo")
     app.until(lambda: app.conductor.loader.pair is not None)
-    assert not welcome.load_again.isVisible()
+    assert app.notices == []

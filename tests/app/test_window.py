@@ -230,7 +230,7 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
         "The drafter was made for another target: it expects hidden size 4096, this target has 256.",
     ],
 )
-def test_a_failed_load_is_reported_and_can_be_repeated(start: Start, sentence: str) -> None:
+def test_a_failed_load_is_reported_and_the_demo_can_be_used(start: Start, sentence: str) -> None:
     engine = ScriptedEngine(load_error=refuse(sentence))
     app = start(engine)
     assert app.notices == [sentence]
@@ -238,7 +238,7 @@ def test_a_failed_load_is_reported_and_can_be_repeated(start: Start, sentence: s
     app.send("Hello?")
     assert app.window.composer.text == "Hello?"
     engine.load_error = None
-    press(app, "Try Again")
+    press(app, "Use Demo")
     app.until(lambda: app.conductor.loader.pair is not None)
     assert app.notices == []
     app.window.composer.button.click()
