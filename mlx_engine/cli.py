@@ -7,14 +7,13 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from mlx_engine.errors import UserError
 from mlx_engine.host import EngineHost
-from mlx_engine.terminal import arguments, model_arguments
+from mlx_engine.terminal import arguments, console, model_arguments
 from mlx_engine.terminal.console import note, print_json, visible
 
 if TYPE_CHECKING:
@@ -25,11 +24,14 @@ _GRACE_S = 5.0  # for the engine to free its models at the end
 _MODULES = {"bench": "mlx_engine.bench.speed", "kernels": "mlx_engine.terminal.kernels"}
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
-        prog="slipstream", description=_ABOUT, epilog="Run `slipstream COMMAND --help` for the options of a command."
-    )
+    top = _Parser(prog="slipstream", description=_ABOUT, epilog="Run `slipstream COMMAND --help` for the options of a command.")
     top.add_argument("--version", action="version", version=f"slipstream {version('slipstream')}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -83,14 +85,11 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
         arguments.check_prompt(given.parser, given)
     if given.command in ("generate", "chat", "compare"):
         arguments.check_reply(given.parser, given)
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # a test's stream may lack it
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # “?” for characters that a terminal lacks
+    console.prepare()
     hosts: list[EngineHost] = []
     status = _report(given, make_engine, hosts)
     if not all(host.wait(0) for host in hosts):  # Python would end while MLX runs, and MLX aborts then
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+        console.flush()
         os._exit(status)
     return status
 
@@ -98,20 +97,31 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
 def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
     """Run the command and turn its errors into messages and exit codes."""
     try:
+        _check_current_folder()
         status = _run(given, make_engine, hosts)
-        sys.stdout.flush()
+        console.flush()
         return status
     except UserError as error:
-        note(visible(str(error)))
+        note(str(error))
         if getattr(given, "json", False):
             print_json({"error": str(error)})
         return 1
     except KeyboardInterrupt:
         note("Stopped.")
         return 130
-    except BrokenPipeError:  # the reader has gone, as `head` does; discard what Python still wants to flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has gone, as `head` does
+        console.discard()
         return 1
+
+
+def _check_current_folder() -> None:
+    """Refuse a folder that was deleted after the shell entered it: relative paths and many libraries fail there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise UserError(
+            "current_folder_gone", "The current folder was deleted. Change to another folder, then try again."
+        ) from None
 
 
 def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:

@@ -212,3 +212,14 @@ def test_every_module_has_a_docstring() -> None:
         for path in sources(package):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             assert ast.get_docstring(tree), f"{path.relative_to(ROOT)} has no docstring"
+
+
+def test_only_the_console_module_writes_to_the_terminal() -> None:
+    """Anywhere else, a name from the hub or a file could reach the terminal with escape sequences in it."""
+    wrong = []
+    for path in (*sources("mlx_engine/terminal"), *sources("mlx_engine/bench"), ROOT / "mlx_engine/cli.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+            if path.name != "console.py" and name in ("print", "sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"):
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} uses {name} instead of a function of console.py")
+    assert not wrong

@@ -8,7 +8,7 @@ from typing import Any
 from mlx_engine.bench.paired import PairedRatio, paired_ratio
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_read
-from mlx_engine.terminal.console import print_json
+from mlx_engine.terminal.console import print_json, say
 
 _CONDITIONS = {
     "pair": ("name", "family", "block_size", "drafter_weights"),
@@ -19,7 +19,7 @@ _CONDITIONS = {
 def run(a: Path, b: Path, as_json: bool) -> int:
     """Print the comparison, and return the exit code."""
     found = compare(read(a), read(b))
-    print_json(found) if as_json else print(table(found))
+    print_json(found) if as_json else say(*table(found).split("\n"))
     return 0
 
 

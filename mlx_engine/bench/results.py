@@ -9,7 +9,7 @@ from typing import Any
 from mlx_engine.bench.prompts import Prompt
 from mlx_engine.events import CompletedReply, Stats
 from mlx_engine.requests import Mode
-from mlx_engine.terminal import reply_printer
+from mlx_engine.terminal import generate
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _quartiles(values: Sequence[float | None]) -> list[float] | None:
 
 def _row(each: MeasuredReply) -> dict[str, Any]:
     row = {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, "before": len(each.prompt.before)}
-    return row | {"prompt_tok_s": each.stats.prompt_tok_s, "joules": each.joules} | reply_printer.as_json(each.reply)["stats"]
+    return row | {"prompt_tok_s": each.stats.prompt_tok_s, "joules": each.joules} | generate.as_json(each.reply)["stats"]
 
 
 def table(report: dict[str, Any]) -> str:

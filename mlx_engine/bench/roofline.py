@@ -7,7 +7,7 @@ from typing import Any
 from mlx_engine.events import Roofline
 from mlx_engine.host import EngineDoor
 from mlx_engine.requests import MeasureMachine
-from mlx_engine.terminal.console import note, print_json
+from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import measure, open_pair
 
 
@@ -18,7 +18,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if not isinstance(found, Roofline):
         note("Stopped. There is nothing to report.")
         return 130
-    print_json({"pair": info.name, **as_json(found)}) if given.json else print(table(found))
+    print_json({"pair": info.name, **as_json(found)}) if given.json else say(*table(found).split("\n"))
     return 0
 
 

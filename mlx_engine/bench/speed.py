@@ -25,8 +25,8 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.data_files import write_json
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.requests import GenerationRequest
-from mlx_engine.terminal import reply_printer
-from mlx_engine.terminal.console import note, print_json, progress
+from mlx_engine.terminal import generate
+from mlx_engine.terminal.console import note, print_json, progress, say
 from mlx_engine.terminal.session import cancellable, folders, open_pair
 
 SETS = {"mixed": PROMPTS, "long": LONG, "general": GENERAL}
@@ -79,7 +79,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     }
     if given.out is not None:
         write_json(given.out, report)
-    print_json(report) if given.json else print(results.table(report))
+    print_json(report) if given.json else say(*results.table(report).split("\n"))
     return 0
 
 
@@ -104,7 +104,7 @@ def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.Measured
                     prompt.messages, mode=mode.mode, width=mode.width, max_tokens=plan.max_tokens, reuse=False
                 )
                 meter.joules()
-                reply = reply_printer.show(cancellable(door, request), None)
+                reply = generate.show(cancellable(door, request), printing=False)
                 joules = meter.joules()
                 if reply.reason == "cancelled":
                     return None

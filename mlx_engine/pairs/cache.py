@@ -16,13 +16,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 
 import filelock
-from huggingface_hub import constants, scan_cache_dir
-from huggingface_hub.errors import CacheNotFound
+from huggingface_hub import constants
 from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.data_files import cannot_write, data_folder, read_json, write_json
+from mlx_engine.pairs.data_files import cannot_write, data_folder, read_bounded, read_json, write_json
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo, is_commit
 
@@ -112,8 +111,7 @@ class Cache:
     def main_commit(self, repo: str) -> str | None:
         """Return the commit that main named when the repo was downloaded."""
         try:
-            with (self.folder(repo) / "refs" / "main").open(encoding="ascii") as stream:
-                commit = stream.read(100).strip()
+            commit = read_bounded(self.folder(repo) / "refs" / "main", 100).decode("ascii").strip()
         except (OSError, ValueError, UserError):
             return None
         return commit if is_commit(commit) else None
@@ -226,7 +224,8 @@ class Cache:
 
     def _is_whole(self, place: Path, file: RemoteFile) -> bool:
         try:
-            return place.stat().st_size == file.size and place.resolve().is_relative_to(self.root.resolve())
+            whole = place.is_file() and place.stat().st_size == file.size
+            return whole and place.resolve().is_relative_to(self.root.resolve())
         except OSError:
             return False
 
@@ -286,27 +285,13 @@ class Cache:
 
     def remove(self, repo: str) -> int:
         """Remove a repo with all its snapshots and return the bytes freed."""
+        folder = self.folder(repo)
         with self.removing([repo]):
-            return self._remove(repo)
-
-    def _remove(self, repo: str) -> int:
-        folder, freed = self.folder(repo), 0
-        try:
-            found = scan_cache_dir(self.root)
-        except (CacheNotFound, ValueError, OSError):
-            return 0
-        known = [one for one in found.repos if one.repo_path == folder.resolve()]
-        commits = [revision.commit_hash for one in known for revision in one.revisions]
-        if commits:
-            strategy = found.delete_revisions(*commits)
-            freed += strategy.expected_freed_size
-            strategy.execute()
-        if folder.is_symlink():
-            raise link_leads_out(folder)
-        if folder.is_dir():  # unfinished files
-            freed += sum(allocated_bytes(file) for file in folder.glob("blobs/*") if file.is_file())
-            shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(self.lock_folder(repo), ignore_errors=True)
+            if folder.is_symlink():
+                raise link_leads_out(folder)
+            freed = folder_bytes(folder)
+            for place in (folder, self.lock_folder(repo)):
+                shutil.rmtree(place, ignore_errors=True)
         return freed
 
 
@@ -314,6 +299,16 @@ def allocated_bytes(path: Path) -> int:
     """What a file occupies on the disk, which is less than its size if it is sparse, as unfinished files are."""
     status = path.lstat()
     return min(status.st_blocks * 512, status.st_size)
+
+
+def folder_bytes(place: Path) -> int:
+    """What the files in a folder occupy on the disk."""
+    found = 0
+    for folder, _, names in os.walk(place):
+        for name in names:
+            with suppress(OSError):
+                found += allocated_bytes(Path(folder, name))
+    return found
 
 
 def repo_busy(repo: str) -> UserError:

@@ -2,11 +2,13 @@
 
 import json
 import math
+import os
 import struct
 from pathlib import Path
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_read
+from mlx_engine.pairs.data_files import cannot_read, not_regular_file, open_regular, read_bounded
+from mlx_engine.pairs.repo import is_wanted
 from mlx_engine.requests import Sampling
 
 LARGEST_CONFIG = 4_000_000  # bytes; real ones have a few thousand
@@ -17,16 +19,21 @@ _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)
 
 
 def read_config(folder: Path) -> dict:
-    """Return the config.json of a checkpoint folder."""
+    """Return the config.json of a checkpoint folder, after checking that the model's files are regular ones.
+
+    FIFOs and devices would make their readers wait forever or fill the memory.
+    """
     path = folder / "config.json"
     try:
         if not folder.is_dir():
             template = "Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights."
             raise UserError("no_checkpoint_folder", template, folder=str(folder))
-        if path.stat().st_size <= LARGEST_CONFIG:
-            config = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(config, dict):
-                return config
+        for file in folder.iterdir():
+            if is_wanted(file.name) and file.exists() and not file.is_file() and not file.is_dir():
+                raise not_regular_file(file)
+        config = json.loads(read_bounded(path, LARGEST_CONFIG))
+        if isinstance(config, dict):
+            return config
     except FileNotFoundError:
         raise UserError("no_config", "“{folder}” has no config.json, so it isn't a complete model.", folder=str(folder)) from None
     except OSError as error:
@@ -39,8 +46,8 @@ def read_config(folder: Path) -> dict:
 def recommended_sampling(folder: Path) -> Sampling:
     """Return what the target's makers recommend; greedy if generation_config.json is absent, broken or doesn't sample."""
     try:
-        data = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_bounded(folder / "generation_config.json", LARGEST_CONFIG))
+    except (OSError, UserError, ValueError, RecursionError):
         return Sampling()
     if not isinstance(data, dict) or data.get("do_sample") is not True:
         return Sampling()
@@ -59,9 +66,7 @@ def weight_files(folder: Path) -> list[Path]:
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         try:
-            if index.stat().st_size > _LARGEST_INDEX:
-                raise ValueError
-            named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+            named = set(json.loads(read_bounded(index, _LARGEST_INDEX))["weight_map"].values())
             if not all(isinstance(name, str) and name.isprintable() for name in named):
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -88,8 +93,8 @@ def check_safetensors(file: Path, name: str) -> None:
     The format: 8 bytes with the header's length, a JSON header, then the tensors' data at the offsets that the header gives.
     """
     try:
-        size = file.stat().st_size
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
+            size = os.fstat(stream.fileno()).st_size
             start = stream.read(8)
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
             if len(start) < 8 or 8 + length > size or length > _LARGEST_HEADER:

@@ -1,11 +1,12 @@
-"""Slipstream's own JSON files in the user's data folder."""
+"""Reading files safely, and Slipstream's own JSON files in the user's data folder."""
 
 import json
 import os
+import stat
 import uuid
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import platformdirs
 
@@ -32,6 +33,38 @@ def cannot_write(path: Path, error: OSError) -> UserError:
     return UserError("cannot_write", template, path=str(path), reason=error.strerror or str(error) or type(error).__name__)
 
 
+def not_regular_file(path: Path) -> UserError:
+    return UserError("not_regular_file", "“{path}” isn't a regular file. Delete it, then try again.", path=str(path))
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading. Never waits, as opening a FIFO would.
+
+    Raises:
+        UserError: it is a FIFO, socket or device.
+        OSError: it can't be opened.
+    """
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return stream
+    stream.close()
+    raise not_regular_file(path)
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        ValueError: it has more than `most` bytes.
+        UserError, OSError: as `open_regular`.
+    """
+    with open_regular(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise ValueError(path)
+    return data
+
+
 def read_json(path: Path) -> Any:
     """Return the content of one of Slipstream's JSON files, or None if it doesn't exist.
 
@@ -40,15 +73,17 @@ def read_json(path: Path) -> Any:
         UserError: the file can't be read at the moment.
     """
     try:
-        if path.stat().st_size <= _LARGEST:
-            return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_bounded(path, _LARGEST))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise cannot_read(path, error) from None
     except (ValueError, RecursionError):
-        pass
-    raise DamagedFile("damaged_file", "“{path}” is damaged. Repair it, or delete it to start fresh.", path=str(path))
+        raise damaged_file(path) from None
+
+
+def damaged_file(path: Path) -> DamagedFile:
+    return DamagedFile("damaged_file", "“{path}” is damaged. Repair it, or delete it to start fresh.", path=str(path))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.cache import Cache, allocated_bytes, link_leads_out
+from mlx_engine.pairs.cache import Cache, folder_bytes, link_leads_out
 from mlx_engine.pairs.data_files import cannot_write
 
 _FOLDER = ".slipstream.deleted"
@@ -67,27 +67,16 @@ class DeletedModels:
 
     def size_of(self, repo: str) -> int:
         """Bytes that a deleted repo still occupies."""
-        return _size(self._place(repo))
+        return folder_bytes(self._place(repo))
 
     def purge(self, repos: Sequence[str] | None = None) -> int:
         """Delete repos permanently, by default all; return the bytes freed."""
         freed = 0
         for place in [self._root] if repos is None else map(self._place, repos):
-            before = _size(place)
+            before = folder_bytes(place)
             shutil.rmtree(place, ignore_errors=True)
-            freed += before - _size(place)
+            freed += before - folder_bytes(place)
         return freed
 
     def _place(self, repo: str) -> Path:
         return self._root / self._cache.folder(repo).name
-
-
-def _size(place: Path) -> int:
-    found = 0
-    for folder, _, names in os.walk(place):
-        for name in names:
-            try:
-                found += allocated_bytes(Path(folder, name))
-            except OSError:
-                continue
-    return found

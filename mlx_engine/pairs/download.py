@@ -143,7 +143,9 @@ class Download:
             if file.path.endswith(".safetensors") and blob.exists():
                 try:
                     check_safetensors(blob, file.path)
-                except UserError:
+                except UserError as error:
+                    if error.text.code != "damaged_weights":
+                        raise
                     template = "{file} is damaged as published in {repo}. Choose another repo."
                     raise UserError("published_file_damaged", template, file=file.path, repo=listing.repo) from None
         try:
@@ -166,7 +168,7 @@ class Download:
                     raise
                 template = "{endpoint} isn't responding. Trying again for up to {seconds:.0f} s."
                 meter.say(EngineText.of("hub_retrying", template, endpoint=self.hub.endpoint, seconds=max(left, 1)))
-                stop.wait(wait if error.after_s is None else min(error.after_s, self.retry.give_up))
+                stop.wait(min(max(wait, error.after_s or 0.0), self.retry.give_up))
                 wait = min(2 * wait, self.retry.longest_wait)
         return None
 

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,13 +23,14 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle, download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.data_files import DamagedFile, cannot_write, data_folder, read_json, write_json
+from mlx_engine.pairs.data_files import DamagedFile, cannot_write, damaged_file, data_folder, read_json, write_json
 from mlx_engine.pairs.download import Download, DownloadProgress
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import is_commit
 from mlx_engine.pairs.transfer import RetryPolicy
 
+_LONGEST_REASON = 1000  # characters
 _POLL = 1.0  # seconds between checks for changes that other programs make to the queue
 DownloadState = Literal["waiting", "running", "paused", "failed"]
 
@@ -85,7 +87,7 @@ class QueueFile:
         """
         raw = read_json(self.path)
         if raw is not None and not isinstance(raw, list):
-            raise DamagedFile("damaged_file", "“{path}” is damaged. Repair it, or delete it to start fresh.", path=str(self.path))
+            raise damaged_file(self.path)
         return tuple(queued for item in (raw or ())[:1000] if (queued := QueuedPair.from_json(item)))
 
     def change(self, change: Callable[[tuple[QueuedPair, ...]], Iterable[QueuedPair]]) -> tuple[QueuedPair, ...]:
@@ -369,12 +371,15 @@ def text_to_json(text: EngineText) -> dict[str, Any]:
 
 
 def text_from_json(raw: Any) -> EngineText | None:
+    """Return a text, or None if anything about it is invalid, even deep inside."""
     try:
         values: dict[str, Any] = {
             name: text_from_json(value) if isinstance(value, dict) else value for name, value in raw["values"].items()
         }
-        return EngineText(str(raw["code"]), str(raw["message"])[:1000], tuple(values.items()))
-    except (KeyError, TypeError, AttributeError):
+        if not all(isinstance(value, str | int | float | EngineText) for value in values.values()):
+            return None
+        return EngineText(str(raw["code"]), str(raw["message"])[:_LONGEST_REASON], tuple(values.items()))
+    except (KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -403,6 +408,27 @@ def event_to_json(event: QueueEvent) -> dict[str, Any]:
             return {"event": "failed", **_names(pair), "reason": text_to_json(reason)}
 
 
+def _command(queue: DownloadQueue, line: str) -> tuple[Callable[[], object], Pair | None]:
+    """Return what a line asks for, and the pair that it names."""
+    try:
+        command = json.loads(line)
+        if command["do"] == "limit":
+            rate = command["bytes_per_s"]
+            if rate is not None and (isinstance(rate, bool) or not rate > 0):
+                raise ValueError
+            return partial(_limit, queue, rate), None
+        pair = Pair(command["target"], command.get("drafter"))
+        work = {"add": queue.add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UserError("invalid_queue_command", "“{command}” isn't a queue command.", command=line.strip()[:80]) from None
+    return partial(work, pair), pair
+
+
+def _limit(queue: DownloadQueue, rate: float | None) -> None:
+    queue.limit(rate)
+    save_download_limit(rate)
+
+
 def main() -> int:
     """Run the queue until standard input ends."""
     writing = threading.Lock()
@@ -421,22 +447,14 @@ def main() -> int:
         for line in sys.stdin:
             names = {}
             try:
-                command = json.loads(line)
-                if command["do"] == "limit":
-                    rate = command["bytes_per_s"]
-                    if rate is not None and not rate > 0:
-                        raise ValueError
-                    queue.limit(rate)
-                    save_download_limit(rate)
-                else:
-                    pair = Pair(command["target"], command["drafter"])
-                    names = _names(pair)
-                    {"add": queue.add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]](pair)
+                work, pair = _command(queue, line)
+                names = _names(pair) if pair else {}
+                work()
             except UserError as error:
                 send({"event": "error", "reason": text_to_json(error.text), **names})
-            except (ValueError, KeyError, TypeError, RecursionError):
-                text = EngineText.of("invalid_queue_command", "“{command}” isn't a queue command.", command=line.strip()[:80])
-                send({"event": "error", "reason": text_to_json(text), **names})
+            except Exception as error:  # a bug in one command must not stop the queue
+                traceback.print_exception(error)
+                send({"event": "error", "reason": text_to_json(_unexpected(error)), **names})
     except KeyboardInterrupt:
         pass
     finally:

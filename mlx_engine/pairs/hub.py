@@ -4,24 +4,49 @@ Tokens are kept in the system's keychain, one per hub. HF_TOKEN and the hub's ow
 """
 
 import json
+import os
+import re
 import threading
+import time
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx2
-from huggingface_hub import HfApi, constants, errors, get_hf_file_metadata, get_session, get_token, hf_hub_url
-from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+from huggingface_hub import constants, errors, get_hf_file_metadata, get_session, get_token, hf_hub_url
+from huggingface_hub.utils import hf_raise_for_status
+from huggingface_hub.utils import logging as hub_logging
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
-from mlx_engine.pairs.repo import Listing, RemoteFile, check_file, check_repo, check_revision, climbs_out, is_commit, is_wanted
+from mlx_engine.pairs.repo import (
+    Listing,
+    RemoteFile,
+    check_distinct,
+    check_file,
+    check_repo,
+    check_revision,
+    climbs_out,
+    is_commit,
+    is_repo,
+    is_wanted,
+)
 
 _Answer = TypeVar("_Answer")
 _SERVICE = "Slipstream"  # of the keychain
+_TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)  # status codes that may change with another try
+_LONGEST_WAIT = 300.0  # seconds, whatever the hub asks for
+_LARGEST_ANSWER = 32_000_000  # bytes of a listing; real ones have a few MB at most
+_LONGEST_ANSWER = 60.0  # seconds for a listing or a small file
 _NEEDS_TOKEN = {"repo_gated", "repo_gated_for_account", "repo_not_found_or_private", "token_rejected"}
+
+constants.HF_HUB_DISABLE_TELEMETRY = True  # otherwise the hub's client tells the hub which programs are installed
+hub_logging.set_verbosity_error()  # otherwise it prints the warnings that a hub sends
 
 
 class NoAnswer(UserError):
@@ -34,6 +59,10 @@ class Unreachable(NoAnswer):
     def __init__(self, code: str, template: str, after_s: float | None = None, **values: Any) -> None:
         super().__init__(code, template, **values)
         self.after_s = after_s
+
+
+class _TooLarge(Exception):
+    """An answer has more bytes than any real one."""
 
 
 class RevisionGone(UserError):
@@ -52,12 +81,20 @@ def needs_token(text: EngineText) -> bool:
     return text.code in _NEEDS_TOKEN
 
 
-def busy(response: httpx2.Response) -> Unreachable:
+def retry_after(header: str) -> float | None:
+    """Return the seconds to wait that a Retry-After header names, at most 300; None if it is absent or invalid."""
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", header, re.ASCII):
+        return min(float(header), _LONGEST_WAIT)
     try:
-        after_s = min(float(response.headers.get("Retry-After", "")), 300.0)
-    except ValueError:  # absent, or a date
-        after_s = None
+        seconds = (parsedate_to_datetime(header).astimezone(UTC) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), _LONGEST_WAIT)
+
+
+def busy(response: httpx2.Response) -> Unreachable:
     template = "The hub is busy or down (status {status}). Try again in a few minutes."
+    after_s = retry_after(response.headers.get("Retry-After", ""))
     return Unreachable("hub_busy", template, after_s=after_s, status=response.status_code)
 
 
@@ -120,6 +157,11 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case httpx2.ProxyError():
             template = "The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY."
             return NoAnswer("proxy_refused", template, **values)
+        case _TooLarge():
+            template = "The hub's answer about {repo} is implausibly large. Try another mirror."
+            return UserError("hub_answer_too_large", template, **values)
+        case httpx2.UnsupportedProtocol() if _is_web(endpoint):
+            return unsafe_redirect(endpoint)
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
             template = "“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co."
             return NoAnswer("invalid_endpoint", template, **values)
@@ -131,6 +173,11 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             return Unreachable("hub_unreachable", template, **values)
     template = "The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror."
     return UserError("invalid_hub_answer", template, **values)
+
+
+def unsafe_redirect(endpoint: str) -> UserError:
+    template = "{endpoint} redirected a request to an address that isn't on the web. Try another mirror."
+    return UserError("unsafe_redirect", template, endpoint=endpoint)
 
 
 class Hub:
@@ -145,34 +192,15 @@ class Hub:
     def __init__(self, endpoint: str | None = None, token: str | None = None, read_timeout: float = 20.0) -> None:
         self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
         self.timeout = httpx2.Timeout(read_timeout, connect=min(10.0, read_timeout))
-        self._log_in(token or get_token())
+        self.token = token or get_token()
         self._try_keychain, self._lock = self.token is None, threading.Lock()
 
     def listing(self, repo: str, revision: str = "main") -> Listing:
         """Return the files of a repo that would be downloaded, at the commit that `revision` names now."""
         check_repo(repo)
         check_revision(revision)
-        info = self._ask(
-            repo, lambda: self._api.model_info(repo, revision=revision, files_metadata=True, timeout=self.timeout.read)
-        )
-        if not is_commit(info.sha):
-            raise UserError(
-                "no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo
-            )
-        files = []
-        for entry in info.siblings or ():
-            name = entry.rfilename
-            if not isinstance(name, str) or is_wanted(name) or climbs_out(name):
-                size, digest = (entry.lfs.size, entry.lfs.sha256) if entry.lfs else (entry.size, entry.blob_id)
-                files.append(check_file(repo, name, size, digest))
-        if len({file.path for file in files}) < len(files):
-            raise UserError(
-                "file_listed_twice", "{repo} lists a file twice, so Slipstream won't download it. Choose another repo.", repo=repo
-            )
-        files.sort(key=lambda file: (file.size, file.path))
-        license = next((tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")), None)
-        new_name = info.id if isinstance(info.id, str) and info.id.lower() != repo.lower() else ""
-        return Listing(repo, str(info.sha), tuple(files), new_name, license)
+        address = f"{self.endpoint}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
+        return self._ask(repo, lambda: _listing(repo, self._get_json(address)))
 
     def read_json(self, listing: Listing, path: str) -> dict:
         """Download a small JSON file of a listing into memory."""
@@ -184,19 +212,16 @@ class Hub:
         if file.size > LARGEST_CONFIG:
             raise too_large
         url, headers = self.locate(listing, file)
-        body = b""
         try:
-            with get_session().stream("GET", url, headers=headers, timeout=self.timeout) as response:
-                if response.status_code in TRANSIENT:
-                    raise busy(response)
-                if response.status_code != 200:
-                    template = "The hub refused the request for {file} of {repo} (status {status}). Try again later."
-                    raise UserError("file_refused", template, **values, status=response.status_code)
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > LARGEST_CONFIG:
-                        raise too_large
-        except httpx2.HTTPError as error:
+            body = self._get(url, headers, LARGEST_CONFIG)
+        except _TooLarge:
+            raise too_large from None
+        except errors.HfHubHTTPError as error:
+            if error.response.status_code in TRANSIENT:
+                raise busy(error.response) from None
+            template = "The hub refused the request for {file} of {repo} (status {status}). Try again later."
+            raise UserError("file_refused", template, **values, status=error.response.status_code) from None
+        except (httpx2.HTTPError, zlib.error) as error:
             raise explain(error, listing.repo, self.endpoint, bool(self.token)) from None
         try:
             value = json.loads(body)
@@ -216,31 +241,53 @@ class Hub:
         found = self._ask(listing.repo, lambda: get_hf_file_metadata(url, token=self.token or False, timeout=self.timeout.read))
         if (found.commit_hash or listing.commit) != listing.commit or (found.size is not None and found.size != file.size):
             raise RevisionGone("revised_meanwhile", "{repo} was revised during the download. Start it again.", repo=listing.repo)
-        headers = {"Accept-Encoding": "identity", "User-Agent": "slipstream"}
-        if self.token and _origin(found.location) == _origin(self.endpoint):
-            headers["Authorization"] = f"Bearer {self.token}"  # the token never goes to another host
-        return found.location, headers
+        if not _is_web(found.location):
+            raise unsafe_redirect(self.endpoint)
+        # the token never goes to another host
+        return found.location, _headers(self.token if _origin(found.location) == _origin(self.endpoint) else None)
 
     def search(self, words: str, limit: int = 20) -> list[str]:
         """Return the names of repos that match, most downloaded first."""
         # not list_models of the hub's client, which retries an unreachable hub for half a minute and prints each attempt
-        return self._ask(words, lambda: self._search({"search": words, "limit": limit, "sort": "downloads"}))
+        address = f"{self.endpoint}/api/models?search={quote(words, safe='')}&limit={limit}&sort=downloads"
+        return self._ask(words, lambda: [one["id"] for one in self._get_json(address) if is_repo(one["id"])])
 
-    def _search(self, query: dict[str, Any]) -> list[str]:
-        headers = build_hf_headers(token=self.token or False, library_name="slipstream")
-        answer = get_session().get(f"{self.endpoint}/api/models", params=query, headers=headers, timeout=self.timeout)
-        hf_raise_for_status(answer)
-        return [str(one["id"]) for one in answer.json()]
+    def account(self) -> str:
+        """Return the name of the token's account."""
+        return str(self._get_json(f"{self.endpoint}/api/whoami-v2")["name"])
 
-    def _log_in(self, token: str | None) -> None:
-        self.token = token
-        self._api = HfApi(endpoint=self.endpoint, token=token or False, library_name="slipstream")
+    def _get_json(self, url: str) -> Any:
+        return json.loads(self._get(url, _headers(self.token), _LARGEST_ANSWER))
+
+    def _get(self, url: str, headers: dict[str, str], most: int) -> bytes:
+        """Return the body of an answer of at most `most` bytes."""
+        body, deadline = bytearray(), time.monotonic() + _LONGEST_ANSWER
+        with get_session().stream("GET", url, headers=headers, timeout=self.timeout) as answer:
+            # without the body, which may be endless
+            hf_raise_for_status(httpx2.Response(answer.status_code, headers=answer.headers, request=answer.request))
+            for piece in answer.iter_raw():
+                body += piece
+                if len(body) > most:
+                    raise _TooLarge
+                if time.monotonic() > deadline:
+                    raise httpx2.ReadTimeout("the answer takes too long")
+        if answer.headers.get("Content-Encoding", "identity") == "identity":
+            return bytes(body)
+        data = zlib.decompressobj(wbits=47).decompress(body, most + 1)  # gzip or zlib, decoded only as far as needed
+        if len(data) > most:
+            raise _TooLarge
+        return data
 
     def _ask(self, repo: str, question: Callable[[], _Answer]) -> _Answer:
         token = self.token
+        if token and not _is_token(token):
+            source = next((name for name in _TOKEN_VARIABLES if os.environ.get(name)), constants.HF_TOKEN_PATH)
+            raise NoAnswer("malformed_token", "The access token in {source} isn't valid. Correct it or remove it.", source=source)
         try:
             return question()
-        except Exception as error:  # an invalid answer makes the hub's client fail anywhere
+        except UserError:
+            raise
+        except Exception as error:  # an invalid answer can fail anywhere
             if wants_token(error) and self._found_other_token(token):
                 return self._ask(repo, question)
             raise explain(error, repo, self.endpoint, bool(self.token)) from None
@@ -249,8 +296,36 @@ class Hub:
         with self._lock:
             if self._try_keychain:
                 self._try_keychain = False
-                self._log_in(stored_token(self.endpoint))
+                self.token = stored_token(self.endpoint)
             return self.token != refused
+
+
+def _listing(repo: str, info: dict[str, Any]) -> Listing:
+    """Return what a hub says about a repo, after checking it."""
+    if not is_commit(info.get("sha")):
+        raise UserError("no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo)
+    files = []
+    for entry in info.get("siblings") or ():
+        name, lfs = entry["rfilename"], entry.get("lfs")
+        if not isinstance(name, str) or is_wanted(name) or climbs_out(name):
+            size, digest = (lfs["size"], lfs["sha256"]) if lfs else (entry.get("size"), entry.get("blobId"))
+            files.append(check_file(repo, name, size, digest))
+    check_distinct(repo, [file.path for file in files])
+    files.sort(key=lambda file: (file.size, file.path))
+    license = next((tag.removeprefix("license:") for tag in info.get("tags") or () if tag.startswith("license:")), None)
+    name = info.get("id")
+    new_name = name if isinstance(name, str) and name.lower() != repo.lower() else ""
+    return Listing(repo, info["sha"], tuple(files), new_name, license)
+
+
+def _headers(token: str | None) -> dict[str, str]:
+    headers = {"Accept-Encoding": "identity", "User-Agent": "slipstream"}
+    return headers | ({"Authorization": f"Bearer {token}"} if token else {})
+
+
+def _is_web(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _origin(url: str) -> tuple[Any, ...]:
@@ -271,10 +346,10 @@ def stored_token(endpoint: str) -> str | None:
 def store_token(endpoint: str, token: str) -> str:
     """Check a token with the hub, store it in the keychain, and return the account's name."""
     token = token.strip()
-    if not token or not token.isascii() or not token.isprintable() or " " in token or len(token) > 1000:
+    if not _is_token(token):
         raise UserError("invalid_token", "This isn't an access token. Create one at {endpoint}/settings/tokens.", endpoint=endpoint)
     try:
-        account = HfApi(endpoint=endpoint).whoami(token=token, cache=False).get("name")
+        account = Hub(endpoint, token).account()
     except Exception as error:  # an invalid answer makes the hub's client fail anywhere
         if isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403):
             template = "{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens."
@@ -287,7 +362,11 @@ def store_token(endpoint: str, token: str) -> str:
     except Exception as error:
         template = "This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN."
         raise UserError("no_keychain", template, reason=type(error).__name__) from None
-    return str(account or "?")
+    return account
+
+
+def _is_token(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text and 0 < len(text) <= 1000
 
 
 def delete_token(endpoint: str) -> bool:

@@ -13,7 +13,7 @@ import threading
 from itertools import pairwise
 from pathlib import Path
 
-from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import not_regular_file
 
 SUFFIX = ".slipstream.incomplete"  # with the hub's own ending, so that its tools recognize unfinished files
 _MAGIC = b"slipstrm"
@@ -56,11 +56,11 @@ class Partial:
             self._fd: int | None = os.open(path, flags, 0o666)
         except OSError:
             if path.is_symlink():
-                raise _not_regular(path) from None
+                raise not_regular_file(path) from None
             raise
         try:
             if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-                raise _not_regular(path)
+                raise not_regular_file(path)
             self._resume()
         except BaseException:
             self.close()
@@ -226,7 +226,3 @@ def _write_all(fd: int, data: bytes | memoryview, at: int) -> None:
     while view:
         written = os.pwrite(fd, view, at)
         view, at = view[written:], at + written
-
-
-def _not_regular(path: Path) -> UserError:
-    return UserError("not_regular_file", "“{path}” isn't a regular file. Delete it, then try again.", path=str(path))

@@ -1,6 +1,8 @@
 """Names from outside: repos, revisions, files of a repo and digests. Anything that becomes a local path is checked here first."""
 
 import re
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mlx_engine.errors import UserError
@@ -45,9 +47,20 @@ class Listing:
         return next((file for file in self.files if file.path == path), None)
 
 
+def is_repo(name: object) -> bool:
+    """Whether a name is a safe OWNER/NAME."""
+    return (
+        isinstance(name, str)
+        and _REPO.fullmatch(name) is not None
+        and len(name) <= _LONGEST
+        and "--" not in name
+        and not name.endswith(".")
+    )
+
+
 def check_repo(name: str) -> str:
     """Return the name if it is a safe OWNER/NAME."""
-    if not isinstance(name, str) or not _REPO.fullmatch(name) or len(name) > _LONGEST or "--" in name or name.endswith("."):
+    if not is_repo(name):
         template = "{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16."
         raise UserError("invalid_repo_name", template, name=_printable(name))
     return name
@@ -87,6 +100,20 @@ def check_file(repo: str, path: object, size: object, digest: object) -> RemoteF
         template = "The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later."
         raise UserError("no_file_checksum", template, file=path, repo=repo)
     return RemoteFile(path, size, digest)
+
+
+def check_distinct(repo: str, paths: Iterable[str]) -> None:
+    """Refuse names that mean one file on a Mac, whose file system ignores case and the composition of accents.
+
+    The second file would replace the first one after that was verified.
+    """
+    seen: dict[str, str] = {}
+    for path in paths:
+        folded = unicodedata.normalize("NFD", unicodedata.normalize("NFD", path).casefold())
+        if folded in seen:
+            template = "{repo} lists {first} and {second}, which are the same file on a Mac. Choose another repo."
+            raise UserError("files_collide", template, repo=repo, first=seen[folded], second=path)
+        seen[folded] = path
 
 
 def _is_inside(path: str) -> bool:

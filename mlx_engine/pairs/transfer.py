@@ -22,7 +22,7 @@ from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy
+from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy, unsafe_redirect
 from mlx_engine.pairs.partial import Partial, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile
 
@@ -166,6 +166,8 @@ class FileTransfer:
                         self._open(file)
                     else:
                         self._download(file, file.partial, key)
+                except httpx2.UnsupportedProtocol:
+                    raise unsafe_redirect(self._hub.endpoint) from None
                 except (Unreachable, httpx2.TransportError, httpx2.RemoteProtocolError) as error:
                     self._failed(file, error.after_s if isinstance(error, Unreachable) else None)
                 except _Damaged:

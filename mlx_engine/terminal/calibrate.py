@@ -6,7 +6,7 @@ from dataclasses import asdict
 from mlx_engine.events import Calibrated
 from mlx_engine.host import EngineDoor
 from mlx_engine.requests import Calibrate
-from mlx_engine.terminal.console import note, print_json
+from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import measure, open_pair
 
 
@@ -19,15 +19,15 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
         return 130
     figures = asdict(found)
     figures["kept"] = figures.pop("saved")
-    print_json(figures) if given.json else print(table(found))
+    print_json(figures) if given.json else say(*table(found))
     return 0
 
 
-def table(found: Calibrated) -> str:
+def table(found: Calibrated) -> list[str]:
     """Milliseconds by depth and width."""
     lines = ["milliseconds", f"{'tokens':>8}{'plain step':>12}" + "".join(f"{f'width {width}':>16}" for width in found.widths)]
     for depth, plain, drafts, verifies in zip(found.depths, found.plain_s, found.draft_s, found.verify_s, strict=True):
         rounds = zip(drafts, verifies, strict=True)
         both = "".join(f"{f'{1000 * draft:.1f} + {1000 * verify:.1f}':>16}" for draft, verify in rounds)
         lines.append(f"{depth:>8,}{1000 * plain:>12.1f}{both}")
-    return "\n".join([*lines, "A round is a draft + a verify. " + ("Saved." if found.saved else "The results couldn't be saved.")])
+    return [*lines, "A round is a draft + a verify. " + ("Saved." if found.saved else "The results couldn't be saved.")]

@@ -9,8 +9,8 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import PairInfo
 from mlx_engine.host import EngineDoor
 from mlx_engine.requests import CompareRequest, GenerationRequest, Message
-from mlx_engine.terminal import arguments, compare, reply_printer
-from mlx_engine.terminal.console import note, visible
+from mlx_engine.terminal import arguments, compare, generate
+from mlx_engine.terminal.console import note
 from mlx_engine.terminal.session import cancellable, open_pair
 
 HELP = """\
@@ -66,7 +66,7 @@ class Conversation:
                 elif line:
                     self._answer(arguments.check_text(line))
             except UserError as error:
-                note(visible(str(error)))
+                note(str(error))
             except KeyboardInterrupt:  # pressed twice: give up the reply, keep the chat
                 note("Stopped.")
 
@@ -79,15 +79,15 @@ class Conversation:
         question = Message("user", text)
         system = (Message("system", self._system),) if self._system else ()
         self._last = request = replace(self._options, messages=(*system, *self._messages, question))
-        reply = reply_printer.show(cancellable(self._door, request), sys.stdout)
-        reply_printer.report(reply, sampled=request.sampling.temperature > 0)
+        reply = generate.show(cancellable(self._door, request), printing=True)
+        note(generate.stats_line(reply.stats, reply.reason, sampled=request.sampling.temperature > 0))
         if reply.text or reply.reason != "cancelled":
             self._messages += [question, Message("assistant", reply.text, reply.thinking)]
 
     def _command(self, name: str = "", rest: str = "") -> None:
         match name, rest.strip():
             case "help", _:
-                note(HELP)
+                note(*HELP.splitlines())
             case "dflash", ("on" | "off") as wanted:
                 if wanted == "on" and self._info.why_plain:
                     raise UserError("dflash_unavailable", "DFlash is not available: {reason}.", reason=str(self._info.why_plain))
@@ -111,5 +111,5 @@ class Conversation:
             raise UserError("nothing_to_compare", "There is no question to compare yet. Ask one first.")
         if self._info.why_plain:
             raise UserError("dflash_unavailable", "DFlash is not available: {reason}.", reason=str(self._info.why_plain))
-        result = compare.show(cancellable(self._door, CompareRequest(self._last)), sys.stdout)
-        note(compare.table(result) if result else compare.STOPPED)
+        result = compare.show(cancellable(self._door, CompareRequest(self._last)), printing=True)
+        note(*(compare.table(result) if result else (compare.STOPPED,)))

@@ -1,16 +1,15 @@
 """`slipstream compare`: the same prompt plainly and with DFlash, one after the other."""
 
 import argparse
-import sys
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, CompareResult, CompareRun, Event, Finished
 from mlx_engine.host import EngineDoor
 from mlx_engine.requests import CompareRequest
-from mlx_engine.terminal import arguments, reply_printer
-from mlx_engine.terminal.console import note, print_json
+from mlx_engine.terminal import arguments, generate
+from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import cancellable, open_pair
 
 STOPPED = "Stopped. There is nothing to compare."
@@ -20,34 +19,33 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     """Compare on one prompt, and return the exit code."""
     request = arguments.request(given, "dflash")
     open_pair(door, given, calibrated=True)
-    result = show(cancellable(door, CompareRequest(request, given.repeats)), None if given.json else sys.stdout)
+    result = show(cancellable(door, CompareRequest(request, given.repeats)), printing=not given.json)
     if result is None:
         note(STOPPED)
         return 130
-    print_json(as_json(result)) if given.json else print(table(result))
+    print_json(as_json(result)) if given.json else say(*table(result))
     return 0
 
 
-def show(events: Iterator[Event], out: TextIO | None) -> CompareResult | None:
-    """Print both replies to `out` as they arrive, and return the result, or None if the comparison was stopped.
+def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
+    """Return the result, or None if the comparison was stopped. If `printing`, print both replies as they arrive.
 
     Raises:
         UserError: the request failed.
     """
-    printed = reply_printer.PrintedReply(None)
+    printed = generate.PrintedReply(printing=False)
     try:
         for event in events:
             if isinstance(event, CompareRun):
-                if out is not None:
-                    name = "DFlash" if event.mode == "dflash" else "Plain"
-                    print(f"── {name} ({event.index + 1} of {event.total})", file=out, flush=True)
-                printed = reply_printer.PrintedReply(out)
+                if printing:
+                    say(f"── {'DFlash' if event.mode == 'dflash' else 'Plain'} ({event.index + 1} of {event.total})")
+                printed = generate.PrintedReply(printing)
             elif isinstance(event, Commit):
                 printed.add(event)
             elif isinstance(event, Finished):
                 printed.close()
-                if out is not None:
-                    print(file=out)
+                if printing:
+                    say()
             elif isinstance(event, CompareResult):
                 return event
     except (KeyboardInterrupt, UserError):
@@ -56,7 +54,7 @@ def show(events: Iterator[Event], out: TextIO | None) -> CompareResult | None:
     return None
 
 
-def table(result: CompareResult) -> str:
+def table(result: CompareResult) -> list[str]:
     """Rates, ratio and verdict."""
     lines = [f"{'':8}{'tok/s':>8}{'tokens/round':>15}{'first token':>14}{'tokens':>9}"]
     for name, side in (("plain", result.plain), ("DFlash", result.dflash)):
@@ -65,7 +63,7 @@ def table(result: CompareResult) -> str:
         per_round = "–" if stats.tokens_per_round is None else f"{stats.tokens_per_round:.1f}"
         first = "–" if stats.ttft_s is None else f"{stats.ttft_s:.2f} s"
         lines.append(f"{name:8}{rate:>8}{per_round:>15}{first:>14}{stats.tokens:>9}")
-    return "\n".join([*lines, "", speed(result), verdict(result)])
+    return [*lines, "", speed(result), verdict(result)]
 
 
 def speed(result: CompareResult) -> str:
@@ -93,8 +91,8 @@ def as_json(result: CompareResult) -> dict[str, Any]:
     """Return the object that `--json` prints; margin and verdict are added where the replies differ."""
     identical = result.first_difference is None
     return {
-        "plain": reply_printer.as_json(result.plain),
-        "dflash": reply_printer.as_json(result.dflash),
+        "plain": generate.as_json(result.plain),
+        "dflash": generate.as_json(result.dflash),
         "ratio": result.ratio,
         "identical": identical,
         "first_difference": result.first_difference,

@@ -1,32 +1,82 @@
-"""What the commands share when they write to a terminal."""
+"""The only module that writes to the terminal.
+
+A terminal obeys control characters. Replies, names of files and repos, and error messages must not control it, so all text is made
+visible on its way out.
+"""
 
 import json
+import os
 import sys
+from contextlib import suppress
 from typing import Any
 
+_DIM, _NORMAL = "\033[2m", "\033[0m"
 _SEVEN_BITS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"}
 _EIGHT_BITS = {0x80 + letter: "␛" + chr(0x40 + letter) for letter in range(0x20)}  # each means an escape and a letter
-_PICTURES = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS}
+_REORDERING = {code: f"<U+{code:04X}>" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_PICTURES = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS, **_REORDERING}
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in (0x7F, *_EIGHT_BITS, *_REORDERING)}
 
 
 def visible(text: str) -> str:
-    """Replace control characters except tab and line feed by pictures such as "␛".
-
-    A terminal obeys control characters, and a model's text, or a name in its files, must not control it.
-    """
+    """Replace control characters, except tab and line feed, by pictures such as "␛", and bidi overrides by their code points."""
     return text.translate(_PICTURES)
+
+
+def _line(text: str) -> str:
+    return visible(text).replace("\n", "␊")
+
+
+def say(*lines: str) -> None:
+    """Print lines on standard output."""
+    for line in lines or ("",):
+        print(_line(line), flush=True)
+
+
+def note(*lines: str) -> None:
+    """Print lines for the user on standard error."""
+    for line in lines or ("",):
+        print(_line(line), file=sys.stderr)
 
 
 def progress(text: str) -> None:
     """Replace the progress line on standard error, if that is a terminal; an empty text removes it."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text[:200]}", end="", file=sys.stderr, flush=True)
+    if shows_progress():
+        print(f"\r\033[K{_line(text)[:200]}", end="", file=sys.stderr, flush=True)
 
 
-def note(text: str) -> None:
-    """Print a line for the user on standard error."""
-    print(text, file=sys.stderr)
+def shows_progress() -> bool:
+    return sys.stderr.isatty()
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False))
+    print(json.dumps(value, ensure_ascii=False).translate(_JSON_ESCAPES))
+
+
+def write(text: str, dim: bool = False) -> None:
+    """Write part of a reply to standard output: unchanged to a file or pipe, visibly to a terminal."""
+    if at_terminal():
+        text = f"{_DIM}{visible(text)}{_NORMAL}" if dim else visible(text)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def at_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def prepare() -> None:
+    """Replace characters that the terminal's encoding lacks by “?”."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # a test's stream may lack it
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def discard() -> None:
+    """Discard what Python still wants to write to standard output, since its reader has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

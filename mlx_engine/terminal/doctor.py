@@ -17,7 +17,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import CompareResult
 from mlx_engine.host import EngineDoor, events
 from mlx_engine.requests import CompareRequest, GenerationRequest, Message
-from mlx_engine.terminal.console import print_json
+from mlx_engine.terminal.console import print_json, say
 from mlx_engine.terminal.session import folders, open_pair
 
 _SETUP = "Run `make run` once to install what is missing."
@@ -39,16 +39,16 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     for check in examine(given, door):
         checks.append(check)
         if not given.json:
-            print(f"{check.state:5} {check.name:16} {check.detail}")
+            say(f"{check.state:5} {check.name:16} {check.detail}")
             if check.advice:
-                print(f"{'':22} → {check.advice}", flush=True)
+                say(f"{'':22} → {check.advice}")
     errors, warnings = (sum(check.state == state for check in checks) for state in ("fail", "warn"))
     if given.json:
         print_json({"ok": not errors, "findings": [asdict(check) for check in checks]})
     else:
         counts = ((errors, "error"), (warnings, "warning"))
         found = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts if count)
-        print(f"{found}." if found else "No problems found.")
+        say(f"{found}." if found else "No problems found.")
     return 1 if errors else 0
 
 

@@ -1,13 +1,23 @@
-"""`slipstream generate`: one reply."""
+"""`slipstream generate`: one reply. Other commands also print replies and statistics with the functions here."""
 
 import argparse
-import sys
+from collections.abc import Iterator
+from typing import Any
 
+from mlx_engine.errors import UserError
+from mlx_engine.events import Commit, CompletedReply, Event, Finished, Stats, StopReason
 from mlx_engine.host import EngineDoor
 from mlx_engine.requests import Mode
-from mlx_engine.terminal import arguments, reply_printer
-from mlx_engine.terminal.console import print_json
+from mlx_engine.terminal import arguments
+from mlx_engine.terminal.console import at_terminal, note, print_json, write
 from mlx_engine.terminal.session import cancellable, open_pair
+
+STOPPED: dict[StopReason, str] = {
+    "length": "stopped at the token limit",
+    "cancelled": "stopped",
+    "stop_string": "ended at a stop sequence",
+    "error": "ended with an error",
+}
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
@@ -15,9 +25,100 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     mode: Mode = given.mode or ("plain" if given.target and not given.drafter else "dflash")
     request = arguments.request(given, mode)
     open_pair(door, given)
-    reply = reply_printer.show(cancellable(door, request), None if given.json else sys.stdout)
+    reply = show(cancellable(door, request), printing=not given.json)
     if given.json:
-        print_json(reply_printer.as_json(reply))
+        print_json(as_json(reply))
     else:
-        reply_printer.report(reply, sampled=given.temperature > 0)
+        note(stats_line(reply.stats, reply.reason, sampled=given.temperature > 0))
     return 130 if reply.reason == "cancelled" else 0
+
+
+class PrintedReply:
+    """Collects a reply and, if `printing`, prints its text. Thinking is dimmed on a terminal, and left out elsewhere."""
+
+    def __init__(self, printing: bool = True) -> None:
+        self._printing = printing
+        self._channel = ""  # of the text printed last
+        self._text = {"answer": "", "thinking": ""}
+        self._tokens: list[int] = []
+
+    def add(self, commit: Commit) -> None:
+        self._tokens.extend(commit.tokens)
+        self._text[commit.channel] += commit.text
+        if self._printing and commit.text and (commit.channel == "answer" or at_terminal()):
+            if self._channel not in ("", commit.channel):
+                write("\n\n")
+            self._channel = commit.channel
+            write(commit.text, dim=commit.channel == "thinking")
+
+    def end(self, finished: Finished) -> CompletedReply:
+        """End the line and return the whole reply."""
+        self.close()
+        return CompletedReply(self._text["answer"], self._text["thinking"], tuple(self._tokens), finished.reason, finished.stats)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._channel:
+            write("\n")
+
+
+def show(events: Iterator[Event], printing: bool) -> CompletedReply:
+    """Return a reply. If `printing`, print it as it arrives.
+
+    Raises:
+        UserError: the request failed.
+    """
+    printed = PrintedReply(printing)
+    try:
+        for event in events:
+            if isinstance(event, Commit):
+                printed.add(event)
+            elif isinstance(event, Finished):
+                return printed.end(event)
+    except (KeyboardInterrupt, UserError):
+        printed.close()
+        raise
+    raise AssertionError("a reply ends with Finished or Failed")
+
+
+def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
+    """Such as "DFlash · 418 tok/s · 8.9 tokens/round · 78% accepted · first token after 0.08 s · 120 tokens".
+
+    The seed is added only if the reply was sampled.
+    """
+    parts = ["DFlash" if stats.mode == "dflash" else "plain"]
+    if stats.decode_tok_s is not None:
+        parts.append(f"{stats.decode_tok_s:.0f} tok/s")
+    if stats.tokens_per_round is not None:
+        parts.append(f"{stats.tokens_per_round:.1f} tokens/round")
+    if stats.acceptance is not None:
+        parts.append(f"{stats.acceptance:.0%} accepted")
+    if stats.mostly_plain:
+        parts.append(f"mostly plain: {stats.mostly_plain}")
+    if stats.ttft_s is not None:
+        parts.append(f"first token after {stats.ttft_s:.2f} s")
+    parts.append(f"{stats.tokens} token{'' if stats.tokens == 1 else 's'}")
+    if sampled:
+        parts.append(f"seed {stats.seed}")
+    if reason in STOPPED:
+        parts.append(STOPPED[reason])
+    return " · ".join(parts)
+
+
+_JSON_STATS = (
+    *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "tested", "accepted", "tokens_per_round"),
+    *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed"),
+)
+
+
+def as_json(reply: CompletedReply) -> dict[str, Any]:
+    """Return the object that `--json` prints for a reply. Scripts depend on its shape."""
+    stats = {name: getattr(reply.stats, name) for name in _JSON_STATS}
+    because = {str(why): steps for why, steps in reply.stats.plain_because}
+    return {
+        "text": reply.text,
+        **({"thinking": reply.thinking} if reply.thinking else {}),
+        "tokens": list(reply.tokens),
+        "reason": reply.reason,
+        "stats": stats | {"plain_because": because},
+    }

@@ -11,13 +11,14 @@ from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.host import EngineDoor
 from mlx_engine.kernels.operations import KERNELS
 from mlx_engine.requests import SelectKernels
-from mlx_engine.terminal.console import note, print_json
+from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import measure, open_pair
 from mlx_engine.tuning.kernel_selection import NO_METAL
 
-_EXPLANATION = """\
-Times are per token, over whole replies. "Error" is the largest difference from plain MLX in float32 on this pair's own arrays, as a
-share of the largest value."""
+_EXPLANATION = (
+    'Times are per token, over whole replies. "Error" is the largest difference from plain MLX in float32 on this pair\'s own',
+    "arrays, as a share of the largest value.",
+)
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
@@ -41,10 +42,10 @@ def _print(given: argparse.Namespace, trials: tuple[KernelTrial, ...], pair: str
         kernels = [asdict(trial) | {"why": str(trial.why)} for trial in trials]
         print_json({"machine": machine, "pair": pair, "kept": saved, "kernels": kernels})
         return
-    print(f"{machine}{', ' if pair else ''}{pair}")
-    print(f"{'kernel':22}{'':6}{'plain MLX':>12}{'kernel':>12}{'error':>12}  reason")
+    say(f"{machine}{', ' if pair else ''}{pair}")
+    say(f"{'kernel':22}{'':6}{'plain MLX':>12}{'kernel':>12}{'error':>12}  reason")
     for trial in trials:
         times = "".join(f"{'–' if each is None else f'{1000 * each:.2f} ms':>12}" for each in (trial.plain_s, trial.kernel_s))
         error = "–" if trial.off is None else f"{trial.off:.1e}"
-        print(f"{trial.kernel:22}{'used' if trial.used else 'off':6}{times}{error:>12}  {trial.why}")
-    print(_EXPLANATION if pair else "Plain MLX is used instead of the kernels.")
+        say(f"{trial.kernel:22}{'used' if trial.used else 'off':6}{times}{error:>12}  {trial.why}")
+    say(*(_EXPLANATION if pair else ("Plain MLX is used instead of the kernels.",)))

@@ -8,10 +8,11 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.checkpoint import check_safetensors
+from mlx_engine.pairs.data_files import not_regular_file
 from mlx_engine.pairs.hub import Hub, NoAnswer
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.terminal.console import print_json
+from mlx_engine.terminal.console import print_json, say
 
 _AGAIN = "Remove the pair and download it again."
 
@@ -31,9 +32,9 @@ def check(given: argparse.Namespace) -> int:
         print_json({"repos": [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]})
     else:
         for repo, faults in results.items():
-            print("\n    ".join([f"{'✗' if faults else '✓'} {repo}", *faults]))
+            say(f"{'✗' if faults else '✓'} {repo}", *(f"    {fault}" for fault in faults))
         if not results:
-            print("Nothing has been downloaded yet.")
+            say("Nothing has been downloaded yet.")
     return 1 if any(results.values()) else 0
 
 
@@ -50,13 +51,16 @@ def _faults(cache: Cache, repo: str) -> list[str]:
             faults.append(f"{pointer.name} links to a file outside the model folder. {_AGAIN}")
         elif not pointer.exists():
             faults.append(f"{pointer.name} is missing. Download the pair again.")
+        elif not pointer.is_file() and not pointer.is_dir():
+            faults.append(str(not_regular_file(pointer)))
         elif pointer.is_symlink() and not _has_digest(pointer.resolve()):
             faults.append(f"{pointer.name} is damaged. {_AGAIN}")
         elif pointer.suffix == ".safetensors":
             try:
                 check_safetensors(pointer, pointer.name)
-            except UserError:
-                faults.append(f"{pointer.name} is damaged. {_AGAIN}")
+            except UserError as error:
+                damaged = error.text.code == "damaged_weights"
+                faults.append(f"{pointer.name} is damaged. {_AGAIN}" if damaged else str(error))
     if not any(pointer.name == "config.json" for pointer in files):
         faults.append("config.json is missing. Download the pair again.")
     return faults
@@ -82,10 +86,10 @@ def _check_catalog(given: argparse.Namespace, known: Catalog) -> int:
         print_json({"asked": len(why_not), "missing": missing, "complaints": list(map(str, known.problems))})
     else:
         for one in missing:
-            print(f"✗ {one['id']}: {one['repo']}: {one['why']}")
+            say(f"✗ {one['id']}: {one['repo']}: {one['why']}")
         for problem in known.problems:
-            print(problem)
-        print(f"{sum(not why for why in why_not.values())} of {len(why_not)} repos are on the hub.")
+            say(str(problem))
+        say(f"{sum(not why for why in why_not.values())} of {len(why_not)} repos are on the hub.")
     return 1 if missing or known.problems else 0
 
 

@@ -1,7 +1,6 @@
 """`slipstream models pull`: download a pair. Ctrl-C keeps what was downloaded."""
 
 import argparse
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.matching import alternatives
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.terminal.console import note, print_json, progress
+from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 
 _GRACE_S = 5.0  # after Ctrl-C, for what is being written
 
@@ -75,9 +74,9 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
         return 0
     for line in made.notes:
         note(str(line))
-    print("Complete and verified:")
+    say("Complete and verified:")
     for folder in result:
-        print(f"  {folder}")
+        say(f"  {folder}")
     return 0
 
 
@@ -119,7 +118,7 @@ class _Display:
     """
 
     def __init__(self, pair: Pair, quiet: bool) -> None:
-        self._pair, self._is_line = pair, sys.stderr.isatty() and not quiet
+        self._pair, self._is_line = pair, shows_progress() and not quiet
         self._pins: dict[str, str] = {}
         self._said = ""
 

@@ -1,27 +1,29 @@
-"""`slipstream models`: list, search, download, check and delete pairs. Imports no MLX."""
+"""`slipstream models`: list, search, download, check, move and delete pairs. Imports no MLX."""
 
 import argparse
+import getpass
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.cache import Cache, model_folder_problem
+from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import Fit, predict_fit
-from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.hub import Hub, delete_token, store_token
 from mlx_engine.pairs.inspection import Inspection, inspect_pair
 from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
+from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
-from mlx_engine.terminal.console import note, print_json
+from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 from mlx_engine.terminal.model_check import check
-from mlx_engine.terminal.model_login import login
-from mlx_engine.terminal.model_move import move
-from mlx_engine.terminal.model_pull import names, pull, with_alternatives
+from mlx_engine.terminal.model_pull import in_background, names, pull, with_alternatives
 
 
 def run(given: argparse.Namespace) -> int:
@@ -81,18 +83,18 @@ def _list(given: argparse.Namespace) -> int:
         pairs, on_disk = [_entry(entry, here) for entry in known.entries], [_disk(one) for one in here]
         print_json({"pairs": pairs, "on_disk": on_disk, "queue": queue, "complaints": list(map(str, known.problems))})
         return 0
-    print("Catalog (✓ on this disk, ? not confirmed, ✗ can't run)")
+    say("Catalog (✓ on this disk, ? not confirmed, ✗ can't run)")
     for entry in known.entries:
-        print(_line(entry, here))
+        say(_line(entry, here))
     if here:
-        print("\nOn this disk")
+        say("", "On this disk")
     for one in here:
         kind = "drafter" if one.is_drafter else "target"
-        print(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.problem}" if one.problem else ""))
+        say(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.problem}" if one.problem else ""))
     if queued:
-        print("\nDownloads")
+        say("", "Downloads")
     for item in queued:
-        print(f"  {item.pair.name}  {item.state}" + (f": {item.reason}" if item.reason else ""))
+        say(f"  {item.pair.name}  {item.state}" + (f": {item.reason}" if item.reason else ""))
     for problem in known.problems:
         note(str(problem))
     return 0
@@ -106,9 +108,9 @@ def _search(given: argparse.Namespace) -> int:
         print_json({"pairs": [_entry(entry, here) for entry in entries], "repos": repos})
         return 0
     for entry in entries:
-        print(_line(entry, here))
+        say(_line(entry, here))
     for repo in repos:
-        print(f"  {repo}  on the hub")
+        say(f"  {repo}  on the hub")
     if not entries and not repos:
         hint = "" if given.hub else " Use --hub to search the model hub too."
         note(f"Nothing in the catalog matches “{words}”.{hint}")
@@ -174,7 +176,7 @@ def _fit(given: argparse.Namespace) -> int:
     known = load_catalog()
     if given.id is not None and BUILT_IN in known.find(given.id).tags:
         reason = "The demo pair comes with Slipstream and runs on every supported machine."
-        print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": reason}}) if given.json else print(reason)
+        print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": reason}}) if given.json else say(reason)
         return 0
     hub, cache = Hub(), Cache()
     found = _inspected(hub, cache, known, _pair(given, hub, known))
@@ -204,22 +206,22 @@ def _fit(given: argparse.Namespace) -> int:
             }
         )
         return 0
-    print(f"{found.pair.name} at {given.context:,} tokens")
+    say(f"{found.pair.name} at {given.context:,} tokens")
     _print_fit(result)
     for mode, one in speeds.items():
-        print(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
+        say(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
     if facts is None:
-        print("Speed: unknown until this machine is measured with “slipstream bench --roofline”.")
-    print(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of it downloaded. {no_room or ''}".rstrip())
+        say("Speed: unknown until this machine is measured with “slipstream bench --roofline”.")
+    say(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of it downloaded. {no_room or ''}".rstrip())
     for listing in found.listings:
-        print(f"License of {listing.repo}: {listing.license or 'unknown'}")
+        say(f"License of {listing.repo}: {listing.license or 'unknown'}")
     return 0
 
 
 def _print_fit(result: Fit) -> None:
     for line in result.lines:
-        print(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.formula}")
-    print(f"  {'total':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
+        say(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.formula}")
+    say(f"  {'total':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
 
 
 def _pull(given: argparse.Namespace) -> int:
@@ -242,14 +244,70 @@ def _rm(given: argparse.Namespace) -> int:
         print_json({**names(pair), "freed_bytes": freed, "kept_for": kept})
         return 0
     for repo, other in kept.items():
-        print(f"{repo}: kept for {other}")
+        say(f"{repo}: kept for {other}")
     for repo, count in freed.items():
-        print(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} was not in {cache.root}")
+        say(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} was not in {cache.root}")
+    return 0
+
+
+def _login(given: argparse.Namespace) -> int:
+    """Save a token of the hub in use in the keychain, typed without echo or read from standard input, or remove it."""
+    endpoint = Hub().endpoint
+    if given.forget:
+        removed = delete_token(endpoint)
+        if given.json:
+            print_json({"endpoint": endpoint, "forgotten": removed})
+        else:
+            say(f"Removed the token for {endpoint}." if removed else f"There is no token for {endpoint} in the keychain.")
+        return 0
+    account = store_token(endpoint, _read_token(endpoint))
+    if given.json:
+        print_json({"endpoint": endpoint, "account": account})
+    else:
+        say(f"Logged in to {endpoint} as {account}. The token is in the keychain.")
+    return 0
+
+
+def _read_token(endpoint: str) -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.read(_MAX_TOKEN)
+    note(f"Create a token with read access at {endpoint}/settings/tokens and paste it here. It won't be shown.")
+    try:
+        return getpass.getpass("Token: ")
+    except EOFError:
+        raise UserError("no_token_typed", "No token was entered.") from None
+
+
+def _move(given: argparse.Namespace) -> int:
+    """Move the model folder. Ctrl-C keeps what was copied."""
+    folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty name is a mistake
+    made, before, stop = ModelMove(folder), model_folder(), threading.Event()
+    shown = shows_progress() and not given.json
+
+    def show(done: int, total: int) -> None:
+        if shown:
+            progress(f"{done / total if total else 1.0:4.0%} of {total / 1e9:,.2f} GB")
+
+    try:
+        in_background(lambda: made.run(stop, show), stop)
+    except KeyboardInterrupt:
+        note(*([""] if shown else []), f"The models are still in {model_folder()}. Run the command again to resume.")
+        raise
+    if shown:
+        progress("")
+    now = model_folder()
+    if given.json:
+        print_json({"from": str(before), "to": str(now), "bytes": made.total, "notes": list(map(str, made.notes))})
+        return 0
+    for line in made.notes:
+        note(str(line))
+    say(f"The models are now in {now}. Set HF_HUB_CACHE={now} for other programs.")
     return 0
 
 
 # What `--json` prints of a catalog entry, and of the memory that a pair needs
 _FACTS = ("drafter", "generation", "block_size", "drafter_gb", "gated", "family", "license", "drafter_license", "context")
+_MAX_TOKEN = 10_000  # characters
 _MEMORY = ("needed", "budget", "free", "verdict")
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -259,6 +317,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "pull": _pull,
     "rm": _rm,
     "check": check,
-    "move": move,
-    "login": login,
+    "move": _move,
+    "login": _login,
 }

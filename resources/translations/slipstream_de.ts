@@ -4088,6 +4088,12 @@
             <translation>„{path}“ ist beschädigt. Reparieren Sie die Datei, oder löschen Sie sie, um neu zu beginnen.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>not_regular_file</source>
+            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
+            <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
             <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
@@ -4227,12 +4233,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_listed_twice</source>
-            <extracomment>{repo} lists a file twice, so Slipstream won't download it. Choose another repo.</extracomment>
-            <translation>{repo} führt eine Datei doppelt auf und wird abgelehnt. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
             <translation>{repo} enthält keine Datei {file} und ist daher kein Modell. Wählen Sie ein anderes Repo.</translation>
@@ -4254,6 +4254,12 @@
             <source>file_too_large</source>
             <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
             <translation>Die Datei {file} von {repo} ist unglaubwürdig groß. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>hub_answer_too_large</source>
+            <extracomment>The hub's answer about {repo} is implausibly large. Try another mirror.</extracomment>
+            <translation>Die Antwort des Hubs zu {repo} ist unglaubwürdig groß. Versuchen Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4290,6 +4296,12 @@
             <source>invalid_token</source>
             <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
             <translation>Das ist kein Zugriffstoken. Erstellen Sie eines unter {endpoint}/settings/tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>malformed_token</source>
+            <extracomment>The access token in {source} isn't valid. Correct it or remove it.</extracomment>
+            <translation>Das Zugriffstoken in {source} ist ungültig. Korrigieren oder entfernen Sie es.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4368,6 +4380,12 @@
             <source>unknown_token</source>
             <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
             <translation>{endpoint} kennt dieses Token nicht. Erstellen Sie ein neues unter {endpoint}/settings/tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>unsafe_redirect</source>
+            <extracomment>{endpoint} redirected a request to an address that isn't on the web. Try another mirror.</extracomment>
+            <translation>{endpoint} hat eine Anfrage an eine Adresse umgeleitet, die nicht im Web liegt. Versuchen Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4508,10 +4526,10 @@
             <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie den vollständigen Pfad ab / an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/partial.py" />
-            <source>not_regular_file</source>
-            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
-            <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
+            <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>files_collide</source>
+            <extracomment>{repo} lists {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
+            <translation>{repo} führt {first} und {second} auf, die auf einem Mac dieselbe Datei sind. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />

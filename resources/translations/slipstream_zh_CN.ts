@@ -4088,6 +4088,12 @@
             <translation>“{path}”已损坏。请修复它，或将其删除以重新开始。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>not_regular_file</source>
+            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
+            <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
             <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
@@ -4227,12 +4233,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_listed_twice</source>
-            <extracomment>{repo} lists a file twice, so Slipstream won't download it. Choose another repo.</extracomment>
-            <translation>{repo} 重复列出了同一文件，因此被拒绝。请选择其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
             <translation>{repo} 中没有 {file}，因此它不是模型。请选择其他仓库。</translation>
@@ -4254,6 +4254,12 @@
             <source>file_too_large</source>
             <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
             <translation>{repo} 的 {file} 大得不合常理。请选择其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>hub_answer_too_large</source>
+            <extracomment>The hub's answer about {repo} is implausibly large. Try another mirror.</extracomment>
+            <translation>Hub 关于 {repo} 的响应大得不合常理。请换一个镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4290,6 +4296,12 @@
             <source>invalid_token</source>
             <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
             <translation>这不是访问令牌。请在 {endpoint}/settings/tokens 创建一个。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>malformed_token</source>
+            <extracomment>The access token in {source} isn't valid. Correct it or remove it.</extracomment>
+            <translation>{source} 中的访问令牌无效。请更正或移除该令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4368,6 +4380,12 @@
             <source>unknown_token</source>
             <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
             <translation>{endpoint} 不认识此令牌。请在 {endpoint}/settings/tokens 创建新令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>unsafe_redirect</source>
+            <extracomment>{endpoint} redirected a request to an address that isn't on the web. Try another mirror.</extracomment>
+            <translation>{endpoint} 将请求重定向到了非网页地址。请换一个镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4508,10 +4526,10 @@
             <translation>“{path}”不是完整路径。请给出从 / 开始的完整路径。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/partial.py" />
-            <source>not_regular_file</source>
-            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
-            <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
+            <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>files_collide</source>
+            <extracomment>{repo} lists {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
+            <translation>{repo} 列出了 {first} 和 {second}，它们在 Mac 上是同一个文件。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />

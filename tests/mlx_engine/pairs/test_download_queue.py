@@ -1,5 +1,6 @@
 """The download queue: order, pause, resume, cancel, quitting and kill -9."""
 
+import io
 import json
 import os
 import signal
@@ -14,10 +15,20 @@ from typing import Any
 import pytest
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import download_queue
+from mlx_engine.pairs import data_files, download_queue
+from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
-from mlx_engine.pairs.download_queue import DownloadQueue, PairFailed, PairProgress, PairReady, QueueChanged, QueueEvent, QueueFile
+from mlx_engine.pairs.download_queue import (
+    DownloadQueue,
+    PairFailed,
+    PairProgress,
+    PairReady,
+    QueueChanged,
+    QueueEvent,
+    QueueFile,
+    text_from_json,
+)
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from tests.hub.repos import drafter_files, target_files
@@ -291,15 +302,15 @@ def test_the_queue_starts_with_a_damaged_file(hub: LocalHub, cache: Cache, text:
 def test_an_unreadable_queue_file_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     QueueFile().put(PAIR, state="paused")
     before = QueueFile().path.read_text()
-    real = Path.read_text
+    real = data_files.open_regular
 
-    def failing(self: Path, *given: Any, **named: Any) -> str:
-        if self == QueueFile().path:
+    def failing(path: Path) -> Any:
+        if path == QueueFile().path:
             raise PermissionError(13, "Permission denied")
-        return real(self, *given, **named)
+        return real(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_text", failing)
+        patched.setattr(data_files, "open_regular", failing)
         with pytest.raises(UserError, match=r"Can't read “.*downloads\.json” \(Permission denied\)"):
             QueueFile().put(OTHER)
         assert QueueFile().read() == ()
@@ -376,3 +387,37 @@ def test_the_reason_that_an_earlier_version_stored_is_kept() -> None:
     failed = {"target": "owner/target", "drafter": "owner/drafter", "state": "failed", "pins": {}, "words": "The disk is full."}
     QueueFile().path.write_text(json.dumps([failed, {**failed, "drafter": None, "words": ""}]), encoding="utf-8")
     assert [str(queued.reason) for queued in QueueFile().read()] == ["The disk is full.", "None"]
+
+
+class TestCommands:
+    """Standard input of the process, in this one."""
+
+    def run(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *lines: str) -> list[dict]:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(line + "\n" for line in lines)))
+        assert download_queue.main() == 0
+        return [event for line in capsys.readouterr().out.splitlines() if (event := json.loads(line))["event"] == "error"]
+
+    def test_invalid_commands_are_refused(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        lines = ["", "[]", "3", '{"do": "limit", "bytes_per_s": true}', '{"do": "limit", "bytes_per_s": NaN}', "[" * 100_000]
+        lines += ['{"do": "limit", "bytes_per_s": "5"}', '{"do": "fly", "target": "a/b"}', '{"do": ["add"], "target": "a/b"}']
+        events = self.run(capsys, monkeypatch, *lines)
+        assert [event["reason"]["code"] for event in events] == ["invalid_queue_command"] * len(lines)
+        assert download_limit() is None
+
+    def test_a_bug_in_a_command_is_reported_as_one(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def pause(*_: object) -> None:
+            raise KeyError("a bug")
+
+        monkeypatch.setattr(download_queue.DownloadQueue, "pause", pause)
+        [event] = self.run(capsys, monkeypatch, '{"do": "pause", "target": "a/b"}')  # a command may leave out the drafter
+        assert event["reason"]["code"] == "download_bug" and event["target"] == "a/b"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"tokens": None}, {"tokens": [1]}, {"inner": {"code": "x"}}, {"inner": {"code": "x", "message": "", "values": {"a": None}}}],
+)
+def test_saved_texts_with_invalid_values_are_ignored(values: dict) -> None:
+    assert text_from_json({"code": "x", "message": "y", "values": values}) is None

@@ -127,7 +127,7 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
         ),
         (
             lambda listing_json: listing_json["siblings"].append(dict(listing_json["siblings"][0])),
-            "owner/target lists a file twice, so Slipstream won't download it.",
+            "which are the same file on a Mac. Choose another repo.",
         ),
     ],
     ids=["commit", "size", "checksum", "twice"],
