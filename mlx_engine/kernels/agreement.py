@@ -68,7 +68,8 @@ class Witness:
 
     def operations(self) -> Operations:
         """Plain MLX with this kernel, compared."""
-        return replace(PLAIN, **{self._name: self._run}, traceable=False)
+        entry: dict[str, Any] = {self._name: self._run}
+        return replace(PLAIN, **entry, traceable=False)
 
     def _run(self, *arguments: Any) -> Any:
         if not self._kernel.supports(*arguments):

@@ -1,6 +1,6 @@
 """The operations that decoding uses, as a table: plain MLX, or kernels in its place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
@@ -25,10 +25,11 @@ from mlx_engine.kernels.gated_delta_replay import Tape
 
 @dataclass(frozen=True)
 class Operations:
-    """What a pair runs. Every entry but the last has the contract of its module's `reference`.
+    """What a pair runs. Each function has the contract of its module's `reference`.
 
     Attributes:
         traceable: whether no entry reads the contents of arrays, so that code that calls them can be compiled.
+        fewest_rows: how many rows a kernel runs for at least. Fewer rows run as plain MLX.
     """
 
     kv_injection: Callable[..., mx.array] = kv_injection.reference
@@ -39,6 +40,7 @@ class Operations:
     verify_attention: Callable[..., mx.array] = verify_attention.reference
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference
     traceable: bool = True
+    fewest_rows: int = 1
 
     @property
     def kernels(self) -> list[str]:
@@ -58,38 +60,48 @@ KERNELS: dict[str, ModuleType] = {
 }
 # Kernels that every layer calls: the argument whose third dimension grows with the context, if there is one
 _PER_LAYER: dict[str, int | None] = {"attention_inputs": None, "verify_attention": 1, "verify_matmul": None}
+_ROW_AXES = {"verify_attention": 2, "gated_delta_replay": 1}  # of the first argument; 0 for the others
 
 
-def with_kernels(names: tuple[str, ...] = tuple(KERNELS), build: Any = mx.fast.metal_kernel) -> Operations:
-    """The table with these kernels, built by `build`. Arguments that a kernel does not support run as plain MLX."""
-    entries: dict[str, Any] = {
-        name: _CompiledKernel(name) if build is mx.fast.metal_kernel and name in _PER_LAYER else partial(_run, KERNELS[name], build)
-        for name in names
-    }
-    return replace(PLAIN, **entries)
+def with_kernels(names: Collection[str] = tuple(KERNELS), build: Any = mx.fast.metal_kernel, fewest_rows: int = 1) -> Operations:
+    """The table with these kernels, built by `build`. What a kernel does not support, or fewer rows, runs as plain MLX."""
+    if not names:
+        return PLAIN
+    compiled = _PER_LAYER if build is mx.fast.metal_kernel else {}
+    entries: dict[str, Any] = {name: (_CompiledKernel if name in compiled else _Kernel)(name, build, fewest_rows) for name in names}
+    return replace(PLAIN, **entries, fewest_rows=fewest_rows)
 
 
-def _run(kernel: Any, build: Any, *arguments: Any) -> Any:
-    return kernel.metal(*arguments, build=build) if kernel.supports(*arguments) else kernel.reference(*arguments)
+class _Kernel:
+    """A kernel where it applies, and plain MLX elsewhere."""
+
+    def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
+        self._name, self._build, self._fewest_rows = name, build, fewest_rows
+        self._kernel: Any = KERNELS[name]
+
+    def __call__(self, *arguments: Any) -> Any:
+        rows = arguments[0].shape[_ROW_AXES.get(self._name, 0)]
+        if rows < self._fewest_rows or not self._kernel.supports(*arguments):
+            return self._kernel.reference(*arguments)
+        return self._run(*arguments)
+
+    def _run(self, *arguments: Any) -> Any:
+        return self._kernel.metal(*arguments, build=self._build)
 
 
-class _CompiledKernel:
-    """A kernel's call, traced once for every set of shapes and settings.
+class _CompiledKernel(_Kernel):
+    """A kernel whose call is traced once for every set of shapes and settings.
 
     Otherwise MLX would build the kernel's signature on every call, which takes the host longer than the rest of a layer. Kernels
     that run once per round are not compiled.
     """
 
-    def __init__(self, name: str) -> None:
-        self._kernel: Any = KERNELS[name]
-        self._growing = _PER_LAYER[name]
-        self._length = -1
-        self._call: Any = None
+    _length = -1
+    _call: Any = None
 
-    def __call__(self, *arguments: Any) -> Any:
-        if not self._kernel.supports(*arguments):
-            return self._kernel.reference(*arguments)
-        length = 0 if self._growing is None else arguments[self._growing].shape[2]
+    def _run(self, *arguments: Any) -> Any:
+        growing = _PER_LAYER[self._name]
+        length = 0 if growing is None else arguments[growing].shape[2]
         if length != self._length:  # drop traces for a shorter context
             self._call, self._length = mx.compile(partial(self._kernel.metal)), length
         return self._call(*arguments)

@@ -58,11 +58,14 @@ class Fusion:
         self._list[:] = self._own
         self._layers, self.parts = [], []
 
-    def use(self, inputs: Operation | None, attend: Operation | None) -> None:
-        """Set `attention_inputs` and `verify_attention` for up to 16 rows on a growing cache; None: mlx-lm's own operations."""
+    def use(self, inputs: Operation | None, attend: Operation | None, fewest_rows: int = 1) -> None:
+        """Set `attention_inputs` and `verify_attention` for blocks on a growing cache; None: mlx-lm's own operations.
+
+        A block has from `fewest_rows` to 16 rows.
+        """
         for part in self.parts:
             if isinstance(part, _Attention):
-                part.inputs, part.attend = inputs, attend
+                part.inputs, part.attend, part.fewest_rows = inputs, attend, fewest_rows
 
     def compile(self, wanted: bool) -> None:
         """Compile the layers as they are now for placed passes, or stop doing so."""
@@ -115,6 +118,7 @@ class _Attention(nn.Module):
         self._joined = joined
         self.attend: Operation | None = None
         self.inputs: Operation | None = None
+        self.fewest_rows = 1
         self.gated = type(own) in _GATED_ATTENTIONS
         names = ("num_attention_heads", "num_key_value_heads") if self.gated else ("n_heads", "n_kv_heads")
         self.heads, self.kv_heads = (getattr(a, name) for name in names)
@@ -128,7 +132,7 @@ class _Attention(nn.Module):
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
         batch, rows, _ = x.shape
         projected = self._joined(x)
-        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, GrowingCache)
+        few = batch == 1 and self.fewest_rows <= rows <= ROWS and type(cache) in (KVCache, GrowingCache)
         if few and self.inputs is not None and self._rotation is not None:
             frequencies, scale = self._rotation
             first = (

@@ -106,7 +106,7 @@ class Target:
 
         for net in self._nets.values():
             net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
-        self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"))
+        self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"), operations.fewest_rows)
         self._products.release()
         if operations.verify_matmul is not PLAIN.verify_matmul:
             tapped = [tap.layer for tap in self._taps.values()]

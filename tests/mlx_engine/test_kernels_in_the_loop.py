@@ -83,6 +83,18 @@ def test_plain_decoding_chooses_with_the_same_kernel(engine):
     assert build.calls["block_verify_settle"] == 12
 
 
+def test_plain_steps_can_be_left_to_mlx(engine):
+    asked = [tokens(PROMPT, seed=11, max_tokens=count, ignore_eos=True, mode="plain") for count in (1, 12)]
+    want, calls = reply(engine, asked[1]), []
+    for each in asked:
+        build = Counted()
+        engine.pair.use(with_kernels(build=build, fewest_rows=2))
+        got = reply(engine, each)
+        calls.append(build.calls)
+    assert got.tokens == want.tokens
+    assert calls[0] == calls[1] and calls[0]  # only the prompt's pass has several rows
+
+
 def test_with_kernels_dflash_gives_the_plain_text_and_plain_steps_use_the_same_kernels(engine):
     build = {"plain": Counted(), "dflash": Counted()}
     said = {}
@@ -169,4 +181,4 @@ def test_unsupported_arguments_run_the_reference(tiny):
     operations = with_kernels(build=build)
     few = mx.array([[1.0, 3.0, 2.0]])
     assert operations.block_verify(few, None, None).choices.tolist() == [1]
-    assert {*KERNELS, "traceable"} == set(vars(PLAIN))
+    assert {*KERNELS, "traceable", "fewest_rows"} == set(vars(PLAIN))

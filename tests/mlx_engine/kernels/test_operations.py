@@ -120,3 +120,20 @@ def test_a_failed_trace_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         operations.verify_matmul(x, weight)
     same(operations.verify_matmul(x, weight), PLAIN.verify_matmul(x, weight))
     assert len(calls) == 2
+
+
+def test_fewer_rows_than_wanted_run_as_plain_mlx() -> None:
+    queries, keys, length = normal(1, 4, 3, 64), normal(1, 2, 40, 64), mx.array([30], mx.int32)
+    logits, norm, frequencies = normal(3, 100), normal(64), normal(16)
+    with asked() as seen:
+        for fewest in (1, 2):
+            operations = with_kernels(fewest_rows=fewest)
+            for rows in (1, 3):
+                operations.verify_matmul(normal(rows, 64), normal(8, 64))
+                operations.verify_attention(queries[:, :, :rows], keys, keys, length, 1.0)
+                operations.attention_inputs(normal(rows, 8 * 64), norm, norm, frequencies, 5, 4, 1e-6)
+                operations.block_verify(logits[:rows], mx.zeros((rows - 1,), mx.uint32) if rows > 1 else None, None)
+            each = ["verify_matmul", "verify_attention", "attention_inputs", "block_verify"]
+            assert seen == (each * 2 if fewest == 1 else each)
+            seen.clear()
+    assert with_kernels(()) == PLAIN
