@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.rendering import highlighting
 from app.rendering.highlighting import COMMON, PIECE, ColorRun, Highlighter, color_of, find_lexer
 
 PYTHON = '''
@@ -155,6 +156,25 @@ def test_html_has_the_same_colors_however_it_arrives(pieces: list[str], data: st
             whole = Highlighter("html")
             whole.update(text)
             assert growing.lines == whole.lines
+
+
+@given(
+    st.one_of(
+        st.lists(st.sampled_from([*TAGS, *TORN, *OTHER, *CODE]), max_size=40).map("".join),
+        st.text("<>/&;!-='\" \nabé", max_size=300),
+    )
+)
+@example("</ script><\nscript>a</script>")
+def test_html_has_the_colors_that_pygments_gives_to_it(text: str) -> None:
+    """An element that is still open is colored as if its closing tag followed."""
+    highlighter = Highlighter("html")
+    highlighter.update(text)
+    closing = highlighting._closing_tags.get(highlighting._open_element(text), "")
+    expected = colored_at_once("html", text + closing)[: text.count("\n") + 1]
+    expected[-1] = expected[-1][: len(text) - text.rfind("\n") - 1]
+    while expected[-1] and expected[-1][-1] is None:
+        expected[-1].pop()
+    assert colors(highlighter) == expected
 
 
 def test_a_comment_longer_than_a_piece_is_one_color() -> None:
