@@ -92,7 +92,8 @@ class TableBlock:
     quote: int = 0
 
 
-Block = TextBlock | RuleBlock | MathBlock | CodeBlock | TableBlock
+ParagraphBlock = TextBlock | RuleBlock | MathBlock
+Block = ParagraphBlock | CodeBlock | TableBlock
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from app.rendering.blocks import (
     CodeBlock,
     DocumentPart,
     MathBlock,
+    ParagraphBlock,
     RuleBlock,
     TableBlock,
     TextBlock,
@@ -28,7 +29,7 @@ from app.rendering.source_map import map_blocks
 from app.rendering.streaming import BlockChange, StreamingMarkdown
 from app.rendering.table_view import TableScroller, TableView
 from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, underline_block
-from app.rendering.text_view import TextView
+from app.rendering.text_view import TextView, vertical_margins
 from app.widgets.theme import DEEPEST_INDENT, INDENT, Theme
 
 GAP = 12
@@ -108,15 +109,13 @@ class BlocksView(LazyStack):
         """Show the current blocks of a part, whose first `unchanged` blocks are drawn already."""
         part, entry = self.parts[index], self.entries[index]
         first = self._blocks[part.first]
-        below_text = index > 0 and self.parts[index - 1].kind == "text"
-        entry.gap = 0 if part.kind == "text" and below_text else GAP
+        entry.gap = self._gap_above(index)
         entry.indent = 0 if part.kind == "text" else min(first.indent + first.quote, DEEPEST_INDENT) * INDENT
         self.changed(index)
         match entry.view, first:
             case TextView() as view, TextBlock() | RuleBlock() | MathBlock():
                 if unchanged == part.count == len(view):
                     return
-                view.first = not below_text
                 view.truncate(unchanged)
                 self._draw_text(view, part, unchanged)
             case CodeView(language=language) as view, CodeBlock() if language == first.language:
@@ -132,6 +131,13 @@ class BlocksView(LazyStack):
                 return
         self._mark(index)
 
+    def _gap_above(self, index: int) -> int:
+        first = self.parts[index].first
+        above, below = self._blocks[first - 1 : first + 1] if index else (None, None)
+        if not isinstance(above, ParagraphBlock) or not isinstance(below, ParagraphBlock):
+            return GAP
+        return max(vertical_margins(above, self._plain)[1], vertical_margins(below, self._plain)[0])
+
     def build(self, index: int) -> QWidget:
         part = self.parts[index]
         first = self._blocks[part.first]
@@ -145,7 +151,7 @@ class BlocksView(LazyStack):
                 view = TableScroller(self._theme, first)
                 self.drawn += 1
             case _:
-                view = TextView(self._theme, self._quiet, index == 0 or self.parts[index - 1].kind != "text")
+                view = TextView(self._theme, self._quiet)
                 self._draw_text(view, part, 0)
         self.entries[index].view = view
         if self._band is None and (content := self.part_view(index)) is not None:
@@ -173,7 +179,7 @@ class BlocksView(LazyStack):
 
     def _draw_text(self, view: TextView, part: DocumentPart, unchanged: int) -> None:
         for block in self._blocks[part.first + unchanged : part.end]:
-            assert isinstance(block, TextBlock | RuleBlock | MathBlock)
+            assert isinstance(block, ParagraphBlock)
             view.append_block(block, self._plain)
             self.drawn += 1
 

@@ -46,7 +46,7 @@ class SourceLegend(QTextEdit):
             cursor.insertText("    " if number else "", plain)
             form = QTextCharFormat(plain)
             form.merge(underline_format(self._theme, source))
-            cursor.insertText(label, form)
+            cursor.insertText(label.replace(" ", "\u00a0"), form)  # wraps between labels only
         self._fit()
 
     def _fit(self) -> None:

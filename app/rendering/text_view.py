@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 
 from app.language import tr
-from app.rendering.blocks import MathBlock, RuleBlock, TextBlock
+from app.rendering.blocks import MathBlock, ParagraphBlock, RuleBlock, TextBlock
 from app.rendering.document_view import DocumentView
 from app.widgets.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
 
@@ -33,17 +33,10 @@ _task_property = QTextFormat.Property.UserProperty + 3
 class TextView(DocumentView):
     """Blocks are appended and removed at the end; those above are never laid out again."""
 
-    def __init__(self, theme: Theme, quiet: bool = False, first: bool = True) -> None:
-        """Create an empty view.
-
-        Args:
-            theme: Fonts and colors.
-            quiet: Whether to use the secondary text color.
-            first: Whether to omit the space above the first block: no text precedes this view.
-        """
+    def __init__(self, theme: Theme, quiet: bool = False) -> None:
+        """Create an empty view. `quiet` text has the secondary text color."""
         super().__init__(theme, tr("Text"))
         self._quiet = quiet
-        self.first = first
         self._starts: list[int] = []  # of each block in the document
 
     def __len__(self) -> int:
@@ -63,7 +56,7 @@ class TextView(DocumentView):
             cursor.setBlockFormat(QTextBlockFormat())
             cursor.setBlockCharFormat(QTextCharFormat())
 
-    def append_block(self, block: TextBlock | RuleBlock | MathBlock, plain: bool = False) -> None:
+    def append_block(self, block: ParagraphBlock, plain: bool = False) -> None:
         """Add a block at the end. `plain` text has lines, not paragraphs with space between them."""
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -71,9 +64,11 @@ class TextView(DocumentView):
         form, base = QTextBlockFormat(), QTextCharFormat()
         indent = min(block.quote, DEEPEST_INDENT) * QUOTE + min(block.indent, DEEPEST_INDENT) * INDENT
         form.setLeftMargin(indent)
+        top, bottom = vertical_margins(block, plain)
+        form.setTopMargin(top)  # Qt ignores it above the first block
+        form.setBottomMargin(bottom)
         match block:
             case TextBlock():
-                top = 0 if plain else 20 if block.heading else 5 if block.marker else 10
                 form.setLineHeight(125 if block.heading else LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
                 if is_right_to_left(block):
                     form.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
@@ -87,24 +82,21 @@ class TextView(DocumentView):
                     form.setProperty(_task_property, 2 if block.done else 1)
                 if block.heading:
                     base.setFont(self._theme.large(HEADING_SIZES.get(block.heading, 1.0)))
-                self._start_block(cursor, form, base, top, quiet=self._quiet or block.quote > 0)
+                self._start_block(cursor, form, base, quiet=self._quiet or block.quote > 0)
                 self.insert_spans(cursor, block.spans, base)
             case RuleBlock():
-                form.setBottomMargin(10)
                 form.setProperty(
                     QTextFormat.Property.BlockTrailingHorizontalRulerWidth,
                     QTextLength(QTextLength.Type.PercentageLength, 100),
                 )
-                self._start_block(cursor, form, base, 4, quiet=self._quiet)
+                self._start_block(cursor, form, base, quiet=self._quiet)
             case MathBlock():
                 form.setAlignment(Qt.AlignmentFlag.AlignLeft if indent else Qt.AlignmentFlag.AlignHCenter)
-                form.setBottomMargin(4)
-                self._start_block(cursor, form, base, 10, quiet=self._quiet)
+                self._start_block(cursor, form, base, quiet=self._quiet)
                 self.insert_formula(cursor, block.latex, True, base)
         cursor.endEditBlock()
 
-    def _start_block(self, cursor: QTextCursor, form: QTextBlockFormat, base: QTextCharFormat, top: int, quiet: bool) -> None:
-        form.setTopMargin(0 if self.first and not self._starts else top)
+    def _start_block(self, cursor: QTextCursor, form: QTextBlockFormat, base: QTextCharFormat, quiet: bool) -> None:
         base.setForeground(QColor(self._theme.colors.secondary if quiet else self._theme.colors.text))
         if self._starts:
             cursor.insertBlock(form, base)
@@ -198,6 +190,17 @@ class TextView(DocumentView):
             painter.setPen(QPen(QColor(colors.on_accent), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
             painter.drawPolyline([box.topLeft() + QPointF(x, y) for x, y in ((3.2, 6.8), (5.6, 9.2), (9.8, 4.2))])
         painter.restore()
+
+
+def vertical_margins(block: ParagraphBlock, plain: bool) -> tuple[int, int]:
+    """Return the space above and below a block, in pixels. Between two blocks, only the larger counts."""
+    match block:
+        case TextBlock():
+            return 0 if plain else 20 if block.heading else 5 if block.marker else 10, 0
+        case RuleBlock():
+            return 4, 10
+        case MathBlock():
+            return 10, 4
 
 
 def is_right_to_left(block: TextBlock) -> bool:

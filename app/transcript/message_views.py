@@ -3,7 +3,7 @@
 from math import ceil
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QFontMetricsF
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.chat.attachment_chips import AttachmentChips
@@ -23,7 +23,6 @@ THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has the second
 
 FOLD_ABOVE = 4000  # characters; a long prompt must not bury the reply
 MAX_BUBBLE = 560
-SLACK = 10  # a layout may need a little more than the sum of the characters' widths
 PIECE_CHARS = 6000  # a long answer is drawn in pieces
 PIECE_PAUSE_MS = 5
 
@@ -99,9 +98,10 @@ class _BubbleText(BlocksView):
 
     def show_plain(self, text: str) -> None:
         longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
-        metrics = QFontMetricsF(self._theme.text_font)
-        width = max(metrics.horizontalAdvance(line[:400]) for line in longest)
-        self._wanted_width = min(ceil(width) + SLACK, MAX_BUBBLE)
+        document = QTextDocument("\n".join(line[:400] for line in longest))
+        document.setDefaultFont(self._theme.text_font)
+        document.setDocumentMargin(0)
+        self._wanted_width = min(ceil(document.idealWidth()), MAX_BUBBLE)
         super().show_plain(text)
         self._update_layouts()
 

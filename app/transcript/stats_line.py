@@ -1,15 +1,15 @@
 """The line below a reply: how it was decoded, how fast, and why it ended."""
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.reply import Reply
 from app.language import tr
 from app.transcript.stats_popover import StatsPopover
-from app.widgets.controls import as_tooltip, small_label
+from app.widgets.controls import Label, as_tooltip, small_label
 from app.widgets.layout import Flow, column
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 class StatsLine(QWidget):
@@ -21,7 +21,9 @@ class StatsLine(QWidget):
         self._stacked = stacked
         self._reply: Reply | None = None
         self.chip = small_label(theme, selectable=True)
-        self.facts = small_label(theme, look="secondary", selectable=True)
+        self.facts = _Facts()
+        theme.set_font(self.facts, SMALL)
+        set_look(self.facts, "secondary")
         self.chip.setAccessibleName(tr("Mode"))
         self.facts.setAccessibleName(tr("Speed"))
         figures = Flow(stacked=stacked)
@@ -54,3 +56,15 @@ class StatsLine(QWidget):
         """Show all statistics and a chart of the rounds, above this point of the screen if there is space."""
         if self._reply is not None and self._reply.stats is not None:
             StatsPopover(self._theme, self._reply.stats, self).open_at(corner)
+
+
+class _Facts(Label):
+    """Takes one line if there is space, and otherwise wraps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def sizeHint(self) -> QSize:
+        return QSize(self.fontMetrics().horizontalAdvance(self.text()) + 2, self.fontMetrics().height())

@@ -131,7 +131,9 @@ class Flow(QLayout):
             if lines[-1] and (self._stacked or x + size.width() > rect.width()):
                 lines.append([])
                 x = 0
-            lines[-1].append((item, QSize(min(size.width(), rect.width()), size.height())))
+            if size.width() > rect.width():
+                size = QSize(rect.width(), item.heightForWidth(rect.width()) if item.hasHeightForWidth() else size.height())
+            lines[-1].append((item, size))
             x += size.width() + self._gap
         y = rect.y()
         for line in lines:

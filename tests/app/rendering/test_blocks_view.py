@@ -1,8 +1,12 @@
 """Only what changed is drawn."""
 
+from itertools import pairwise
+
+import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.rendering import blocks
 from app.rendering.blocks import CodeBlock
 from app.rendering.blocks_view import BlocksView
 from app.rendering.code_view import CodeView
@@ -61,3 +65,35 @@ def test_code_in_a_list_has_its_own_view(qapp: QApplication, qtbot: QtBot) -> No
     view = streamed(qapp, "1. run\n   ```bash\n   ls\n   ```\n2. done", 3)
     assert CodeBlock("bash", "ls", indent=1) in view.blocks
     assert [code.text for code in view.code_views()] == ["ls"]
+
+
+def tops(view: BlocksView) -> list[float]:
+    """Return the top of the text of each paragraph."""
+    found = []
+    for entry in view.entries:
+        assert isinstance(entry.view, TextView)
+        document = entry.view.document()
+        paragraph = document.begin()
+        while paragraph.isValid():
+            layout = document.documentLayout()
+            found.append(entry.top + layout.blockBoundingRect(paragraph).top() + paragraph.layout().lineAt(0).y())
+            paragraph = paragraph.next()
+    return found
+
+
+@pytest.mark.parametrize(
+    "source", ["One.\n\n", "# Title\n\nText.\n\n", "---\n\nText.\n\n", "- a\n- b\n\nText.\n\n", "$$\nx\n$$\n\nText.\n\n"]
+)
+def test_paragraphs_are_equally_far_apart_at_the_end_of_a_part(
+    source: str, qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = []
+    for most in (1000, 12, 1):
+        monkeypatch.setattr(blocks, "MAX_PART_BLOCKS", most)
+        view = BlocksView(Theme(qapp, "light"))
+        view.append(source * 20)
+        view.fit(600)
+        places.append(tops(view))
+    steps = [[b - a for a, b in pairwise(found)] for found in places]
+    assert steps[1] == pytest.approx(steps[0], abs=1)  # the height of a part is a whole number of pixels
+    assert steps[2] == pytest.approx(steps[0], abs=1)

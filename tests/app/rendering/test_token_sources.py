@@ -106,6 +106,11 @@ def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -
         "Copied from earlier text",
         "From the target model",
     ]
+    for width in range(200, 700, 40):
+        legend.resize(width, legend.height())
+        block = legend.document().firstBlock()
+        starts = [block.layout().lineAt(number).textStart() for number in range(1, block.layout().lineCount())]
+        assert all(block.text()[start - 1] == " " for start in starts), "lines break between entries only"
     app.window.commands.token_sources.trigger()
     assert underlined(app) == [] and not legend.isVisible()
 
