@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWi
 
 from app.conversations.wording import size
 from app.language import tr, translated
-from app.models.recommendation import Recommendation
+from app.models.survey import Recommendation
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look

@@ -12,7 +12,7 @@ from app.conversations.wording import percent, size
 from app.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import NoticeView, column, line, row
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import MachineFacts, Phase, Roofline
 
 CHART_HEIGHT = 220
@@ -104,7 +104,7 @@ class ThisMacDialog(QDialog):
         measured = {phase.name: phase for phase in found.phases} if found else {}
         for name, phase_row in self.phases.items():
             phase_row.show_phase(found, measured.get(name))  # type: ignore[call-overload]
-        self.chart.show_roofline(found, _phase_names())
+        self.chart.show_roofline(found)
         self.remark.setText(remark(found) if found else "")
         self.remark.setVisible(bool(self.remark.text()))
         self.error.label.setText(self._job.error)
@@ -236,28 +236,22 @@ class RooflineChart(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._found: Roofline | None = None
-        self._names: dict[str, str] = {}
+        self._names = _phase_names()
         self.setFixedHeight(CHART_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(tr("Roofline of this computer"))
-        self.setFont(theme.small())
-        theme.changed.connect(self._redraw)
+        theme.set_font(self, SMALL)
+        theme.changed.connect(self.update)
 
-    def show_roofline(self, found: Roofline | None, names: dict[str, str]) -> None:
-        """Draw a roofline, with the names of its phases."""
-        self._found, self._names = found, names
+    def show_roofline(self, found: Roofline | None) -> None:
+        self._found = found
         if found is not None:
             shares = [
-                tr("{phase}: {share} of the limit", phase=names[phase.name], share=percent(found.reached(phase)))
+                tr("{phase}: {share} of the limit", phase=self._names[phase.name], share=percent(found.reached(phase)))
                 for phase in found.phases
             ]
             self.setAccessibleDescription(", ".join(shares))
         self.setVisible(found is not None and bool(found.phases))
-        self.update()
-
-    @Slot()
-    def _redraw(self) -> None:
-        self.setFont(self._theme.small())
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

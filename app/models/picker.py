@@ -9,9 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.conductor import Conductor
 from app.language import tr, translated
-from app.models.background import Background
 from app.models.downloads import Downloads, PairDownload, PairState
-from app.models.storage import Storage
+from app.models.storage import Background, Storage
 from app.models.survey import (
     Candidate,
     Estimator,

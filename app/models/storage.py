@@ -1,17 +1,20 @@
 """The model folder, deleted pairs, and network settings of downloads."""
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QThreadPool, QTimer, Signal, Slot
+from shiboken6 import isValid
 
 from app.conversations.wording import size
 from app.language import tr, translated
-from app.models.background import Background
 from app.models.downloads import Downloads
-from mlx_engine.errors import EngineText
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache, folder_variable, model_folder_problem
 from mlx_engine.pairs.deleted_models import DeletedModels
@@ -20,7 +23,65 @@ from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 
+log = logging.getLogger(__name__)
+
 PROGRESS_MS = 200
+
+
+class Background(QObject):
+    """Runs work on threads of a pool and delivers results on the thread that created this object."""
+
+    failed = Signal(str)  # the error of work without its own error handler
+
+    _finished = Signal(object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(4)
+        self._open = True
+        self._finished.connect(self._deliver)
+
+    def run(
+        self,
+        work: Callable[[], Any],
+        then: Callable[[Any], object] | None = None,
+        failed: Callable[[str], object] | None = None,
+    ) -> None:
+        """Run `work` and pass its result to `then`, or the text of its error to `failed`."""
+
+        def job() -> None:
+            receiver: Callable[[Any], object] | None
+            try:
+                receiver, value = then, work()
+            except UserError as error:
+                receiver, value = failed or self.failed.emit, translated(error.text)
+            except Exception as error:
+                log.exception("Background work failed")
+                receiver = failed or self.failed.emit
+                value = tr("Something went wrong ({error}). See the log for details.", error=error)
+            with suppress(RuntimeError):  # the window is gone
+                self._finished.emit(receiver, value)
+
+        if self._open:
+            self._pool.start(job)
+
+    def close(self, seconds: float = 1.0) -> None:
+        """Drop work that has not started and the results of the rest."""
+        self._open = False
+        self._pool.clear()
+        self._pool.waitForDone(int(1000 * seconds))
+
+    @Slot(object, object)
+    def _deliver(self, receiver: Callable[[Any], object] | None, value: object) -> None:
+        if self._open and receiver is not None:
+            receiver(value)
+
+
+def while_open(receiver: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Wrap a widget's method so that it is not called after the widget was deleted."""
+    widget = receiver.__self__  # type: ignore[attr-defined]
+    return lambda value: receiver(value) if isValid(widget) else None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ A survey reads files. Run it in the background.
 """
 
 import logging
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -12,12 +13,11 @@ from typing import Literal
 
 from app.conversations.wording import size
 from app.language import tr
-from app.models.recommendation import MIN_SPEED, estimate_size, max_speed
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, TargetRepo, load_catalog
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.demo import demo_pair
@@ -38,6 +38,11 @@ Folders = tuple[Path, Path | None]  # of target and drafter
 
 SMALL_BYTES = 12e9
 _RANKS: dict[FitVerdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
+_COMFORTABLE = 0.7  # of the budget; the rest is for the context and other apps
+_OVERHEAD = 1.06  # scales and biases of quantized weights, and the layers that stay in 16 bits
+_WEIGHTS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)B\b")
+_ACTIVE = re.compile(r"\bA(\d+(?:\.\d+)?)B\b")  # weights per token in a mixture of experts
+MIN_SPEED = 5  # tokens per second, about reading speed
 
 
 @dataclass(frozen=True)
@@ -369,3 +374,58 @@ def _fits(target: dict, drafter: dict) -> bool:
         return not (dflash_problem(target) or pair_problem(target, drafter))
     except UserError:
         return False
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A pair in one quantization. `needed` and `budget` are bytes."""
+
+    entry: CatalogEntry
+    target: TargetRepo
+    needed: int
+    budget: int
+    estimated: bool
+
+
+def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Recommendation | None:
+    """Return the largest pair that fits comfortably and is fast enough, or None.
+
+    Args:
+        catalog: only its confirmed pairs are considered.
+        budget: bytes available for models; the machine's by default.
+        facts: of the machine; without them the speed is not considered.
+    """
+    budget = budget if budget is not None else machine.working_set(machine.load_facts())
+    if not budget:
+        return None
+    fitting = [
+        Recommendation(entry, target, needed, budget, estimated)
+        for entry in catalog.entries
+        if entry.confirmed and not entry.why_not and BUILT_IN not in entry.tags
+        for target in entry.targets
+        for needed, estimated in [estimate_size(entry, target)]
+        if needed and needed <= _COMFORTABLE * budget and (facts is None or max_speed(entry.name, needed, facts) >= MIN_SPEED)
+    ]
+    # Of pairs with the same size, the later one is the newer model.
+    return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None
+
+
+def max_speed(name: str, size: int, facts: MachineFacts) -> float:
+    """Return an upper bound of plain decoding in tokens per second.
+
+    Each token reads all weights, of a mixture of experts only the active ones.
+    """
+    active, total = _ACTIVE.search(name), _WEIGHTS.search(name)
+    share = float(active[1]) / float(total[1]) if active and total else 1.0
+    return facts.bandwidth / (size * min(share, 1.0))
+
+
+def estimate_size(entry: CatalogEntry, target: TargetRepo) -> tuple[int, bool]:
+    """Return the bytes of both models (0: unknown) and whether they are estimated."""
+    drafter = entry.drafter_gb or 0.0
+    if target.size_gb:
+        return round((target.size_gb + drafter) * 1e9), entry.drafter_gb is None
+    found = _WEIGHTS.search(entry.name)
+    if not found or not target.bits:
+        return 0, True
+    return round((float(found[1]) * target.bits / 8 * _OVERHEAD + drafter) * 1e9), True

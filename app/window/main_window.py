@@ -13,7 +13,7 @@ from app.chat.drafts import Drafts
 from app.chat.foot import Foot
 from app.chat.welcome import Introduction
 from app.models.picker import Picker
-from app.models.recommendation import recommend
+from app.models.survey import recommend
 from app.release import this_release
 from app.settings.preferences import Preferences
 from app.sidebar.sidebar import Sidebar

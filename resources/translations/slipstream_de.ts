@@ -780,11 +780,6 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>first token {ttft_s}</source>
-            <translation>erstes Token {ttft_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
             <source>greedy</source>
             <translation>greedy</translation>
         </message>
@@ -802,16 +797,6 @@
             <location filename="../../app/compare/comparison_card.py" />
             <source>temperature {temperature}</source>
             <translation>Temperatur {temperature}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{count} rounds</source>
-            <translation>{count} Runden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{count} tokens/round</source>
-            <translation>{count} Tokens/Runde</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -1075,6 +1060,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>first token {ttft_s}</source>
+            <translation>erstes Token {ttft_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>interrupted: Slipstream quit before the reply was complete</source>
             <translation>unterbrochen: Slipstream wurde vor Ende der Antwort beendet</translation>
         </message>
@@ -1102,6 +1092,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count} tokens/round</source>
+            <translation>{count} Tokens/Runde</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1294,11 +1289,6 @@
             <translation>{tokens} in {time}</translation>
         </message>
         <message>
-            <location filename="../../app/models/background.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
-        </message>
-        <message>
             <location filename="../../app/models/downloads.py" />
             <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
@@ -1337,126 +1327,6 @@
             <location filename="../../app/models/downloads.py" />
             <source>{time} left</source>
             <translation>noch {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Applies to all downloads combined.</source>
-            <translation>Begrenzt alle Downloads zusammen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Check the token and save it in the keychain</source>
-            <translation>Token prüfen und im Schlüsselbund sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Checking the token…</source>
-            <translation>Token wird geprüft …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Download speed</source>
-            <translation>Ladetempo</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Hub token</source>
-            <translation>Token des Hubs</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model Settings</source>
-            <translation>Einstellungen für Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model folder</source>
-            <translation>Ordner der Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move Models To</source>
-            <translation>Modelle verschieben nach</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move progress</source>
-            <translation>Fortschritt beim Verschieben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move the models to another folder</source>
-            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move…</source>
-            <translation>Verschieben …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Moving models: {done} of {total}</source>
-            <translation>Modelle werden verschoben: {done} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
-            <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove</source>
-            <translation>Entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove the token from the keychain</source>
-            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Save</source>
-            <translation>Sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Set by {variable}, so you can’t change it here.</source>
-            <translation>Durch {variable} festgelegt, daher hier nicht verschiebbar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Stop moving</source>
-            <translation>Verschieben stoppen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>There is no token in the keychain.</source>
-            <translation>Im Schlüsselbund ist kein Token.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token removed.</source>
-            <translation>Token entfernt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token saved for {account}.</source>
-            <translation>Token für {account} gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Unlimited</source>
-            <translation>Unbegrenzt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>You can keep chatting, but not download, load, or delete models.</source>
-            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>{size} available</source>
-            <translation>{size} verfügbar</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1895,6 +1765,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>Begrenzt alle Downloads zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Check</source>
             <translation>Prüfen</translation>
         </message>
@@ -1902,6 +1777,16 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Check compatibility</source>
             <translation>Kompatibilität prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Check the token and save it in the keychain</source>
+            <translation>Token prüfen und im Schlüsselbund sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Checking the token…</source>
+            <translation>Token wird geprüft …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1950,6 +1835,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Download speed</source>
+            <translation>Ladetempo</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Enter two repos or two folders.</source>
             <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
         </message>
@@ -1975,8 +1865,23 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Hub token</source>
+            <translation>Token des Hubs</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Looking for models…</source>
             <translation>Modelle werden gesucht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Model Settings</source>
+            <translation>Einstellungen für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Model folder</source>
+            <translation>Ordner der Modelle</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1990,6 +1895,36 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Move Models To</source>
+            <translation>Modelle verschieben nach</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Move progress</source>
+            <translation>Fortschritt beim Verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Move the models to another folder</source>
+            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Move…</source>
+            <translation>Verschieben …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Moving models: {done} of {total}</source>
+            <translation>Modelle werden verschoben: {done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
+            <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches this filter.</source>
             <translation>Kein Paar passt zu diesem Filter.</translation>
         </message>
@@ -1997,6 +1932,16 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
             <translation>Kein Paar passt zu „{search}“. Mit „Eigenes Paar“ fügen Sie eines aus dem Hub hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2015,6 +1960,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Save</source>
+            <translation>Sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>Modelle suchen</translation>
         </message>
@@ -2022,6 +1972,11 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Searching for a drafter…</source>
             <translation>Drafter wird gesucht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Set by {variable}, so you can’t change it here.</source>
+            <translation>Durch {variable} festgelegt, daher hier nicht verschiebbar.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2040,6 +1995,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Stop moving</source>
+            <translation>Verschieben stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>The target and the drafter are compatible.</source>
             <translation>Zielmodell und Drafter passen zusammen.</translation>
         </message>
@@ -2050,8 +2010,33 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>There is no token in the keychain.</source>
+            <translation>Im Schlüsselbund ist kein Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Token removed.</source>
+            <translation>Token entfernt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Token saved for {account}.</source>
+            <translation>Token für {account} gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Undo</source>
             <translation>Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Unlimited</source>
+            <translation>Unbegrenzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>You can keep chatting, but not download, load, or delete models.</source>
+            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2074,6 +2059,11 @@
             <translation>{name} wurde geladen und überprüft.</translation>
         </message>
         <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>{size} available</source>
+            <translation>{size} verfügbar</translation>
+        </message>
+        <message>
             <location filename="../../app/models/storage.py" />
             <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
             <translation>Modelle werden verschoben. Warten Sie das Ende ab oder stoppen Sie in den Einstellungen.</translation>
@@ -2087,6 +2077,11 @@
             <location filename="../../app/models/storage.py" />
             <source>Move stopped. Your models were not moved, and copied files are kept for the next attempt.</source>
             <translation>Verschieben gestoppt. Die Modelle bleiben, wo sie waren; Kopien bleiben für den nächsten Versuch erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/storage.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />

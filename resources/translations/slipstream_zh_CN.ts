@@ -780,11 +780,6 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>first token {ttft_s}</source>
-            <translation>首个词元 {ttft_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
             <source>greedy</source>
             <translation>贪心</translation>
         </message>
@@ -802,16 +797,6 @@
             <location filename="../../app/compare/comparison_card.py" />
             <source>temperature {temperature}</source>
             <translation>温度 {temperature}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{count} rounds</source>
-            <translation>{count} 轮</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{count} tokens/round</source>
-            <translation>每轮 {count} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -1075,6 +1060,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>first token {ttft_s}</source>
+            <translation>首个词元 {ttft_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>interrupted: Slipstream quit before the reply was complete</source>
             <translation>已中断：Slipstream 在回复完成前退出</translation>
         </message>
@@ -1102,6 +1092,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count} tokens/round</source>
+            <translation>每轮 {count} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1294,11 +1289,6 @@
             <translation>{time} 处理 {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/models/background.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>出错了（{error}）。详情请查看日志。</translation>
-        </message>
-        <message>
             <location filename="../../app/models/downloads.py" />
             <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
@@ -1337,126 +1327,6 @@
             <location filename="../../app/models/downloads.py" />
             <source>{time} left</source>
             <translation>剩余 {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Applies to all downloads combined.</source>
-            <translation>限制所有下载的总速度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Check the token and save it in the keychain</source>
-            <translation>检查令牌并存入钥匙串</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Checking the token…</source>
-            <translation>正在检查令牌…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Download speed</source>
-            <translation>下载速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Hub token</source>
-            <translation>Hub 令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model Settings</source>
-            <translation>模型设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model folder</source>
-            <translation>模型文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move Models To</source>
-            <translation>将模型移至</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move progress</source>
-            <translation>移动进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move the models to another folder</source>
-            <translation>把模型移到另一个文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move…</source>
-            <translation>移动…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Moving models: {done} of {total}</source>
-            <translation>正在移动模型：{done} / {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
-            <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove</source>
-            <translation>移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove the token from the keychain</source>
-            <translation>从钥匙串中移除令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Save</source>
-            <translation>存储</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Set by {variable}, so you can’t change it here.</source>
-            <translation>由 {variable} 指定，无法在此移动。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Stop moving</source>
-            <translation>停止移动</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>There is no token in the keychain.</source>
-            <translation>钥匙串中没有令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token removed.</source>
-            <translation>令牌已移除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token saved for {account}.</source>
-            <translation>已存储 {account} 的令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Unlimited</source>
-            <translation>不限</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>You can keep chatting, but not download, load, or delete models.</source>
-            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>{size} available</source>
-            <translation>可用空间 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1895,6 +1765,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>限制所有下载的总速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Check</source>
             <translation>检查</translation>
         </message>
@@ -1902,6 +1777,16 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Check compatibility</source>
             <translation>检查兼容性</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Check the token and save it in the keychain</source>
+            <translation>检查令牌并存入钥匙串</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Checking the token…</source>
+            <translation>正在检查令牌…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1950,6 +1835,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Download speed</source>
+            <translation>下载速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Enter two repos or two folders.</source>
             <translation>请输入两个仓库或两个文件夹。</translation>
         </message>
@@ -1975,8 +1865,23 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Hub token</source>
+            <translation>Hub 令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Looking for models…</source>
             <translation>正在查找模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Model Settings</source>
+            <translation>模型设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Model folder</source>
+            <translation>模型文件夹</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1990,6 +1895,36 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Move Models To</source>
+            <translation>将模型移至</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Move progress</source>
+            <translation>移动进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Move the models to another folder</source>
+            <translation>把模型移到另一个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Move…</source>
+            <translation>移动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Moving models: {done} of {total}</source>
+            <translation>正在移动模型：{done} / {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
+            <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches this filter.</source>
             <translation>没有符合此筛选条件的模型对。</translation>
         </message>
@@ -1997,6 +1932,16 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
             <translation>没有与“{search}”匹配的模型对。使用“自定义模型对”从 Hub 添加。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Remove</source>
+            <translation>移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>从钥匙串中移除令牌</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2015,6 +1960,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Save</source>
+            <translation>存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>搜索模型</translation>
         </message>
@@ -2022,6 +1972,11 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Searching for a drafter…</source>
             <translation>正在查找草稿模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Set by {variable}, so you can’t change it here.</source>
+            <translation>由 {variable} 指定，无法在此移动。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2040,6 +1995,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Stop moving</source>
+            <translation>停止移动</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>The target and the drafter are compatible.</source>
             <translation>目标模型与草稿模型兼容。</translation>
         </message>
@@ -2050,8 +2010,33 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>There is no token in the keychain.</source>
+            <translation>钥匙串中没有令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Token removed.</source>
+            <translation>令牌已移除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Token saved for {account}.</source>
+            <translation>已存储 {account} 的令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Undo</source>
             <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Unlimited</source>
+            <translation>不限</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>You can keep chatting, but not download, load, or delete models.</source>
+            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2074,6 +2059,11 @@
             <translation>{name} 已下载并通过校验。</translation>
         </message>
         <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>{size} available</source>
+            <translation>可用空间 {size}</translation>
+        </message>
+        <message>
             <location filename="../../app/models/storage.py" />
             <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
             <translation>正在移动模型。请等待移动完成，或在设置中停止。</translation>
@@ -2087,6 +2077,11 @@
             <location filename="../../app/models/storage.py" />
             <source>Move stopped. Your models were not moved, and copied files are kept for the next attempt.</source>
             <translation>移动已停止。模型仍在原处；已复制的文件保留供下次使用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/storage.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />

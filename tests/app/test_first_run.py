@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QPushButton
 
 from app.models.picker_dialog import PickerDialog
-from app.models.recommendation import MIN_SPEED, max_speed, recommend
+from app.models.survey import MIN_SPEED, max_speed, recommend
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from tests.app.conftest import Running

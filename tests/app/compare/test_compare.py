@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.compare.compare_view import CompareDialog
-from app.compare.comparison_card import HEIGHT, SCALE, WIDTH, card
+from app.compare.comparison_card import HEIGHT, WIDTH, card
 from app.conversations.comparison_record import ComparedMode, ComparisonRecord
 from app.conversations.plain_text import clean
 from app.conversations.store import Store
@@ -179,7 +179,7 @@ def test_results_and_image_are_saved_or_the_error_is_shown(start: Start, tmp_pat
     dialog.image_button.click()
     app.until(lambda: (tmp_path / "picture.png").exists())
     picture = QImage(str(tmp_path / "picture.png"))
-    assert (picture.width(), picture.height()) == (WIDTH * SCALE, HEIGHT * SCALE)
+    assert (picture.width(), picture.height()) == (WIDTH, HEIGHT)
     dialog.copy_button.click()
     assert not QGuiApplication.clipboard().image().isNull()
     asked["json"] = tmp_path / "nowhere" / "figures.json"
@@ -278,7 +278,7 @@ def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
         repeats=9,
     )
     image = card(app.slipstream.theme, long)
-    ground = image.pixel(WIDTH * SCALE - 5, 5)
-    edge = [image.pixel(x, y) for x in range(WIDTH * SCALE - 40, WIDTH * SCALE, 4) for y in range(0, HEIGHT * SCALE, 3)]
-    edge += [image.pixel(x, HEIGHT * SCALE - 10) for x in range(60, WIDTH * SCALE, 5)]
+    ground = image.pixel(WIDTH - 5, 5)
+    edge = [image.pixel(x, y) for x in range(WIDTH - 40, WIDTH, 4) for y in range(0, HEIGHT, 3)]
+    edge += [image.pixel(x, HEIGHT - 10) for x in range(60, WIDTH, 5)]
     assert set(edge) == {ground}

@@ -16,8 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
-from app.models.model_settings import ModelSettingsDialog
-from app.models.picker_dialog import CustomPairDialog, PickerDialog
+from app.models.picker_dialog import CustomPairDialog, ModelSettingsDialog, PickerDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache, move_lock

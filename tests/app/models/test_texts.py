@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.models.background import Background
 from app.models.downloads import Downloads, PairDownload, duration
 from app.models.pair_card import memory_names
-from app.models.storage import Storage
+from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.errors import EngineText
 from mlx_engine.pairs import machine
