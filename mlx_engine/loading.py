@@ -29,10 +29,10 @@ from mlx_engine.events import KernelTrial, LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
-from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import repo_of
+from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.targets import arguments
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights

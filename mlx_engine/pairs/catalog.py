@@ -14,10 +14,10 @@ from typing import Any
 import resources
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.families import why_not_runnable
-from mlx_engine.pairs.compatibility import dflash_problem
 from mlx_engine.pairs.data_files import data_folder, read_json
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
+from mlx_engine.pairs.target_config import dflash_problem
 
 BUILT_IN = "built in"  # the tag of a pair that needs no download
 _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")

@@ -4,11 +4,13 @@ Checkpoints are revised in place and place their fields differently, so everythi
 repo's name. Sources of the field rules: z-lab's dflash 0.1.0, vLLM's and speculators' readers, and the published configs.
 """
 
+import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
+from mlx_engine.errors import UserError
 from mlx_engine.limits import MAX_BLOCK_ROWS
-from mlx_engine.pairs.drafter_fields import Fields, contradiction, missing, number, unexpected
 
 _KINDS = {
     "DFlashDraftModel": "dflash",
@@ -30,6 +32,20 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "norm_before_fc norm_before_residual enable_confidence_head fc_bias": (False,),
     "markov_rank attn_logit_softcapping": (0,),
 }
+# Parts of names of fields that affect the computation even if the tensors look as usual
+_SIGNIFICANT = (
+    "scal", "softcap", "multiplier", "causal", "rope", "rotary", "window", "sink", "norm", "activation", "anchor", "gating",
+    "mask_embedding", "shift", "pos_emb", "markov", "hc_mult",
+)  # fmt: skip
+# Fields with such names that configs inherit from the target's family and that a dense drafter doesn't use
+_INERT = frozenset(
+    {
+        "norm_topk_prob", "routed_scaling_factor", "moe_routed_scaling_factor", "qk_rope_head_dim", "qk_nope_head_dim",
+        "layer_norm_eps", "layernorm_epsilon", "rms_norm", "use_sliding_window", "max_window_layers", "sliding_window",
+        "max_anchors", "num_anchors",
+    }
+)  # fmt: skip
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,79 @@ class DrafterConfig:
     selector: Selector | None  # DFlash 2
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
     stored: Stored | None
+
+
+class Fields:
+    """A config's fields by name. An explicit null counts as absent.
+
+    Published drafters keep a field at the top level, in `dflash_config`, or (speculators layout) in `transformer_layer_config`.
+    A field that appears in two places must have the same value in both.
+
+    Args:
+        levels: the objects that hold fields, by the name used for each in error messages.
+        strict: the levels in which every field affects the computation, so that unknown ones are refused.
+    """
+
+    def __init__(self, levels: dict[str, dict], strict: frozenset[str] = frozenset()) -> None:
+        self._levels, self._strict = levels, strict
+        self._read: set[str] = set()
+
+    def get(self, name: str) -> Any:
+        self._read.add(name)
+        found = [(level, fields[name]) for level, fields in self._levels.items() if fields.get(name) is not None]
+        for level, value in found[1:]:
+            if value != found[0][1]:
+                raise contradiction(name, found[0][1], f"{level}.{name}", value)
+        return found[0][1] if found else None
+
+    def number(self, name: str, default: float | None = None, above: float = -_LARGEST) -> float:
+        return number(name, self.get(name), default, above)
+
+    def whole(self, name: str, default: int | None = None, least: int = 1, most: int = 2**31 - 1) -> int:
+        value = self.number(name, default)
+        if value != int(value) or not least <= value <= most:
+            raise unexpected(name, value, f"{least}, …, {most:,}")
+        return int(value)
+
+    def optional(self, name: str) -> int | None:
+        return None if self.get(name) is None else self.whole(name)
+
+    def flag(self, name: str, default: bool | None = None) -> bool | None:
+        value = self.get(name)
+        return default if value is None else self._checked(name, value, bool, "boolean")
+
+    def block(self, name: str) -> dict:
+        """Return a field that holds an object; empty if absent."""
+        value = self.get(name)
+        return {} if value is None else self._checked(name, value, dict, "object")
+
+    def list(self, name: str, of: type) -> list | None:
+        """Return a field that holds a list of one type, or None if absent."""
+        value = self.get(name)
+        if value is None or (isinstance(value, list) and all(type(item) is of for item in value)):
+            return value
+        raise unexpected(name, value, "array of integers" if of is int else "array of strings")
+
+    def _checked(self, name: str, value: Any, kind: type, expected: str) -> Any:
+        if not isinstance(value, kind):
+            raise unexpected(name, value, expected)
+        return value
+
+    def must_be(self, name: str, *supported: Any) -> None:
+        """Refuse a field with any other value, since it would ask for an unsupported computation."""
+        value = self.get(name)
+        if value is not None and not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in supported):
+            raise unexpected(name, value, _short(supported[0]))
+
+    def refuse_unread(self) -> None:
+        """Refuse fields that were never read although they affect the computation."""
+        for level, fields in self._levels.items():
+            for name, value in fields.items():
+                if name in self._read or value in (None, False, 0, "", [], {}):
+                    continue
+                if level in self._strict or (name not in _INERT and any(part in name.lower() for part in _SIGNIFICANT)):
+                    template = "Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter."
+                    raise UserError("drafter_field_unknown", template, field=name, value=_short(value))
 
 
 def parse(config: dict) -> DrafterConfig:
@@ -319,3 +408,36 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
         raise contradiction("draft_vocab_size", c.draft_vocab_size, "vocab_size", c.vocab_size)
     if c.selector is not None and c.selector.top_k > (c.vocab_size or 0):
         raise contradiction("selector_top_k", c.selector.top_k, "vocab_size", c.vocab_size)
+
+
+def number(name: str, value: Any, default: float | None = None, above: float = -_LARGEST) -> float:
+    """Return `value`, or else the default, as a finite number above `above`; `name` is for error messages."""
+    value = default if value is None else value
+    if value is None:
+        raise missing(name)
+    usable = (type(value) is int and abs(value) < 2**63) or (type(value) is float and math.isfinite(value))
+    if not usable or not above < value <= _LARGEST:
+        raise unexpected(name, value, f"> {above:g}, ≤ {_LARGEST:g}")
+    return value
+
+
+def missing(field: str) -> UserError:
+    template = "Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter."
+    return UserError("drafter_field_missing", template, field=field)
+
+
+def unexpected(field: str, value: Any, expected: str) -> UserError:
+    template = "Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter."
+    return UserError("drafter_field_unexpected", template, field=field, value=_short(value), expected=expected)
+
+
+def contradiction(first: str, value: Any, second: str, other: Any) -> UserError:
+    """The error for two fields whose values can't both be right."""
+    template = "Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter."
+    return UserError("drafter_fields_contradict", template, first=first, value=_short(value), second=second, other=_short(other))
+
+
+def _short(value: Any) -> str:
+    """A value as JSON, shortened for an error message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"

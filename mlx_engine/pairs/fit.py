@@ -11,9 +11,8 @@ from mlx_engine.errors import EngineText
 from mlx_engine.events import MachineFacts
 from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.compatibility import text_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.target_state import STEP, layer_states, text_family, whole
+from mlx_engine.pairs.target_config import STEP, layer_states, text_config, text_family, whole
 
 FitVerdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
 CONTEXT = 8192  # tokens, by default

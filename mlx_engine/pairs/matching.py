@@ -6,10 +6,10 @@ from pathlib import Path
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.catalog import Catalog
 from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.compatibility import dflash_problem, pair_problem
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import LocalModel, base_name
 from mlx_engine.pairs.pair import Pair, custom_pairs
+from mlx_engine.pairs.target_config import dflash_problem, pair_problem
 
 _MOST_CHECKED = 8  # drafters whose config is read
 

@@ -12,11 +12,10 @@ from statistics import median
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import MachineFacts, Stats
-from mlx_engine.pairs.compatibility import text_config
 from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.drafter_config import DrafterConfig
 from mlx_engine.pairs.machine import machine_model, total_memory
-from mlx_engine.pairs.target_state import layer_states, whole
+from mlx_engine.pairs.target_config import layer_states, text_config, whole
 from mlx_engine.requests import Mode
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from (`decoding.costs`)

@@ -11,11 +11,11 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from mlx_engine.pairs.download import Inspection, inspect_pair
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import Fit, predict_fit
 from mlx_engine.pairs.hub import Hub, delete_token, store_token
-from mlx_engine.pairs.inspection import Inspection, inspect_pair
 from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
 from mlx_engine.pairs.model_move import ModelMove

@@ -14,11 +14,10 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.compatibility import MOST_LAYERS, dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import predict_fit
 from mlx_engine.pairs.speeds import predict_speeds
-from mlx_engine.pairs.target_state import layer_states
+from mlx_engine.pairs.target_config import MOST_LAYERS, dflash_problem, layer_states, pair_problem, target_problem, text_config
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, build
 

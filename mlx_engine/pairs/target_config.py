@@ -1,0 +1,160 @@
+"""What a target's config.json says: whether the target can run, whether a drafter fits it, and what its layers cache.
+
+The cached state mirrors the caches that mlx-lm's models create; a test compares the two, family by family.
+"""
+
+from dataclasses import dataclass
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.families import FAMILIES, Family, family_of
+from mlx_engine.limits import PREFILL_ROWS
+from mlx_engine.pairs.drafter_config import parse
+
+# Quantization formats that mlx-lm reads besides its own (mlx_lm.utils.load_model, 0.32)
+_READABLE_FORMATS = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
+MOST_LAYERS = 2048  # of a target; published targets have a few hundred at most
+STEP = 256  # rows by which a cache grows
+_OTHER = Family("", ())
+
+
+def text_config(config: dict) -> dict:
+    """Return the part of a target's config that describes its text model; multimodal configs nest it."""
+    inner = config.get("text_config")
+    return {**config, **inner} if isinstance(inner, dict) else config
+
+
+def dflash_problem(target: dict) -> EngineText | None:
+    """Return why DFlash can't run with a target, given its config.json, or None if it can."""
+    if family_of(target) is not None:
+        return None
+    family, families = str(target.get("model_type")), ", ".join(sorted(FAMILIES))
+    template = "DFlash isn't available for the “{family}” family yet. Supported families: {families}."
+    return EngineText.of("family_without_dflash", template, family=family, families=families)
+
+
+def target_problem(target: dict) -> EngineText | None:
+    """Return why a target can't run at all, given its config.json, or None if no problem is known."""
+    if not isinstance(target.get("model_type"), str):
+        return EngineText.of(
+            "target_without_model_type", "The target's config.json has no “model_type”. Choose the repo of a language model."
+        )
+    if "model_file" in target:
+        return EngineText.of(
+            "target_needs_code", "The target needs its own Python code, which Slipstream never runs. Choose another target."
+        )
+    layers = _integer(text_config(target), "num_hidden_layers")
+    if layers is not None and layers > MOST_LAYERS:
+        return EngineText.of(
+            "target_too_many_layers", "The target claims more than {most:,} layers. Choose another target.", most=MOST_LAYERS
+        )
+    quantized = target.get("quantization_config")
+    if isinstance(quantized, dict) and not target.get("quantization") and quantized.get("quant_method") not in _READABLE_FORMATS:
+        template = "The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's."
+        return EngineText.of("target_format_unsupported", template, method=str(quantized.get("quant_method")))
+    return None
+
+
+def pair_problem(target: dict, drafter: dict) -> EngineText | None:
+    """Return why a drafter doesn't fit a target, given both config.json files, or None if it does."""
+    text, config = text_config(target), parse(drafter)
+    layers, vocabulary = _integer(text, "num_hidden_layers"), _integer(text, "vocab_size")
+    for field, expected, actual in (
+        ("hidden_size", config.hidden_size, _integer(text, "hidden_size")),
+        ("vocab_size", config.vocab_size, vocabulary),
+        ("num_hidden_layers", config.target_layers, layers),
+    ):
+        if expected and actual and expected != actual:
+            template = "This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter."
+            return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
+    if layers and max(config.taps) >= layers:
+        template = "This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter."
+        return EngineText.of("drafter_reads_missing_layer", template, layer=max(config.taps), layers=layers)
+    if vocabulary and config.mask_token >= vocabulary:
+        template = "This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter."
+        return EngineText.of("drafter_mask_token_missing", template, token=config.mask_token, tokens=vocabulary)
+    return None
+
+
+@dataclass(frozen=True)
+class LayerState:
+    """The cache of one layer: either growing or a window (`row` > 0), or recurrent."""
+
+    row: int = 0  # numbers per token
+    window: int | None = None  # tokens; None: all
+    recurrent: int = 0  # numbers of a fixed-size state, 4 bytes each
+    convolution: int = 0  # numbers of its short convolution's state
+
+    def rows(self, context: int) -> int:
+        """Tokens held out of `context`. A window still holds the rows of the pass that filled it."""
+        if self.window is None:
+            return -(-context // STEP) * STEP
+        return min(context, self.window - 1 + min(context, PREFILL_ROWS))
+
+    def bytes(self, context: int, element: int) -> int:
+        """Bytes at a context of `context` tokens, with `element` bytes per number."""
+        if not self.row:
+            return 4 * self.recurrent + element * self.convolution
+        return self.row * self.rows(context) * element
+
+
+def text_family(config: dict) -> Family:
+    """Return the family of a target's text model; a family without special properties if it is unknown."""
+    return family_of(text_config(config)) or family_of(config) or _OTHER
+
+
+def layer_states(config: dict) -> list[LayerState] | None:
+    """Return what each layer of a target caches, or None if its config doesn't say enough."""
+    text = text_config(config)
+    layers, hidden, heads = (whole(text, name) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
+    if not (layers and hidden and heads):
+        return None
+    if layers > MOST_LAYERS and (problem := target_problem(config)):
+        raise UserError.of(problem)
+    kinds = _layer_kinds(config, text, layers)
+    if text_family(config).global_heads:
+        kinds = kinds[: layers - (whole(text, "num_kv_shared_layers") or 0)]
+    states = [_layer_state(kind, config, text, heads, whole(text, "head_dim") or hidden // heads) for kind in kinds]
+    return None if any(state is None for state in states) else [state for state in states if state is not None]
+
+
+def _layer_kinds(config: dict, text: dict, layers: int) -> list[str]:
+    listed, family = text.get("layer_types"), text_family(config)
+    every, other = family.full_every, "sliding_attention"
+    if family.recurrent:
+        every, other = whole(text, "full_attention_interval") or 4, "linear_attention"
+    elif isinstance(listed, list) and len(listed) >= layers:
+        return [str(kind) for kind in listed[:layers]]
+    elif every:
+        every = whole(text, "sliding_window_pattern") or every
+    return ["full_attention" if not every or (number + 1) % every == 0 else other for number in range(layers)]
+
+
+def _layer_state(kind: str, config: dict, text: dict, heads: int, size: int) -> LayerState | None:
+    if kind == "linear_attention":
+        names = ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim", "conv_kernel_dim")
+        values, keys, key, value, kernel = (whole(text, f"linear_{name}") for name in names)
+        if not (values and keys and key and value and kernel):
+            return None
+        return LayerState(recurrent=values * key * value, convolution=(kernel - 1) * (2 * keys * key + values * value))
+    if latent := whole(text, "kv_lora_rank"):
+        rotary, indexed = whole(text, "qk_rope_head_dim"), whole(text, "index_head_dim")
+        # mlx-lm's indexer caches unused values, as many as keys, while it reads a prompt
+        return LayerState(row=latent + (rotary or 0) + 2 * (indexed or 0)) if rotary else None
+    kv, family = whole(text, "num_key_value_heads") or heads, text_family(config)
+    if kind == "sliding_attention":
+        return LayerState(row=2 * kv * size, window=whole(text, "sliding_window") or family.window)
+    if family.global_heads:
+        kv = (whole(text, "num_global_key_value_heads") if text.get("attention_k_eq_v") else None) or kv
+        size = whole(text, "global_head_dim") or 512
+    return LayerState(row=2 * kv * size)
+
+
+def whole(config: dict, name: str) -> int | None:
+    """Return a field of a config if it is a usable positive integer."""
+    value = _integer(config, name)
+    return value if value is not None and 0 < value < 2**40 else None
+
+
+def _integer(config: dict, name: str) -> int | None:
+    value = config.get(name)
+    return value if type(value) is int else None
