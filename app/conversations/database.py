@@ -17,14 +17,12 @@ log = logging.getLogger(__name__)
 
 FILE = "chats.db"
 
-# Tables, and which of their rows can't be read or would vanish although `PRAGMA quick_check` accepts them
+# Rows that can't be read or would vanish although `PRAGMA quick_check` accepts them
 _BAD_ROWS = {
-    "folder": "",
     "chat": "NOT json_valid(settings) OR deleted < 1",
     "message": "NOT json_valid(details) OR EXISTS (SELECT 1 FROM message AS above WHERE above.id = message.parent "
     "AND (above.chat <> message.chat OR above.number >= message.number))",
     "preset": "NOT json_valid(settings)",
-    "note": "",
     "comparison": "NOT json_valid(record)",
 }
 
@@ -49,8 +47,8 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
         try:
             if not (reason := _why_unusable(file)):
                 return OpenedStore(Store(file), saves=True)
-        except Exception as error:  # damage can raise anything, such as UnicodeDecodeError for a table's definition
-            if isinstance(error, (OSError, MemoryError)) or schema.is_disk_fault(error):
+        except Exception as error:  # damage can raise anything: UnicodeDecodeError for a name, MemoryError for a wrong size
+            if isinstance(error, OSError) or schema.is_disk_fault(error):
                 raise
             log.exception("The database is damaged")
             reason = tr("Your chat database is damaged.")
@@ -73,30 +71,43 @@ def _why_unusable(file: Path) -> str:
         version = schema.version_of(database)
         if version > schema.VERSION:
             return tr("Your chats were saved by a newer Slipstream. Update Slipstream, then import them.")
-        if version == 0 and database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+        tables = schema.tables_of(database)
+        if not tables:
+            return ""
+        if version == 0 and "message" not in tables:
             return tr("The chat file is not a Slipstream database.")
-        return "" if _is_sound(database, version) else damaged
+        return "" if _is_sound(database, version, tables) else damaged
 
 
-def _is_sound(database: sqlite3.Connection, version: int) -> bool:
+def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> bool:
     """Whether every row can be read and changed. Raises any error if not even that can be found out."""
-    existing = {name for (name,) in database.execute("SELECT name FROM sqlite_schema")}
-    if version < 0 or database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+    if version < 1 or _definitions(database) != _expected_definitions(version):
         return False
-    for table, bad_rows in _BAD_ROWS.items():
-        if table not in existing:
-            if version == schema.VERSION:
-                return False
+    if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        return False
+    for table in tables:
+        if table.startswith("found"):  # the search index, which can be rebuilt
             continue
         if database.execute(f"PRAGMA integrity_check({table})").fetchone() != ("ok",):
             return False
         for _ in database.execute(f"SELECT * FROM {table}"):  # raises an error where text is not UTF-8
             pass
-        if bad_rows and database.execute(f"SELECT 1 FROM {table} WHERE {bad_rows}").fetchone():
+        if table in _BAD_ROWS and database.execute(f"SELECT 1 FROM {table} WHERE {_BAD_ROWS[table]}").fetchone():
             return False
-    if version == schema.VERSION:
-        database.execute("SELECT 1 FROM found WHERE found MATCH 'any' LIMIT 1").fetchone()
+    database.execute("SELECT 1 FROM found WHERE found MATCH 'any' LIMIT 1").fetchone()
     return database.execute("PRAGMA foreign_key_check").fetchone() is None
+
+
+def _definitions(database: sqlite3.Connection) -> dict[str, str]:
+    """Return the SQL of tables, indexes, and so on by name, without the tables that SQLite itself creates."""
+    rows = database.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT GLOB 'found_*'")
+    return {name: " ".join(sql.split()) for name, sql in rows}
+
+
+def _expected_definitions(version: int) -> dict[str, str]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        schema.migrate(database, schema.STEPS[:version])
+        return _definitions(database)
 
 
 def _start_over(file: Path, reason: str) -> OpenedStore:

@@ -76,7 +76,7 @@ def read_database(file: Path) -> ImportedChats:
                 version = schema.version_of(database)
                 if version > schema.VERSION:
                     raise newer(name)
-                if not version:
+                if "message" not in schema.tables_of(database):
                     raise UserError("import_foreign_database", "“{name}” is not a Slipstream database.", name=name)
                 found = _salvage(database)
         except (sqlite3.Error, UnicodeDecodeError) as error:

@@ -93,6 +93,10 @@ def version_of(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
+def tables_of(database: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
 def migrate(database: sqlite3.Connection, steps: Sequence[str] = STEPS) -> None:
     """Bring a database to the newest version, in one transaction."""
     version = version_of(database)
