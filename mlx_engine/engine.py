@@ -6,7 +6,7 @@ Only the `cancel` events may be set from other threads.
 
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +38,7 @@ from mlx_engine.requests import (
     Request,
     SelectKernels,
 )
+from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait until it is done, then try again.")
@@ -87,7 +88,9 @@ class Engine:
             case CompareRequest():
                 return compare(self.pair, self.generate, request, cancel)
             case CountTokens():
-                return iter((self.count_tokens(request),))
+                with suppress(RenderingCancelled):
+                    return iter((self.count_tokens(request, cancel),))
+                return iter(())
             case MeasureMachine(again=again):
                 return roofline.measure(self._idle_pair(), cancel, again)
             case Calibrate():
@@ -159,9 +162,9 @@ class Engine:
         mx.clear_cache()
         return before - memory.held()
 
-    def count_tokens(self, request: CountTokens) -> TokenCount:
+    def count_tokens(self, request: CountTokens, cancel: threading.Event | None = None) -> TokenCount:
         """Count the tokens of a chat."""
-        tokens = chat.template(self.pair.tokenizer, request.messages, request.thinking)
+        tokens = chat.template(self.pair.tokenizer, request.messages, request.thinking, cancel=cancel)
         return TokenCount(len(tokens), self.pair.info.context_limit)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:

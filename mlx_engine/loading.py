@@ -292,6 +292,8 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
         raise _load_error(error, folder) from error
     try:
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
+        tokenizer.decode(tokenizer.encode("a"))
+        chat.can_think(tokenizer)  # looks up tokens, which a damaged tokenizer may fail on
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
         if any("configuration_" in frame.filename for frame in traceback.extract_tb(error.__traceback__)):
             raise _load_error(error, folder) from error  # transformers reads config.json too

@@ -10,7 +10,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from types import FrameType, GeneratorType
 from typing import Any, NoReturn
 
 import jinja2
-from jinja2.compiler import CodeGenerator, Frame
+from jinja2.compiler import CodeGenerator, Frame, operators
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
@@ -32,10 +32,11 @@ _MEMORY = 1 << 31  # bytes by which the process may grow
 _INTEGER_BITS = 10_000
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 _WIDE_FORMAT = re.compile(r"\d{6}|%[^%a-zA-Z]*\*|:[^{}]*\{")  # a width of six digits, or one that is an argument
+_CONTAINERS: Any = (dict, list, tuple, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))
 # Filters whose result is at most as large as their value
 _HARMLESS = frozenset(
-    "abs attr count d default dictsort first float groupby int items last length map max min random reject rejectattr round safe "
-    "select selectattr trim truncate".split()
+    "abs attr count d default first float int items last length map random reject rejectattr round safe select selectattr trim "
+    "truncate".split()
 )
 
 
@@ -94,19 +95,20 @@ def _check_size(size: int) -> None:
         _refuse_size()
 
 
-def _weight(value: Any, most: int = _RESULT) -> int:
-    """Return about how many characters a value has as text; a number above `most` once it exceeds that."""
-    if isinstance(value, str | range):
-        return len(value)
-    if isinstance(value, Namespace):
-        value = object.__getattribute__(value, "_Namespace__attrs")
-    if not isinstance(value, dict | list | tuple | set | frozenset | KeysView | ValuesView | ItemsView):
-        return 8
-    found = 32 * len(value)  # also bounds the number of steps
-    for part in chain(value, value.values()) if isinstance(value, dict) else value:
-        found += _weight(part, most - found)
-        if found > most:
-            break
+def _weight(value: Any) -> int:
+    """Return about how many characters a value has as text; a number above `_RESULT` once it exceeds that."""
+    found, left = 0, [value]
+    while left and found <= _RESULT:
+        value = left.pop()
+        if isinstance(value, Namespace):
+            value = object.__getattribute__(value, "_Namespace__attrs")
+        if isinstance(value, (str, range)):
+            found += len(value)
+        elif isinstance(value, _CONTAINERS):
+            found += 32 * len(value)
+            left += chain(value, value.values()) if isinstance(value, dict) else value if found <= _RESULT else ()
+        else:
+            found += 8
     return found
 
 
@@ -126,6 +128,8 @@ def _check_result(name: str, value: Any, arguments: Sequence[Any]) -> None:
             size *= 1 + 32 * max(number, text)  # an indent for each of so many levels
         case "join":
             size += size * text if isinstance(value, str) else len(value) * text if isinstance(value, list | tuple) else 0
+        case "sum" if any(isinstance(each, (list, tuple)) for each in arguments):  # each partial sum is copied
+            size *= len(value)
         case "replace" | "translate" | "urlize" | "wordwrap" | "xmlattr":
             size *= 1 + text
     _check_size(size)
@@ -149,7 +153,7 @@ def _checked(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
             value = list(islice(value, _RESULT))
             args = (*args[:passed], value, *rest)
         if name == "format":
-            _check_format(str(_printable(value)), [rest, kwargs])
+            _check_format(str(_limited(value)), [rest, kwargs])
         else:
             _check_result(name, value, [*rest, *kwargs.values()])
         return apply(*args, **kwargs)
@@ -157,14 +161,42 @@ def _checked(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+def _comparing(test: Any) -> Any:
+    """Return a test that checks the size of what it compares first."""
+    return lambda *values: test(*map(_limited, values))
+
+
 class _BoundedGenerator(CodeGenerator):
+    """Sends operations through the environment, where sizes are checked."""
+
     def visit_Concat(self, node: jinja2.nodes.Concat, frame: Frame) -> None:
-        """Join with `~` in the environment, where the size is checked."""
         self.write("environment.joined((")
         for part in node.nodes:
             self.visit(part, frame)
             self.write(", ")
         self.write("))")
+
+    def visit_Compare(self, node: jinja2.nodes.Compare, frame: Frame) -> None:
+        self.write("(")
+        self._visit_checked(node.expr, frame)
+        for operand in node.ops:
+            self.write(f" {operators[operand.op]} ")
+            self._visit_checked(operand.expr, frame)
+        self.write(")")
+
+    def visit_Dict(self, node: jinja2.nodes.Dict, frame: Frame) -> None:
+        self.write("{")
+        for pair in node.items:
+            self._visit_checked(pair.key, frame)  # hashed
+            self.write(": ")
+            self.visit(pair.value, frame)
+            self.write(", ")
+        self.write("}")
+
+    def _visit_checked(self, node: jinja2.nodes.Expr, frame: Frame) -> None:
+        self.write("environment.finalize(")
+        self.visit(node, frame)
+        self.write(")")
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
@@ -174,12 +206,15 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset(("+", "*", "**", "%"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs, finalize=_printable)
+        super().__init__(*args, **kwargs, finalize=_limited)
         del self.globals["lipsum"]
 
     def from_string(self, *args: Any, **kwargs: Any) -> jinja2.Template:
-        """Compile a template with checked filters."""
+        """Compile a template with checked filters and tests."""
         self.filters = {name: each if name in _HARMLESS else _checked(name, each) for name, each in self.filters.items()}
+        for name, test in self.tests.items():
+            if name == "in" or test.__module__ == "_operator":
+                self.tests[name] = _comparing(test)
         return super().from_string(*args, **kwargs)
 
     @staticmethod
@@ -194,7 +229,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
     def joined(self, parts: Iterable[Any]) -> str:
         """Join values as text."""
-        return self.concat(str(_printable(part)) for part in parts)
+        return self.concat(str(_limited(part)) for part in parts)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Run one of `intercepted_binops`."""
@@ -213,9 +248,15 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
                 _refuse_size()
         return super().call_binop(context, operator, left, right)
 
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Look up a key, which may be a nested tuple."""
+        return super().getitem(obj, _limited(argument))
+
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a function or a method."""
         text = getattr(getattr(__obj, "__wrapped__", __obj), "__self__", None)  # Jinja wraps `format`
+        if isinstance(text, _CONTAINERS):
+            _limited([text, *args])  # compared by `index` and `count`
         if isinstance(text, str):
             if __obj.__name__ in ("format", "format_map"):
                 _check_format(text, [args, kwargs])
@@ -227,8 +268,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         return super().call(__context, __obj, *args, **kwargs)
 
 
-def _printable(value: Any) -> Any:
-    """Return a value that is about to become text, unless the text would be too long."""
+def _limited(value: Any) -> Any:
+    """Return a value that is about to become text or to be compared, unless that would take too long."""
     _check_size(_weight(value))
     return value
 

@@ -162,7 +162,7 @@ def problem(number: int) -> str:
     try:
         found = outcome(folder, drafter)
     except Exception:
-        return traceback.format_exc()
+        return " | ".join(traceback.format_exc().splitlines()[-6:])
     finally:
         shutil.rmtree(folder)
     print(f"   {found!a}", flush=True)

@@ -71,7 +71,17 @@ def test_a_size_below_the_number_of_quantized_groups_does_not_end_the_process(tm
 
 
 @pytest.mark.parametrize(
-    "content", ['{"eos_token": 3}', '{"eos_token": [1]}', '{"added_tokens_decoder": 3}', "[1]", "3", '{"tokenizer_class": 3}', "{"]
+    "content",
+    [
+        '{"eos_token": 3}',
+        '{"eos_token": [1]}',
+        '{"added_tokens_decoder": 3}',
+        "[1]",
+        "3",
+        '{"tokenizer_class": 3}',
+        "{",
+        '{"unk_token": ""}',
+    ],
 )
 def test_a_damaged_tokenizer_config_is_not_blamed_on_the_models_config(tmp_path, content):
     folder = tiny_families.save("qwen3", tmp_path / "target")

@@ -32,7 +32,7 @@ def failures(first: int, last: int, folder) -> list[str]:
                 output, errors = child.communicate()
         header = ""
         for line in output.splitlines():
-            if line[0].isdigit():
+            if line[:1].isdigit():
                 header = line
             elif line.startswith("FAILED"):
                 found.append(f"{header}\n{line}")

@@ -1,20 +1,32 @@
 """Chat templates are foreign programs: rendering ends in time, in bounded memory and with one message, or is unchanged."""
 
+import io
+import json
+import os
 import resource
+import shutil
+import signal
+import sys
 import threading
 import time
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from transformers.utils import chat_template_utils
 
 from mlx_engine import chat, template_sandbox
+from mlx_engine.cli import main
+from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import Finished
+from mlx_engine.events import Finished, PairInfo, TokenCount
+from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message
+from mlx_engine.template_sandbox import bounded
 from tests.mlx_engine import made_tokenizers
-from tests.mlx_engine.asking import events
+from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.made_tokenizers import made
 
 ASKED = (Message("system", "Be brief."), Message("user", "Hi\nthere"), Message("assistant", "Yes?", "Hm"), Message("user", "Why?"))
@@ -55,12 +67,33 @@ LARGE = [
     DOUBLED + "ns.x %}{% set x %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = x %}{% endfor %}",
 ]
 
+LISTS = "".join(
+    f"{{% set {name} = namespace(x=[1]) %}}{{% for i in range(40) %}}{{% set {name}.x = [{name}.x, {name}.x] %}}{{% endfor %}}"
+    for name in ("a", "b")
+)
+TUPLES = LISTS.replace("[", "(").replace("]", ")").replace("(1)", "(1, 2)")
+COMPARED = [
+    *(LISTS + f"{{{{ 'equal' if {test} }}}}" for test in ("a.x == b.x", "a.x < b.x", "1 < a.x", "a.x in [b.x]", "a.x is eq(b.x)")),
+    LISTS + "{{ [a.x, b.x] | sort | length }}",
+    LISTS + "{{ [{'k': a.x}, {'k': b.x}] | sort(attribute='k') | length }}",
+    LISTS + "{{ [{'k': a.x}, {'k': b.x}] | groupby('k') | length }}",
+    LISTS + "{{ [{'k': a.x}] | selectattr('k', 'eq', b.x) | list | length }}",
+    LISTS + "{{ {'k': a.x, 'l': b.x} | dictsort(by='value') | length }}",
+    LISTS + "{{ [a.x, b.x] | max | length }}",
+    LISTS + "{{ [b.x].index(a.x) }}",
+    TUPLES + "{{ {a.x: 1} | length }}",
+    TUPLES + "{{ {}[a.x] }}",
+    TUPLES + "{{ {}.get(a.x) }}",
+    TUPLES + "{{ 'in' if a.x is in({}) }}",
+    "{{ ([[1]] * 200000) | sum(start=[]) | length }}",
+]
+
 
 def rendered(template: str, cancel: threading.Event | None = None) -> list[int]:
     return chat.template(made("think", template), ASKED, cancel=cancel)
 
 
-@pytest.mark.parametrize("template", LARGE)
+@pytest.mark.parametrize("template", LARGE + COMPARED)
 def test_a_template_that_makes_too_much_text_is_refused_at_once(template):
     began, memory = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(UserError, match="more text than a context can hold"):
@@ -93,6 +126,14 @@ def test_a_template_that_keeps_slices_is_refused_by_its_memory(monkeypatch):
         )
 
 
+def target_with(folder: Path, template: str) -> Path:
+    """A copy of the tiny target with another chat template."""
+    target = shutil.copytree(GOLDEN / "e2e_qwen3" / "target", folder / "target")
+    settings = json.loads((target / "tokenizer_config.json").read_text())
+    (target / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": template}))
+    return target
+
+
 def test_placeholder_text_is_not_available():
     with pytest.raises(UserError, match="rejects this chat: 'lipsum' is undefined"):
         rendered("{{ lipsum(n=999999999) }}")
@@ -111,8 +152,41 @@ def test_a_reply_stopped_while_its_chat_renders_is_finished(tiny, monkeypatch):
     monkeypatch.setattr(tiny.pair, "tokenizer", made("think", ENDLESS))
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    (end,) = events(tiny, GenerationRequest(messages=ASKED), cancel)
+    (end,) = tiny.generate(GenerationRequest(messages=ASKED), cancel)
     assert isinstance(end, Finished) and end.reason == "cancelled" and end.stats.prompt_tokens == 0
+
+
+@pytest.mark.parametrize("template", [ENDLESS, LAZY])
+@pytest.mark.parametrize("request_", [GenerationRequest(messages=ASKED), CountTokens(ASKED)], ids=["reply", "count"])
+def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, template):
+    host, rendering = EngineHost(Engine), threading.Event()
+    monkeypatch.setattr(chat, "bounded", lambda cancel: (rendering.set(), bounded(cancel))[1])
+    try:
+        loading = events(host, LoadPair(target_with(tmp_path, template)))
+        assert isinstance([*loading][-1], PairInfo)
+        jobs: list[Job] = []
+        threading.Thread(target=lambda: (rendering.wait(60), time.sleep(0.2), jobs[0].cancel())).start()
+        ends = [*events(host, request_, jobs.append)]
+        assert [event.reason for event in ends if isinstance(event, Finished)] == (["cancelled"] if len(ends) else [])
+        assert not any(isinstance(event, TokenCount) for event in ends)
+    finally:
+        assert host.wait(60)
+
+
+@pytest.mark.parametrize("command", ["generate", "chat"])
+def test_ctrl_c_ends_rendering_in_the_terminal(tmp_path, monkeypatch, capsys, command):
+    def pressed(cancel: threading.Event | None) -> AbstractContextManager[None]:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return bounded(cancel)
+
+    monkeypatch.setattr(chat, "bounded", pressed)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Hi\n/dflash\n"))
+    target = target_with(tmp_path, ENDLESS)
+    prompt = ["Hi"] if command == "generate" else []
+    assert main([command, *prompt, "--target", str(target)], Engine) == (130 if command == "generate" else 0)
+    shown = capsys.readouterr()
+    assert not shown.out.strip() and "takes longer" not in shown.err and "Traceback" not in shown.err
+    assert command == "generate" or "DFlash is off" in shown.err  # the chat went on
 
 
 def test_stop_ends_the_search_for_boundaries():
@@ -143,6 +217,10 @@ def test_a_template_of_many_openings_is_searched_in_linear_time():
         "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m('y') | safe }}{{ '<' | e }}{{ 200000 | default(3) }}{{ x | default(131072) }}",
         "{% set x %}a{{ 1 }}{% endset %}{{ x }}{% filter upper %}b{% endfilter %}{{ 'a%sb' % 3 ** 2 }}",
         "{{ messages | selectattr('role', 'equalto', 'user') | list }}",
+        "{{ messages[0] == messages[0], 1 < 2 < 3, 'a' in 'ab', {'a': 1}['a'], {(1, 2): 3}[1, 2], messages.index(messages[1]) }}",
+        "{{ 3 is eq(3), 'a' is in('ab'), [3, 1] | sort, [[1], [2]] | sum(start=[]), [1, 2] | sum, [3, 1] | max, x == none }}",
+        "{{ messages | groupby('role') | length }}{{ {'b': 1, 'a': 2} | dictsort }}",
+        "{{ messages | rejectattr('role', 'eq', 'user') | list }}",
         "{{ 'a b c' | wordwrap(2) }}{{ 'abc' | truncate(300000) }}{{ range(5) | batch(2, 'x') | list }}{{ 'x'.center(5) }}",
     ],
 )
@@ -153,6 +231,6 @@ def test_a_normal_template_renders_exactly_as_without_bounds(template, monkeypat
         except UserError as error:
             return str(error)
 
-    bounded = outcome()
+    ours = outcome()
     monkeypatch.setattr(chat_template_utils, "ImmutableSandboxedEnvironment", ImmutableSandboxedEnvironment)
-    assert bounded == outcome()
+    assert ours == outcome()
