@@ -21,10 +21,6 @@ _LINUX_LEVELS: tuple[tuple[float, Pressure], ...] = ((0.04, "critical"), (0.08, 
 _NEARLY_ALL = 0.9  # of the memory for models
 
 
-def _advice() -> str:
-    return tr("Close other apps or shorten the chat to keep replies fast.")
-
-
 class MemoryWatch(QObject):
     """Warns once per episode, and again if it becomes critical.
 
@@ -44,8 +40,7 @@ class MemoryWatch(QObject):
         self._warned: Pressure = "normal"
         self._warned_of_peak = False
         self._calm = 0
-        self._timer = QTimer(self)
-        self._timer.setInterval(INTERVAL_MS)
+        self._timer = QTimer(self, interval=INTERVAL_MS)
         self._timer.timeout.connect(self.look)
 
     def start(self) -> None:
@@ -62,15 +57,17 @@ class MemoryWatch(QObject):
         if levels.index(level) > levels.index(self._warned):
             self._warned = level
             log.warning("Memory pressure: %s", level)
-            warning = tr("Memory is running low.") if level == "warning" else tr("Memory is almost full.")
-            self.short.emit(f"{warning} {_advice()}")
+            self._warn(tr("Memory is running low.") if level == "warning" else tr("Memory is almost full."))
 
     def note_peak(self, peak: int) -> None:
         """Warn once if a reply used nearly all memory for models. `peak` is in bytes."""
         if self._budget and peak > _NEARLY_ALL * self._budget and not self._warned_of_peak:
             self._warned_of_peak = True
-            used = tr("The last reply used {peak} of the {budget} available to models.", peak=size(peak), budget=size(self._budget))
-            self.short.emit(f"{used} {_advice()}")
+            sizes = {"peak": size(peak), "budget": size(self._budget)}
+            self._warn(tr("The last reply used {peak} of the {budget} available to models.", **sizes))
+
+    def _warn(self, reason: str) -> None:
+        self.short.emit(f"{reason} {tr('Close other apps or shorten the chat to keep replies fast.')}")
 
 
 def pressure() -> Pressure:

@@ -238,14 +238,8 @@ class Downloads(QObject):
         pair = Pair(event["target"], event["drafter"])
         known = self.pairs.get(pair)
         if kind == "progress" and known is not None and known.state in ("waiting", "running"):
-            self.pairs[pair] = PairDownload(
-                "running",
-                event["done"],
-                event["total"],
-                event["bytes_per_s"],
-                event["seconds_left"],
-                text_from_json(event["status"]),
-            )
+            done, total, speed, left = (event[name] for name in ("done", "total", "bytes_per_s", "seconds_left"))
+            self.pairs[pair] = PairDownload("running", done, total, speed, left, text_from_json(event["status"]))
         elif kind in ("failed", "error") and known is not None:
             self.pairs[pair] = known.stopped("failed", reason)
         elif kind == "ready":

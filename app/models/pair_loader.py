@@ -1,4 +1,4 @@
-"""Loading pairs."""
+"""Loads pairs, one at a time."""
 
 from pathlib import Path
 from typing import Literal
@@ -16,13 +16,10 @@ from mlx_engine.requests import LoadPair
 
 
 class PairLoader(QObject):
-    """Loads pairs, one at a time.
-
-    `pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading.
-    """
+    """`pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading."""
 
     changed = Signal()  # the progress
-    loaded = Signal()  # a pair, or none any more
+    loaded = Signal()  # or unloaded
     notified = Signal(object)  # Notice
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:

@@ -15,7 +15,6 @@ from app.models.survey import (
     Candidate,
     Estimator,
     Filter,
-    Folders,
     Survey,
     Variant,
     check_folders,
@@ -103,7 +102,7 @@ class Picker(QObject):
             self._survey_again = True
         else:
             self._surveying = True
-            self._background.run(survey, self._survey_done, self._survey_failed)
+            self._background.run(survey, self._survey_done, lambda reason: self._survey_done(None, reason))
         self.look()
         self.changed.emit()
 
@@ -113,11 +112,9 @@ class Picker(QObject):
         self.storage.look()
         self._background.run(QueueFile().read, self.downloads.follow)
 
-    def _survey_failed(self, reason: str) -> None:
-        self._survey_done(None)
-        self.message.emit(reason)
-
-    def _survey_done(self, found: Survey | None) -> None:
+    def _survey_done(self, found: Survey | None, problem: str = "") -> None:
+        if problem:
+            self.message.emit(problem)
         self.loading = self._surveying = False
         if self._survey_again:
             self._survey_again = False
@@ -153,15 +150,13 @@ class Picker(QObject):
         """The selected pair."""
         return next((one for one in self._all if one.id == self.selected), None)
 
+    @Slot(str)
     def set_search(self, text: str) -> None:
-        self.search = text
-        self._narrow()
+        self.narrow(text, self.filter)
 
-    def set_filter(self, filter: Filter) -> None:
-        self.filter = filter
-        self._narrow()
-
-    def _narrow(self) -> None:
+    def narrow(self, search: str, filter: Filter) -> None:
+        """Show the pairs that match, and select the best one."""
+        self.search, self.filter = search, filter
         rows = self.rows
         if rows and (self.search or not any(one.id == self.selected for one in rows)):
             self.select(rows[0].id)
@@ -240,9 +235,8 @@ class Picker(QObject):
 
     @property
     def can_download(self) -> bool:
-        """Whether the selected pair can be downloaded; unconfirmed only once checked."""
-        one = self.current
-        if one is None or one.shown.pair is None or one.why_not:
+        """Whether the selected pair can be downloaded. An unconfirmed pair has to be checked first."""
+        if (one := self.current) is None or one.shown.pair is None or one.why_not:
             return False
         return not one.shown.problem and (one.confirmed or one.shown.checked)
 
@@ -319,15 +313,6 @@ class Picker(QObject):
         elif self._may_act():
             self.storage.move(folder)
 
-    def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
-        """Save a hub token and ask again about the selected pair."""
-
-        def saved(account: str) -> None:
-            then(account)
-            self.check_hub()
-
-        self.storage.log_in(token, saved, failed)
-
     # Custom pairs
 
     def check(self, target: str, drafter: str, then: Callable[[str], object]) -> None:
@@ -369,7 +354,7 @@ class Picker(QObject):
                 pair = CustomPair(target, drafter or None)
                 variant = check_hub(Variant(pair=pair.pair))
             add_custom_pair(pair)
-            return custom_candidate(pair, variant)
+            return Candidate.of_custom(pair, variant)
 
         def then(added: Candidate) -> None:
             self._all = (added, *(one for one in self._all if one.id != added.id))
@@ -419,7 +404,7 @@ def is_folder(name: str) -> bool:
     return name.startswith(("/", "~", "."))
 
 
-def _is(pair: LoadPair | None, folders: Folders) -> bool:
+def _is(pair: LoadPair | None, folders: tuple[Path, Path | None]) -> bool:
     return pair is not None and folders == (demo_pair() if pair.target is None else (pair.target, pair.drafter))
 
 

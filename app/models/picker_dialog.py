@@ -53,7 +53,7 @@ class PickerDialog(QDialog):
             chip.setCheckable(True)
             chip.setChecked(picker.filter == which)
             self.filters.addButton(chip, index)
-        self.filters.idClicked.connect(lambda index: picker.set_filter(list(names)[index]))
+        self.filters.idClicked.connect(lambda index: picker.narrow(picker.search, list(names)[index]))
         self.list = PairList(theme, picker)
         self.search.down_pressed.connect(self.list.setFocus)
         self.empty = small_label(theme, look="secondary", wrap=True)
@@ -371,9 +371,10 @@ class ModelSettingsDialog(QDialog):
     def _log_in(self) -> None:
         self.save.setEnabled(False)
         self._say(tr("Checking the token…"))
-        self._picker.log_in(self.token.text().strip(), while_open(self._logged_in), while_open(self._refused))
+        self._storage.log_in(self.token.text().strip(), while_open(self._logged_in), while_open(self._refused))
 
     def _logged_in(self, account: str) -> None:
+        self._picker.check_hub()
         self.token.clear()
         self._say(tr("Token saved for {account}.", account=account))
 

@@ -85,6 +85,15 @@ class Candidate:
     why_not: EngineText | None = None
     custom: CustomPair | None = None
 
+    @classmethod
+    def of_custom(cls, pair: CustomPair, variant: Variant) -> "Candidate":
+        name = pair.target.split("/")[-1]
+        if pair.is_local:
+            target, _ = pair.folders
+            name = target.parent.name if target.name == "target" else target.name
+        id = f"{'folder' if pair.is_local else 'own'}:{speed_key(pair.target, pair.drafter)}"
+        return cls(id, name, (variant,), note=tr("Custom pair."), custom=pair)
+
     @property
     def shown(self) -> Variant:
         return self.variants[self.index]
@@ -302,23 +311,14 @@ def check_folders(target: Path, drafter: Path | None) -> EngineText | None:
     return problem
 
 
-def custom_candidate(pair: CustomPair, variant: Variant) -> Candidate:
-    name = pair.target.split("/")[-1]
-    if pair.is_local:
-        target, _ = pair.folders
-        name = target.parent.name if target.name == "target" else target.name
-    id = f"{'folder' if pair.is_local else 'own'}:{speed_key(pair.target, pair.drafter)}"
-    return Candidate(id, name, (variant,), note=tr("Custom pair."), custom=pair)
-
-
 def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:
     """Return a custom pair. If its folders can't be read, it says why."""
     try:
         if pair.is_local:
-            return custom_candidate(pair, estimator.from_folders(pair.folders))
-        return custom_candidate(pair, estimator.from_pair(Variant(pair=pair.pair), "", 0, models))
+            return Candidate.of_custom(pair, estimator.from_folders(pair.folders))
+        return Candidate.of_custom(pair, estimator.from_pair(Variant(pair=pair.pair), "", 0, models))
     except UserError as error:
-        return replace(custom_candidate(pair, Variant()), why_not=error.text)
+        return replace(Candidate.of_custom(pair, Variant()), why_not=error.text)
 
 
 def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) -> Candidate:

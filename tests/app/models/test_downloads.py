@@ -82,7 +82,7 @@ def test_a_download_continues_after_a_token_was_saved(start: Start, hub: LocalHu
     downloads = app.window.picker.downloads
     app.until(lambda: state(app) == "running" and downloads.pairs[PAIR].done > 0)
     accounts: list[str] = []
-    app.window.picker.log_in("hf_mine", accounts.append, accounts.append)
+    app.window.picker.storage.log_in("hf_mine", accounts.append, accounts.append)
     app.until(lambda: accounts == ["anna"])
     downloads.add(other)
     assert set(downloads.pairs) == {PAIR, other}
