@@ -11,18 +11,7 @@ from app.chat.conductor import Conductor
 from app.language import tr, translated
 from app.models.downloads import Downloads, PairDownload, PairState
 from app.models.storage import Background, Storage
-from app.models.survey import (
-    Candidate,
-    Estimator,
-    Filter,
-    Survey,
-    Variant,
-    check_folders,
-    check_hub,
-    custom_candidate,
-    matching,
-    survey,
-)
+from app.models.survey import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Stats
 from mlx_engine.pairs.catalog import load_catalog
