@@ -9,7 +9,7 @@ from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter, ContextUse
 from app.conversations.wording import number
 from app.language import tr
-from app.rendering.source_legend import SourceLegend
+from app.rendering.text_marks import SourceLegend
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR

@@ -11,9 +11,9 @@ from app.conversations.difference import Difference
 from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
-from app.transcript.following_scroll_area import FollowingScrollArea
+from app.transcript.message_views import ThinkingView
+from app.transcript.scrolling_column import FollowingScrollArea
 from app.transcript.stats_line import StatsLine
-from app.transcript.thinking_view import ThinkingView
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import column
 from app.widgets.theme import Theme

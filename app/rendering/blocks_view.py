@@ -25,10 +25,9 @@ from app.rendering.blocks import (
 )
 from app.rendering.code_view import CodeView
 from app.rendering.lazy_stack import LazyStack
-from app.rendering.source_map import map_blocks
 from app.rendering.streaming import BlockChange, StreamingMarkdown
 from app.rendering.table_view import TableScroller, TableView
-from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, underline_block
+from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, map_blocks, underline_block
 from app.rendering.text_view import TextView, vertical_margins
 from app.widgets.theme import DEEPEST_INDENT, INDENT, Theme
 
@@ -69,9 +68,7 @@ class BlocksView(LazyStack):
         self._underlines: dict[int, list[Underline]] = {}  # by block
         self._difference: TextRange | None = None  # in the text
         self.drawn = 0
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         theme.typesetter.ready.connect(self._place_formulas)
         theme.token_sources_changed.connect(self._mark_all)
 
@@ -97,8 +94,7 @@ class BlocksView(LazyStack):
 
     def _apply(self, change: BlockChange) -> None:
         self._blocks[change.first :] = change.blocks
-        for number in [number for number in self._underlines if number >= change.first]:
-            del self._underlines[number]
+        self._underlines = {number: lines for number, lines in self._underlines.items() if number < change.first}
         first_part = update_parts(self.parts, self._blocks, change.first)
         self.set_count(len(self.parts))
         for index in range(first_part, len(self.parts)):
@@ -160,10 +156,10 @@ class BlocksView(LazyStack):
         self._mark(index)
         return view
 
-    def will_discard(self, index: int) -> None:
-        view = self.entries[index].view
-        if isinstance(view, CodeView):
+    def discard(self, index: int) -> None:
+        if isinstance(view := self.entries[index].view, CodeView):
             (self._wrapped.add if view.wrap.isChecked() else self._wrapped.discard)(index)
+        super().discard(index)
 
     def guess_height(self, index: int, width: int) -> int:
         part = self.parts[index]
@@ -204,8 +200,7 @@ class BlocksView(LazyStack):
             self.updateGeometry()
 
     def show_band(self, top: int, bottom: int) -> bool:
-        changed = super().show_band(top, bottom)
-        if changed:
+        if changed := super().show_band(top, bottom):
             self.updateGeometry()
             self.resized.emit()
         return changed
@@ -231,15 +226,12 @@ class BlocksView(LazyStack):
 
     @Slot()
     def _place_formulas(self) -> None:
-        placed = False
         for index in range(len(self.entries)):
             view = self.part_view(index)
             if isinstance(view, TextView | TableView) and view.formulas_pending:
                 view.place_formulas()
                 self.changed(index)
-                placed = True
-        if placed:
-            self._settle()
+        self._settle()
 
     # Parts
 
@@ -272,8 +264,7 @@ class BlocksView(LazyStack):
             self._mark(index)
 
     def _mark(self, index: int) -> None:
-        view = self.part_view(index)
-        if view is None:
+        if (view := self.part_view(index)) is None:
             return
         marks = replace(self.marks_of(index), underlines=self._part_underlines(index))
         if marks != NO_MARKS or index in self._shown_marks:
@@ -303,22 +294,18 @@ class BlocksView(LazyStack):
         self._mark_all()
 
     @property
-    def difference(self) -> tuple[int, int, int] | None:
-        """The part with the difference and its range in the part."""
-        for index in range(len(self.parts) if self._difference else 0):
-            for first, last, kind in self._part_underlines(index):
-                if kind == "differs":
-                    return index, first, last
-        return None
+    def difference(self) -> tuple[int, int] | None:
+        """The part with the difference and the offset of the first character that differs."""
+        parts = range(len(self.parts) if self._difference else 0)
+        return next(((part, mark[0]) for part in parts for mark in self._part_underlines(part) if mark[2] == "differs"), None)
 
     @property
     def difference_rect(self) -> QRect | None:
-        """The rectangle of the first character that differs."""
-        place = self.difference
-        view = self.part_view(place[0]) if place is not None else None
-        if place is None or view is None:
+        """The rectangle of the first character that differs, None if it isn't built."""
+        part, offset = self.difference or (-1, 0)
+        view = self.part_view(part) if part >= 0 else None
+        if view is None:
             return None
-        offset = place[1]
         if isinstance(view, TableView):  # offsets of tables number the cells
             offset = plain_text(view.block)[:offset].count("\n")
         rect = view.rect_of(offset)

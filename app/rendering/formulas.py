@@ -16,7 +16,7 @@ from PySide6.QtCore import QByteArray, QObject, QPointF, QRect, QRectF, QSizeF, 
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPyTextObject, QTextCharFormat, QTextDocument, QTextFormat
 from PySide6.QtSvg import QSvgRenderer
 
-from app.rendering.math_syntax import MAX_CHARS
+from app.rendering.markdown import MAX_CHARS
 
 OBJECT_TYPE = QTextFormat.ObjectTypes.UserObject + 1
 LATEX = QTextFormat.Property.UserProperty + 10

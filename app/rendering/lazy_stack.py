@@ -4,7 +4,7 @@ from abc import abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 # Views stay built for this share of the visible band's height above and below it.
@@ -52,9 +52,6 @@ class LazyStack(QWidget):
     def guess_height(self, index: int, width: int) -> int:
         """Return the likely height of an entry without a view."""
 
-    def will_discard(self, index: int) -> None:
-        """Called before the view of an entry is deleted."""
-
     def set_count(self, count: int) -> None:
         """Add empty entries or remove entries at the end."""
         for index in range(len(self.entries) - 1, count - 1, -1):
@@ -89,7 +86,6 @@ class LazyStack(QWidget):
         entry = self.entries[index]
         if entry.view is not None:
             self._keep_focus(entry.view)
-            self.will_discard(index)
             entry.view.hide()
             entry.view.deleteLater()
             entry.view = None
@@ -111,13 +107,13 @@ class LazyStack(QWidget):
         self._band = (top, bottom)
         if self._width <= 0:
             return False
-        before = self.total_height
-        changed = False
+        before, changed = self.total_height, False
+        self._place()
         for _ in range(MAX_PASSES):  # a view may be lower than guessed and make room for the next
-            self._place()
             if not self._build(*self._between(top, bottom)):
                 break
             changed = True
+            self._place()
         changed = self._show_nested_bands(top, bottom) or changed
         reach = int((bottom - top) * KEPT_SHARE)
         first, last = self._between(top - reach, bottom + reach)
@@ -175,29 +171,24 @@ class LazyStack(QWidget):
         """Put the entries that have changed, and those below them, in place."""
         if self._width <= 0 or (self._placed >= len(self.entries) == len(self._tops)):
             return
-        start = self._placed
-        del self._tops[start:]
         y = 0
-        if start:
-            above = self.entries[start - 1]
-            y = above.top if above.deferred else above.top + above.height
-        for index in range(start, len(self.entries)):
+        if self._placed:
+            above = self.entries[self._placed - 1]
+            y = above.top + (0 if above.deferred else above.height)
+        del self._tops[self._placed :]
+        for index in range(self._placed, len(self.entries)):
             entry = self.entries[index]
+            y += entry.gap if index and not entry.deferred else 0
+            entry.top = y
+            self._tops.append(y)
             if entry.deferred:
-                entry.top = y
-                self._tops.append(y)
                 continue
-            y += entry.gap if index else 0
             width = self._width - entry.indent
             if not entry.measured:
                 entry.height = _measure(entry.view, width) if entry.view is not None else self.guess_height(index, width)
                 entry.measured = True
-            entry.top = y
-            self._tops.append(y)
             if entry.view is not None:
-                rect = QRect(entry.indent, y, width, entry.height)
-                if entry.view.geometry() != rect:
-                    entry.view.setGeometry(rect)
+                entry.view.setGeometry(entry.indent, y, width, entry.height)
                 if (layout := entry.view.layout()) is not None:
                     layout.activate()
             y += entry.height
@@ -206,9 +197,8 @@ class LazyStack(QWidget):
 
 
 def _measure(view: QWidget, width: int) -> int:
-    fit = getattr(view, "fit", None)
-    if fit is not None:
-        return int(fit(width))
+    if hasattr(view, "fit"):
+        return int(view.fit(width))
     if (layout := view.layout()) is not None:
         layout.activate()  # nested layouts keep old heights until then
     height = view.heightForWidth(width) if view.hasHeightForWidth() else -1

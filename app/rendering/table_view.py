@@ -20,9 +20,9 @@ from PySide6.QtWidgets import QFrame, QScrollArea
 
 from app.language import tr
 from app.rendering.blocks import Row, TableBlock, qt_length, spans_text
-from app.rendering.document_view import DocumentView
 from app.rendering.lazy_stack import LazyStack
 from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline
+from app.rendering.text_view import DocumentView
 from app.widgets.theme import Theme
 
 CHUNK_ROWS = 25  # rows in one document

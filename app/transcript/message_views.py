@@ -1,22 +1,22 @@
-"""A prompt and a reply as shown in the transcript."""
+"""A prompt and a reply as shown in the transcript, with the buttons below them."""
 
 from math import ceil
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QObject, QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from app.chat.attachment_chips import AttachmentChips
-from app.conversations.chat_tree import Turn
+from app.conversations import wording
+from app.conversations.chat_tree import Node, Turn
+from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
-from app.transcript.message_actions import MessageActions, ReplyActions, VersionStepper
 from app.transcript.stats_line import StatsLine
-from app.transcript.thinking_view import ThinkingView
-from app.widgets.controls import Label, button
-from app.widgets.layout import NoticeView, column, row
+from app.widgets.controls import Label, button, copy_button, small_label
+from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 
 THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has the second
@@ -25,6 +25,138 @@ FOLD_ABOVE = 4000  # characters; a long prompt must not bury the reply
 MAX_BUBBLE = 560
 PIECE_CHARS = 6000  # a long answer is drawn in pieces
 PIECE_PAUSE_MS = 5
+LINE_GAP = 13  # pixels from the line at the left of thinking to its text
+
+
+class ThinkingView(QWidget):
+    """Open while the model thinks and closed once the answer begins, until the reader opens or closes it."""
+
+    def __init__(self, theme: Theme, lazy: bool = False) -> None:
+        super().__init__()
+        self._text = ""
+        self._shown_chars = 0
+        self._toggled_by_reader = False
+        self.header = button("", tr("Show thinking"), clicked=self._keep_as_is)
+        self.header.setCheckable(True)
+        self.header.toggled.connect(self._toggle)
+        self.body = BlocksView(theme, quiet=True, lazy=lazy)
+        self._frame = QWidget()
+        row(line("upright"), self.body, spacing=LINE_GAP, margins=(10, 0, 0, 0), parent=self._frame)
+        self._frame.hide()
+        self.body.resized.connect(self._frame.updateGeometry)  # now: Qt would update one layout per event
+        self.body.resized.connect(self.updateGeometry)
+        column(row(self.header, None), self._frame, spacing=6, parent=self)
+
+    @property
+    def is_open(self) -> bool:
+        return self.header.isChecked()
+
+    def show_reply(self, reply: Reply) -> None:
+        """Show the thinking so far."""
+        finished = bool(reply.answer) or not reply.running
+        self._text = reply.thinking
+        if not self._toggled_by_reader:
+            self.header.setChecked(not finished)
+        self._set_title(wording.thoughts(reply, finished))
+        if self.is_open:
+            self._show_rest()
+
+    def open(self) -> None:
+        self._keep_as_is()
+        self.header.setChecked(True)
+
+    @Slot()
+    def _keep_as_is(self) -> None:
+        self._toggled_by_reader = True
+
+    def _set_title(self, title: str) -> None:
+        text = f"{'▾' if self.is_open else '▸'}  {title}"
+        if text != self.header.text():
+            self.header.setText(text)
+
+    @Slot(bool)
+    def _toggle(self, is_open: bool) -> None:
+        self._set_title(self.header.text()[3:])
+        self.header.setAccessibleName(tr("Hide thinking") if is_open else tr("Show thinking"))
+        self._frame.setVisible(is_open)
+        if is_open:
+            self._show_rest()
+        self.updateGeometry()
+
+    def _show_rest(self) -> None:
+        if len(self._text) > self._shown_chars:
+            self.body.append(self._text[self._shown_chars :])
+            self._shown_chars = len(self._text)
+
+
+class MessageActions(QObject):
+    """Emits what the reader chooses below a message."""
+
+    retry = Signal(object)  # Turn
+    edit = Signal(object)  # Turn
+    resume = Signal(object)  # Turn
+    compare = Signal(object)  # Turn
+    version_stepped = Signal(object, int)  # the Node shown; -1 for its previous version, 1 for the next
+
+
+class VersionStepper(QWidget):
+    """Steps through the versions of a message, "‹ 2 of 3 ›". Visible if there are several."""
+
+    def __init__(self, theme: Theme, node: Node, actions: MessageActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        place, count = node.place
+        self.setVisible(count > 1)
+        if count < 2:
+            return
+        self.label = small_label(theme, tr("{place} of {count}", place=place, count=count), "secondary")
+        self.label.setAccessibleName(tr("Version {place} of {count}", place=place, count=count))
+        stepped = actions.version_stepped
+        before = button("‹", tr("Previous version"), "arrow", lambda: stepped.emit(node, -1))
+        after = button("›", tr("Next version"), "arrow", lambda: stepped.emit(node, 1))
+        for arrow, enabled in ((before, place > 1), (after, place < count)):
+            arrow.setToolTip(arrow.accessibleName())
+            arrow.setEnabled(enabled)
+        row(before, self.label, after, spacing=2, parent=self)
+
+
+class ReplyActions(QWidget):
+    """Buttons below a reply. While the reply is generated, only its versions are shown, if there are several."""
+
+    def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
+        super().__init__(stats)
+        self._turn = turn
+        self.details = button(
+            tr("Details"), tr("How this reply was decoded"), clicked=lambda: stats.show_details(self.mapToGlobal(QPoint()))
+        )
+        self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.answer.strip())
+        self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), clicked=lambda: actions.retry.emit(turn))
+        self.regenerate.setToolTip(tr("Regenerate (keeps this reply)"))
+        self.resume = button(tr("Continue"), tr("Continue this reply"), clicked=lambda: actions.resume.emit(turn))
+        self.compare = button(tr("Compare"), tr("Compare both modes on this prompt"), clicked=lambda: actions.compare.emit(turn))
+        self.compare.setToolTip(tr("Answer this prompt with and without DFlash, side by side"))
+        self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
+        self._buttons: tuple[QPushButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
+        flow = Flow(self, gap=2)
+        for made in self._buttons:
+            flow.addWidget(made)
+        if self.versions is not None:
+            flow.addWidget(self.versions)
+        self._available: tuple[bool, ...] = ()
+        self.hide()  # until `refresh`
+
+    def refresh(self) -> None:
+        """Show the buttons that apply to the reply now."""
+        reply, asked = self._turn.reply, self._turn.asked is not None
+        ended = not reply.running
+        measured = ended and reply.stats is not None
+        available = (measured, ended and bool(reply.answer), ended and asked, reply.can_continue, measured and asked)
+        if available == self._available:
+            return
+        self._available = available
+        self.hide()  # so that the message is laid out once, not once per button
+        for made, shown in zip(self._buttons, available, strict=True):
+            made.setVisible(shown)
+        self.setVisible(any(available) or (self.versions is not None and not self.versions.isHidden()))
 
 
 class MessageView(QWidget):
@@ -92,9 +224,7 @@ class _BubbleText(BlocksView):
         super().__init__(theme, lazy=True)
         self._wanted_width = 0
         self.resized.connect(self._update_layouts)
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
 
     def show_plain(self, text: str) -> None:
         longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
@@ -178,8 +308,7 @@ class ReplyView(MessageView):
 
     @Slot()
     def _draw_piece(self) -> None:
-        piece = self.turn.reply.answer[self._drawn_chars : self._drawn_chars + PIECE_CHARS]
-        if piece:
+        if piece := self.turn.reply.answer[self._drawn_chars : self._drawn_chars + PIECE_CHARS]:
             self._drawn_chars += len(piece)
             self.blocks.append(piece)
         if not self.complete:

@@ -3,17 +3,64 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, Slot
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from app.chat.welcome import Welcome
 from app.rendering.blocks_view import BlocksView
 from app.rendering.lazy_stack import StackEntry
-from app.transcript.following_scroll_area import FollowingScrollArea
 from app.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
 from app.transcript.message_views import THINKING, PromptView, ReplyView
 from app.widgets.theme import COLUMN, MARGIN, Theme
+
+NEAR_END = 24  # pixels
+
+
+class FollowingScrollArea(QScrollArea):
+    """Scrolls vertically. `following` becomes true again when the reader returns to the end."""
+
+    follow_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.following = True
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Always there, if mostly invisible: a bar that comes and goes would move the column.
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        bar = self.verticalScrollBar()
+        bar.setSingleStep(24)
+        bar.setEnabled(False)
+        bar.rangeChanged.connect(self._range_changed)
+        bar.valueChanged.connect(self._scrolled)
+
+    @Slot()
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._set_following(True)
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    def stop_following(self) -> None:
+        self._set_following(False)
+
+    @Slot(int, int)
+    def _range_changed(self, low: int, high: int) -> None:
+        self.verticalScrollBar().setEnabled(high > low)  # a disabled bar is not drawn
+        if self.following:
+            self.verticalScrollBar().setValue(high)
+
+    @Slot(int)
+    def _scrolled(self, value: int) -> None:
+        self._set_following(value >= self.verticalScrollBar().maximum() - NEAR_END)
+
+    def _set_following(self, following: bool) -> None:
+        if following != self.following:
+            self.following = following
+            self.follow_changed.emit(following)
+
 
 GAP = 22  # between messages
 PADDING = 28  # above and below the column

@@ -1,15 +1,19 @@
-"""The line below a reply: how it was decoded, how fast, and why it ended."""
+"""The figures below a reply, and the details of how it was decoded."""
 
-from PySide6.QtCore import QPoint, QSize, Qt
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from collections.abc import Iterable
+from statistics import fmean
+
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.reply import Reply
 from app.language import tr
-from app.transcript.stats_popover import StatsPopover
 from app.widgets.controls import Label, as_tooltip, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import SMALL, Theme, set_look
+from mlx_engine.events import Stats
 
 
 class StatsLine(QWidget):
@@ -30,9 +34,7 @@ class StatsLine(QWidget):
         figures.addWidget(self.chip)
         figures.addWidget(self.facts)
         self._layout = column(figures, spacing=2, parent=self)
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
     def add_line(self, line: QWidget) -> None:
         """Add a widget below the figures."""
@@ -68,3 +70,127 @@ class _Facts(Label):
 
     def sizeHint(self) -> QSize:
         return QSize(self.fontMetrics().horizontalAdvance(self.text()) + 2, self.fontMetrics().height())
+
+
+CHART = QSize(320, 72)
+LEGEND_HEIGHT = 22
+BAR_HEIGHT = 10
+MAX_BAR_WIDTH = 14.0
+
+
+class StatsPopover(QFrame):
+    """Closes with the next click or Esc."""
+
+    def __init__(self, theme: Theme, stats: Stats, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAccessibleName(tr("Details of this reply"))
+        set_look(self, "popover")
+        charts: list[QWidget] = []
+        if stats.rounds:
+            charts += [small_label(theme, tr("Drafted and accepted tokens per round"), bold=True), RoundsChart(theme, stats)]
+        if stats.prompt_tokens:
+            charts += [small_label(theme, tr("Reused and processed prompt tokens"), bold=True), PromptBar(theme, stats)]
+        self.facts = small_label(theme, wording.details(stats), "secondary", selectable=True)
+        column(*charts, self.facts, spacing=10, margins=(16, 14, 16, 14), parent=self)
+
+    def open_at(self, corner: QPoint) -> None:
+        """Show with the lower left corner at this point of the screen, or where the screen has space."""
+        self.adjustSize()
+        place = corner - QPoint(0, self.height() + 4)
+        screen = self.screen().availableGeometry()
+        place.setX(max(screen.left() + 8, min(place.x(), screen.right() - self.width() - 8)))
+        if place.y() < screen.top() + 8:
+            place.setY(corner.y() + 28)
+        self.move(place)
+        self.show()
+
+
+class PromptBar(QWidget):
+    """How many tokens of the prompt were reused, how many were processed, and how fast."""
+
+    def __init__(self, theme: Theme, stats: Stats) -> None:
+        super().__init__()
+        self._theme = theme
+        self._reused, self._processed = stats.reused_tokens, stats.prompt_tokens - stats.reused_tokens
+        count = wording.number(self._processed)
+        processed = tr("{count} processed", count=count)
+        if stats.prompt_tok_s is not None and self._processed:
+            processed = tr("{count} processed at {rate}", count=count, rate=wording.rate(stats.prompt_tok_s))
+        self.legend = tr("{count} reused", count=wording.number(self._reused)), processed
+        self.setFixedSize(CHART.width(), BAR_HEIGHT + LEGEND_HEIGHT)
+        self.setFont(theme.small())
+        self.setAccessibleName(tr("Prompt"))
+        self.setAccessibleDescription("; ".join(self.legend))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = self._theme.colors
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        _draw_bar(painter, QRectF(0, 0, CHART.width(), BAR_HEIGHT), colors.track, 4)
+        if self._reused:
+            width = max(8.0, CHART.width() * self._reused / max(1, self._reused + self._processed))
+            _draw_bar(painter, QRectF(0, 0, width, BAR_HEIGHT), colors.accent, 4)
+        _draw_legend(painter, self._theme, BAR_HEIGHT, zip(self.legend, (colors.accent, colors.track), strict=True))
+        painter.end()
+
+
+class RoundsChart(QWidget):
+    """One bar per round: its height shows the drafted tokens, its filled part the accepted ones."""
+
+    def __init__(self, theme: Theme, stats: Stats) -> None:
+        super().__init__()
+        self._theme = theme
+        accepted = stats.accepted_per_round
+        widths = stats.widths if len(stats.widths) == len(accepted) else ()
+        self.bars = merge_rounds(accepted, widths, CHART.width() // 4)
+        self.setFixedSize(CHART.width(), CHART.height() + LEGEND_HEIGHT)
+        theme.set_font(self, SMALL)
+        self.setAccessibleName(tr("Accepted and drafted tokens of each round"))
+        least, most = min(accepted, default=0), max(accepted, default=0)
+        self.setAccessibleDescription(
+            tr("{rounds} rounds; {least} to {most} accepted", rounds=len(accepted), least=least, most=most)
+        )
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = self._theme.colors
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=1.0) or 1.0
+        step = min(MAX_BAR_WIDTH, CHART.width() / max(1, len(self.bars)))
+        gap = 1.0 if step < 6 else 2.0
+        for number, (accepted, drafted) in enumerate(self.bars):
+            for value, color in ((drafted, colors.track), (accepted, colors.accent)):
+                height = CHART.height() * value / highest
+                _draw_bar(painter, QRectF(number * step, CHART.height() - height, step - gap, height), color, 1.5)
+        painter.setPen(QPen(QColor(colors.line), 1))
+        painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
+        parts = ((tr("accepted"), colors.accent), (tr("drafted (up to {highest})", highest=f"{highest:.0f}"), colors.track))
+        _draw_legend(painter, self._theme, CHART.height(), parts)
+        painter.end()
+
+
+def merge_rounds(accepted: tuple[int, ...], widths: tuple[int, ...], max_bars: int) -> list[tuple[float, float]]:
+    """Return the accepted and drafted tokens of each bar. If there are too many rounds, a bar is the mean of several."""
+    if not accepted:
+        return []
+    drafted = tuple(width - 1 for width in widths) or accepted
+    size = -(-len(accepted) // max_bars)
+    pieces = (slice(at, at + size) for at in range(0, len(accepted), size))
+    return [(fmean(accepted[piece]), fmean(drafted[piece])) for piece in pieces]
+
+
+def _draw_bar(painter: QPainter, rect: QRectF, color: str, radius: float) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(color))
+    painter.drawRoundedRect(rect, radius, radius)
+
+
+def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tuple[str, str]]) -> None:
+    """Draw labels, each after a square of its color."""
+    x = 0
+    for label, color in parts:
+        _draw_bar(painter, QRectF(x, top + 9, 9, 9), color, 2)
+        painter.setPen(QColor(theme.colors.secondary))
+        painter.drawText(x + 14, top + 18, label)
+        x += 14 + painter.fontMetrics().horizontalAdvance(label) + 18

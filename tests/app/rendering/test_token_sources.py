@@ -9,9 +9,8 @@ from PySide6.QtGui import QTextCharFormat
 
 from app.conversations.token_sources import Suppliers
 from app.rendering.blocks import OBJECT, Block, RuleBlock, TableBlock, plain_text
-from app.rendering.source_map import MappedText, map_blocks
 from app.rendering.streaming import StreamingMarkdown
-from app.rendering.text_marks import underline_block
+from app.rendering.text_marks import MappedText, map_blocks, underline_block
 from mlx_engine.events import Commit
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, done

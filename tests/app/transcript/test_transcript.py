@@ -13,7 +13,7 @@ from app.conversations.chat_tree import Chat, Turn
 from app.rendering.blocks import plain_text
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ReplyView
-from app.transcript.stats_popover import PromptBar, RoundsChart, StatsPopover, merge_rounds
+from app.transcript.stats_line import PromptBar, RoundsChart, StatsPopover, merge_rounds
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
