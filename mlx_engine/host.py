@@ -132,10 +132,10 @@ class EngineHost:
     def _run(self, job: Job) -> None:
         """Deliver a job's events. No exception leaves this thread: a bug is logged, and the next job runs."""
         try:
-            if self._engine is None:
+            if self._engine is None and not job.cancelled.is_set():
                 _deliver(job, LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
                 self._engine = self._make_engine()
-            for event in self._engine.run(job.request, job.cancelled):
+            for event in self._engine.run(job.request, job.cancelled) if self._engine else ():
                 _deliver(job, event)
                 if isinstance(job.request, LoadPair) and job.cancelled.is_set():
                     break

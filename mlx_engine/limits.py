@@ -1,14 +1,19 @@
 """What a request may ask for. Everything else is refused before anything is computed."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.requests import GenerationRequest
 
 PREFILL_ROWS = 512  # tokens per prefill pass: long enough to be efficient, short enough for a quick cancel
 MAX_BLOCK_ROWS = 64  # tokens of a block; a longer pass is a prompt's, and cannot be rewound
 _MAX_TEMPERATURE = 100.0  # choices are random well before
 _MAX_PENALTY = 100.0  # in both directions
+_ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
+_ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")
+_WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
 
 
 def check_tokens(tokens: Sequence[int], rows: int) -> None:
@@ -43,51 +48,40 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
         UserError: a value is out of range or not a number.
     """
     s = request.sampling
-    for name, number, least, most in (
-        ("temperature", s.temperature, 0.0, _MAX_TEMPERATURE),
-        ("top-p", s.top_p, 0.0, 1.0),
-        ("min-p", s.min_p, 0.0, 1.0),
-        ("repetition penalty", s.repetition_penalty, 1 / _MAX_PENALTY, _MAX_PENALTY),
-        ("presence penalty", s.presence_penalty, -_MAX_PENALTY, _MAX_PENALTY),
-        ("frequency penalty", s.frequency_penalty, -_MAX_PENALTY, _MAX_PENALTY),
+    for name, number, least, most, note in (
+        ("temperature", s.temperature, 0.0, _MAX_TEMPERATURE, ""),
+        ("top-p", s.top_p, 0.0, 1.0, _ONE_IS_OFF),
+        ("min-p", s.min_p, 0.0, 1.0, _ZERO_IS_OFF),
+        ("repetition penalty", s.repetition_penalty, 1 / _MAX_PENALTY, _MAX_PENALTY, _ONE_IS_OFF),
+        ("presence penalty", s.presence_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
+        ("frequency penalty", s.frequency_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
     ):
         if not isinstance(number, int | float) or isinstance(number, bool) or not least <= number <= most:
             raise UserError(
                 "number_out_of_range",
-                "The {name} is {value}. Use a number from {least:g} to {most:g}.",
+                "The {name} is {value}. Use a number from {least:g} to {most:g}{note}.",
                 name=name,
                 value=str(number)[:40],
                 least=least,
                 most=most,
+                note=note,
             )
     if s.top_p == 0:
-        raise UserError("top_p_zero", "Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.")
-    for name, whole, lowest, highest in (
-        ("top-k", s.top_k, 0, None),
-        ("token limit", request.max_tokens, 1, None),
-        ("width", request.width, 1, block),
-        ("seed", request.seed, 0, (1 << 64) - 1),
+        raise UserError("top_p_zero", "Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).")
+    for name, whole, lowest, highest, note in (
+        ("top-k", s.top_k, 0, math.inf, _ZERO_IS_OFF),
+        ("token limit", request.max_tokens, 1, math.inf, ""),
+        ("width", 1 if request.width is None else request.width, 1, block or math.inf, _WITH_DRAFTER if block else ""),
+        ("seed", 0 if request.seed is None else request.seed, 0, (1 << 64) - 1, ""),
     ):
-        if whole is None and name in ("width", "seed"):
+        if isinstance(whole, int) and not isinstance(whole, bool) and lowest <= whole <= highest:
             continue
-        valid = isinstance(whole, int) and not isinstance(whole, bool) and whole >= lowest and (highest is None or whole <= highest)
-        if not valid and highest is None:
-            raise UserError(
-                "integer_too_small",
-                "The {name} is {value}. Use a whole number of at least {lowest}.",
-                name=name,
-                value=str(whole)[:40],
-                lowest=lowest,
-            )
-        if not valid and highest is not None:
-            raise UserError(
-                "integer_out_of_range",
-                "The {name} is {value}. Use a whole number from {lowest} to {highest}.",
-                name=name,
-                value=str(whole)[:40],
-                lowest=lowest,
-                highest=highest,
-            )
+        values: dict[str, Any] = {"name": name, "value": str(whole)[:40], "lowest": lowest, "note": note}
+        if highest == math.inf:
+            template = "The {name} is {value}. Use a whole number of at least {lowest}{note}."
+            raise UserError("integer_too_small", template, **values)
+        template = "The {name} is {value}. Use a whole number from {lowest} to {highest}{note}."
+        raise UserError("integer_out_of_range", template, highest=highest, **values)
     if request.mode not in ("dflash", "plain"):
         raise UserError("unknown_mode", "The mode is “{mode}”. Use dflash or plain.", mode=request.mode)
     if "" in request.stop:

@@ -43,8 +43,6 @@ logging.getLogger("transformers").setLevel(logging.ERROR)
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
 _MAX_QUOTE = 160  # characters
-# What Python raises on an invalid config. mlx-lm's own refusals are ValueErrors with a message, but so are many accidents.
-_ACCIDENTS = (TypeError, KeyError, AttributeError, IndexError, ArithmeticError, AssertionError)
 _TRIED_ROWS = 64
 _infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx_lm.utils.load_config
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
@@ -147,33 +145,27 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     text = text_config(config)
     vocabulary = _positive(text, "vocab_size", len(tokenizer), target_folder)
     context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, target_folder)
-    if drafter_folder is None:
-        target, drafter = Target(model, vocabulary), None
-        why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
-    else:
-        yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
-        drafter_config = parse(read_config(drafter_folder))
-        target = Target(model, vocabulary, family_of(config), drafter_config.taps)
-        try:
+    target, drafter, why_plain = None, None, None
+    try:
+        if drafter_folder is None:
+            target = Target(model, vocabulary)
+            why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
+        else:
+            yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
+            target = Target(model, vocabulary, family_of(config), parse(read_config(drafter_folder)).taps)
             target.caches().check()
             bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
             _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
-        except BaseException:
-            target.release()
-            raise
-        why_plain = None
-    yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
-    try:
+        yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
         _check_target_tokens(target)
         warm(target, drafter, context_limit)
-    except UserError:
-        target.release()
-        raise
-    except _ACCIDENTS as error:
-        target.release()
-        if fault := arguments.fault(config):  # otherwise it is a bug
+    except BaseException as error:
+        if target is not None:
+            target.release()
+        is_known = isinstance(error, UserError) or not isinstance(error, Exception) or memory.exhausted(error)
+        if not is_known and (fault := arguments.fault(config)):  # otherwise it is a bug
             raise _config_fault(target_folder, fault) from error
         raise
     yield LoadProgress(1.0, EngineText.of("ready", "Ready"))

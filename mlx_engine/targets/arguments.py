@@ -85,7 +85,7 @@ def size_fault(config: dict) -> EngineText | None:
     for fields in (config, inner if isinstance(inner, dict) else {}):
         for name, value in fields.items():
             never_zero = name in _SIZES or name.endswith(_NEVER_ZERO)
-            size = never_zero or name.startswith("num_") or name.endswith("_size")
+            size = never_zero or name.startswith("num_") or name.endswith(_INDICES)
             if size and type(value) in (int, float) and (value < 0 or (value == 0 and never_zero)):
                 template = "has “{field}” as {value}; it must be above 0"
                 return EngineText.of("config_field_too_small", template, field=name, value=_shortened(value))
@@ -140,8 +140,10 @@ def _above(fields: dict, pairs: Iterable[tuple[str, str]]) -> EngineText | None:
 def value_fault(config: dict) -> EngineText | None:
     """Return the same for the first value that no forward can run with, however mlx-lm reads it."""
     fields = text_config(config)
-    for name, value in fields.items():
-        if (name.endswith(_INDICES) or name.startswith("num_")) and type(value) is int and value >= 1 << 31:
+    nested = [part for part in fields.values() if isinstance(part, dict)]
+    for name, value in (item for part in (fields, *nested) for item in part.items()):
+        is_index = name.endswith(_INDICES) or name.startswith("num_")
+        if type(value) is int and not -(1 << 63) <= value < (1 << (31 if is_index else 63)):
             return EngineText.of(
                 "config_field_too_large", "has “{field}” as {value}, which is too large", field=name, value=str(value)[:40]
             )

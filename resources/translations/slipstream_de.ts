@@ -3719,25 +3719,31 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}.</extracomment>
-            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}.</translation>
+            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
+            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}{note}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_too_small</source>
-            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}.</extracomment>
-            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl ab {lowest}.</translation>
+            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}{note}.</extracomment>
+            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl ab {lowest}{note}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>number_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}.</extracomment>
-            <translation>{name} ist {value}. Verwenden Sie eine Zahl von {least:g} bis {most:g}.</translation>
+            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
+            <translation>{name} ist {value}. Verwenden Sie eine Zahl von {least:g} bis {most:g}{note}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>one_is_off</source>
+            <extracomment> (1 is off)</extracomment>
+            <translation> (1 schaltet aus)</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>top_p_zero</source>
-            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.</extracomment>
+            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
             <translation>Top-p ist 0, sodass kein Token übrig bleibt. Verwenden Sie eine Zahl über 0; 1 bedeutet aus.</translation>
         </message>
         <message>
@@ -3751,6 +3757,18 @@
             <source>unknown_prompt_token</source>
             <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a chat, the tokenizer doesn't match the weights: download the model again.</extracomment>
             <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>with_this_drafter</source>
+            <extracomment> with this drafter</extracomment>
+            <translation> bei diesem Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>zero_is_off</source>
+            <extracomment> (0 is off)</extracomment>
+            <translation> (0 schaltet aus)</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4017,54 +4035,6 @@
             <translation>In „{folder}“ fehlen {count} Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>drafter_for_other_target</source>
-            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}; dieses hat {actual:,}. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>drafter_mask_token_missing</source>
-            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>Das Masken-Token dieses Drafters ist {token:,}; dieses Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>drafter_reads_missing_layer</source>
-            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter liest die Schicht {layer:,} des Zielmodells; dieses Zielmodell hat {layers:,} Schichten. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>family_without_dflash</source>
-            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
-            <translation>DFlash ist für die Familie „{family}“ noch nicht verfügbar. Unterstützte Familien: {families}.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_format_unsupported</source>
-            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
-            <translation>Das Zielmodell ist für andere Software quantisiert („{method}“). Wählen Sie die MLX-Version, etwa die von mlx-community.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_needs_code</source>
-            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>Das Zielmodell braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_too_many_layers</source>
-            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
-            <translation>Das Zielmodell gibt mehr als {most:,} Schichten an. Wählen Sie ein anderes Zielmodell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_without_model_type</source>
-            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
-            <translation>Die config.json des Zielmodells enthält kein „model_type“. Wählen Sie das Repo eines Sprachmodells.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
@@ -4137,6 +4107,24 @@
             <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien beginnen von vorn.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_tokenizer_needs_code</source>
+            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>Der Tokenizer von {repo} braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_without_tokenizer</source>
+            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
+            <translation>{repo} hat keinen Tokenizer. Wählen Sie das Repo eines vollständigen Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_without_weights</source>
+            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
+            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein MLX- oder safetensors-Repo.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
             <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
@@ -4167,25 +4155,25 @@
             <translation>Ein anderes Programm verwendet die Download-Warteschlange. Beenden Sie es, und versuchen Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: „{field}“ ist {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: „{field}“ ({value}) in seiner config.json ist unbekannt. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
@@ -4389,24 +4377,6 @@
             <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Installieren Sie das Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/inspection.py" />
-            <source>repo_tokenizer_needs_code</source>
-            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>Der Tokenizer von {repo} braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/inspection.py" />
-            <source>repo_without_tokenizer</source>
-            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
-            <translation>{repo} hat keinen Tokenizer. Wählen Sie das Repo eines vollständigen Modells.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/inspection.py" />
-            <source>repo_without_weights</source>
-            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
-            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein MLX- oder safetensors-Repo.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
             <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
@@ -4573,6 +4543,54 @@
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
             <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>drafter_for_other_target</source>
+            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}; dieses hat {actual:,}. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>drafter_mask_token_missing</source>
+            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation>Das Masken-Token dieses Drafters ist {token:,}; dieses Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>drafter_reads_missing_layer</source>
+            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter liest die Schicht {layer:,} des Zielmodells; dieses Zielmodell hat {layers:,} Schichten. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>family_without_dflash</source>
+            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
+            <translation>DFlash ist für die Familie „{family}“ noch nicht verfügbar. Unterstützte Familien: {families}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_format_unsupported</source>
+            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
+            <translation>Das Zielmodell ist für andere Software quantisiert („{method}“). Wählen Sie die MLX-Version, etwa die von mlx-community.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_needs_code</source>
+            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>Das Zielmodell braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_too_many_layers</source>
+            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
+            <translation>Das Zielmodell gibt mehr als {most:,} Schichten an. Wählen Sie ein anderes Zielmodell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_without_model_type</source>
+            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
+            <translation>Die config.json des Zielmodells enthält kein „model_type“. Wählen Sie das Repo eines Sprachmodells.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />

@@ -3719,25 +3719,31 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}.</extracomment>
-            <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数。</translation>
+            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
+            <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数{note}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_too_small</source>
-            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}.</extracomment>
-            <translation>{name} 为 {value}。请使用不小于 {lowest} 的整数。</translation>
+            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}{note}.</extracomment>
+            <translation>{name} 为 {value}。请使用不小于 {lowest} 的整数{note}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>number_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}.</extracomment>
-            <translation>{name} 为 {value}。请使用 {least:g} 到 {most:g} 之间的数。</translation>
+            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
+            <translation>{name} 为 {value}。请使用 {least:g} 到 {most:g} 之间的数{note}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>one_is_off</source>
+            <extracomment> (1 is off)</extracomment>
+            <translation>（1 表示关闭）</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>top_p_zero</source>
-            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.</extracomment>
+            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
             <translation>Top-p 为 0，没有可选的词元。请使用大于 0 的数；1 表示关闭。</translation>
         </message>
         <message>
@@ -3751,6 +3757,18 @@
             <source>unknown_prompt_token</source>
             <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a chat, the tokenizer doesn't match the weights: download the model again.</extracomment>
             <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>with_this_drafter</source>
+            <extracomment> with this drafter</extracomment>
+            <translation>（由此草稿模型决定）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>zero_is_off</source>
+            <extracomment> (0 is off)</extracomment>
+            <translation>（0 表示关闭）</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4017,54 +4035,6 @@
             <translation>“{folder}”缺少 {count} 个权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>drafter_for_other_target</source>
-            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
-            <translation>此草稿模型需要“{field}”为 {expected:,} 的目标模型；当前的为 {actual:,}。请选择其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>drafter_mask_token_missing</source>
-            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>此草稿模型的掩码词元为 {token:,}；此目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>drafter_reads_missing_layer</source>
-            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
-            <translation>此草稿模型读取目标模型的第 {layer:,} 层；此目标模型有 {layers:,} 层。请选择其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>family_without_dflash</source>
-            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
-            <translation>DFlash 尚不支持“{family}”系列。支持的系列：{families}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_format_unsupported</source>
-            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
-            <translation>目标模型是为其他软件量化的（“{method}”）。请选择其 MLX 版本，例如 mlx-community 的版本。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_needs_code</source>
-            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>目标模型需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_too_many_layers</source>
-            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
-            <translation>目标模型声称有超过 {most:,} 层。请选择其他目标模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/compatibility.py" />
-            <source>target_without_model_type</source>
-            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
-            <translation>目标模型的 config.json 没有“model_type”。请选择语言模型的仓库。</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
@@ -4137,6 +4107,24 @@
             <translation>{repo} 在下载过程中有更新。已更改的文件会从头下载。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_tokenizer_needs_code</source>
+            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>{repo} 的分词器需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_without_tokenizer</source>
+            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
+            <translation>{repo} 没有分词器。请选择完整模型的仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_without_weights</source>
+            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
+            <translation>{repo} 没有 safetensors 权重。请选择 MLX 或 safetensors 仓库。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
             <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
@@ -4167,25 +4155,25 @@
             <translation>另一个程序正在使用下载队列。请退出它，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：“{field}”为 {value}；应为：{expected}。请选择其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：其 config.json 中的“{field}”（{value}）未知。请选择其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选择其他草稿模型。</translation>
@@ -4389,24 +4377,6 @@
             <translation>此系统不信任 {endpoint} 的证书。请安装代理的证书，或设置 SSL_CERT_FILE。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/inspection.py" />
-            <source>repo_tokenizer_needs_code</source>
-            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>{repo} 的分词器需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/inspection.py" />
-            <source>repo_without_tokenizer</source>
-            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
-            <translation>{repo} 没有分词器。请选择完整模型的仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/inspection.py" />
-            <source>repo_without_weights</source>
-            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
-            <translation>{repo} 没有 safetensors 权重。请选择 MLX 或 safetensors 仓库。</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
             <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
@@ -4573,6 +4543,54 @@
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
             <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>drafter_for_other_target</source>
+            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
+            <translation>此草稿模型需要“{field}”为 {expected:,} 的目标模型；当前的为 {actual:,}。请选择其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>drafter_mask_token_missing</source>
+            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation>此草稿模型的掩码词元为 {token:,}；此目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>drafter_reads_missing_layer</source>
+            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
+            <translation>此草稿模型读取目标模型的第 {layer:,} 层；此目标模型有 {layers:,} 层。请选择其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>family_without_dflash</source>
+            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
+            <translation>DFlash 尚不支持“{family}”系列。支持的系列：{families}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_format_unsupported</source>
+            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
+            <translation>目标模型是为其他软件量化的（“{method}”）。请选择其 MLX 版本，例如 mlx-community 的版本。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_needs_code</source>
+            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>目标模型需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_too_many_layers</source>
+            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
+            <translation>目标模型声称有超过 {most:,} 层。请选择其他目标模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>target_without_model_type</source>
+            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
+            <translation>目标模型的 config.json 没有“model_type”。请选择语言模型的仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />

@@ -40,6 +40,8 @@ def changed(folder, field, value):
         ("qwen3", "intermediate_size", 65, "has shape (64, 64), not (65, 64)"),
         ("qwen3", "tie_word_embeddings", False, "“lm_head.weight” is missing"),
         ("qwen3", "num_hidden_layers", 2, "“model.layers.2.input_layernorm.weight” is not part of the model"),
+        ("qwen3", "rope_theta", 10**30, "“rope_theta” as 1000000000000000000000000000000, which is too large"),
+        ("qwen3", "rope_parameters", {"rope_theta": 1 << 64}, "“rope_theta” as 18446744073709551616, which is too large"),
         ("llama", "sliding_window", False, "“sliding_window” as false"),
         ("gpt_oss", "sliding_window", False, "“sliding_window” as false"),
         ("qwen3", "quantization", {"group_size": 0, "bits": 4}, "quantization with “group_size” as 0"),
@@ -51,6 +53,12 @@ def test_a_value_that_no_forward_can_run_with_is_refused(tmp_path, family, field
     with pytest.raises(UserError) as error:
         loaded(folder, None)
     assert words in str(error.value)
+
+
+def test_a_value_that_only_a_tapped_forward_fails_with_is_refused(tmp_path):
+    folder = changed(tiny_families.save("glm_moe_dsa", tmp_path / "target"), "index_topk", -1)
+    with pytest.raises(UserError, match="“index_topk” as -1; it must be above 0"):
+        loaded(folder, tiny_families.save_drafter("glm_moe_dsa", tmp_path / "drafter"))
 
 
 def test_a_quantization_that_mlx_does_not_have_is_refused(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import TokenCount
-from mlx_engine.host import EngineHost, events
+from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.requests import CountTokens, Message
 from tests.engine_double import EngineDouble
 
@@ -41,6 +41,16 @@ def test_a_bug_in_a_front_end_does_not_end_the_thread(host: EngineHost, caplog: 
 def test_a_request_after_closing_ends_without_events(host: EngineHost) -> None:
     assert host.wait(20)
     assert list(events(host, REQUEST)) == []
+
+
+def test_a_job_that_is_cancelled_before_its_turn_starts_no_engine() -> None:
+    made: list[int] = []
+    host = EngineHost(lambda: made.append(1))  # type: ignore[arg-type, func-returns-value, return-value]
+    seen: list[object] = []
+    job = Job(REQUEST, seen.append)
+    job.cancel()
+    host._queue.put(job)
+    assert host.wait(20) and seen == [None] and not made
 
 
 def test_every_close_is_answered(host: EngineHost) -> None:
