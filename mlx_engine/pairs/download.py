@@ -109,7 +109,7 @@ class DownloadProgress:
 
 @dataclass
 class Download:
-    """Call `run` to download a pair; its `stop` event ends it and keeps all downloaded data.
+    """Call `run` once to download a pair. Its `stop` event ends it and keeps all downloaded data.
 
     Args:
         pins: repo -> commit. The owner saves them between runs, so that both repos stay at the revisions of the start.
@@ -125,6 +125,7 @@ class Download:
     notes: list[EngineText] = field(default_factory=list)  # what happened on the way, oldest first
     started: bool = False  # the pair was inspected and accepted, so that there is something to resume
     downloaded: int = 0  # bytes that came over the network
+    progress: DownloadProgress = DownloadProgress(0, 0)
 
     def run(
         self, stop: threading.Event, report: Callable[[DownloadProgress], None] = lambda progress: None
@@ -134,35 +135,28 @@ class Download:
         Raises:
             UserError: the pair can't be downloaded, or the download can't continue. Downloaded data is kept.
         """
-        meter = _Meter(report, self.notes)
+        self._stop, self._report = stop, report
         for _ in range(_MOST_RESTARTS):
             try:
-                inspection = self._ask(self._inspect, stop, meter)
+                inspection = self._ask(lambda: inspect_pair(self.hub, self.cache, self.pair, self.pins))
                 if inspection is None or stop.is_set():
                     return None
-                self._check(inspection, meter)
+                self.pins.update({listing.repo: listing.commit for listing in inspection.listings})
+                self._check(inspection)
                 with self.cache.downloading(inspection.listings):
                     self.started = True
-                    if not self._transfer(inspection, stop, meter):
+                    if not self._transfer(inspection):
                         return None
                     folders = tuple(self._publish(listing) for listing in inspection.listings)
             except RevisionGone:
-                self._unpin(stop, meter)
+                self._unpin()
                 continue
-            self._note_revisions(inspection.listings, meter)
+            self._note_revisions(inspection.listings)
             return folders
-        raise UserError(
-            "repo_keeps_changing",
-            "{pair} keeps changing on the hub. Try again later; downloaded data is kept.",
-            pair=self.pair.name,
-        )
+        template = "{pair} keeps changing on the hub. Try again later; downloaded data is kept."
+        raise UserError("repo_keeps_changing", template, pair=self.pair.name)
 
-    def _inspect(self) -> Inspection:
-        inspection = inspect_pair(self.hub, self.cache, self.pair, self.pins)
-        self.pins.update({listing.repo: listing.commit for listing in inspection.listings})
-        return inspection
-
-    def _check(self, inspection: Inspection, meter: "_Meter") -> None:
+    def _check(self, inspection: Inspection) -> None:
         if inspection.problem:
             raise IncompatiblePair("nothing_downloaded", "{reason} Nothing was downloaded.", reason=inspection.problem)
         if problem := inspection.space_problem(self.cache):
@@ -170,32 +164,47 @@ class Download:
         for listing in inspection.listings:
             if listing.new_name:
                 template = "{repo} is now called {new}; it is kept under the old name."
-                meter.note(EngineText.of("repo_renamed", template, repo=listing.repo, new=listing.new_name))
+                self._note(EngineText.of("repo_renamed", template, repo=listing.repo, new=listing.new_name))
 
-    def _transfer(self, inspection: Inspection, stop: threading.Event, meter: "_Meter") -> bool:
+    def _transfer(self, inspection: Inspection) -> bool:
+        """Transfer the files; return False if stopped. The speed is averaged over the last seconds."""
         listings = list(inspection.listings)
         transfer = FileTransfer(self.hub, self.cache, listings, self.connections, self.throttle, self.retry, self.notes)
-        meter.start(transfer, inspection.size)
+        transfer.status = self.progress.status
+        samples: deque[tuple[float, int]] = deque()
+
+        def beat(always: bool = False) -> None:
+            now = time.monotonic()
+            if samples and now - samples[-1][0] < _REPORT_EVERY and not always:
+                return
+            samples.append((now, transfer.downloaded + transfer.by_others))
+            while now - samples[0][0] > _WINDOW:
+                samples.popleft()
+            (then, before), (_, after) = samples[0], samples[-1]
+            speed = (after - before) / (now - then) if now > then else 0.0
+            self._show(DownloadProgress(min(transfer.received, inspection.size), inspection.size, speed, transfer.status))
+
+        beat()
         try:
-            return transfer.run(stop, meter.beat)
+            return transfer.run(self._stop, beat)
         finally:
             self.downloaded += transfer.downloaded
-            meter.end()
+            beat(always=True)
 
-    def _note_revisions(self, listings: tuple[Listing, ...], meter: "_Meter") -> None:
+    def _note_revisions(self, listings: tuple[Listing, ...]) -> None:
         for listing in listings:
             with suppress(UserError):  # the download is complete, whatever the hub says now
                 if self.hub.listing(listing.repo).commit != listing.commit:
                     template = "{repo} has a newer revision. Download it again to get it."
-                    meter.note(EngineText.of("newer_revision", template, repo=listing.repo))
+                    self._note(EngineText.of("newer_revision", template, repo=listing.repo))
 
-    def _unpin(self, stop: threading.Event, meter: "_Meter") -> None:
+    def _unpin(self) -> None:
         """Switch to the current revisions, since a pinned one is gone. Files that both revisions share are kept."""
         for repo in self.pair.repos:
-            listing = self._ask(partial(self.hub.listing, repo), stop, meter)
+            listing = self._ask(partial(self.hub.listing, repo))
             if listing is not None and self.pins.get(repo) not in (None, listing.commit):
                 template = "{repo} was revised during the download. Files that changed start over."
-                meter.note(EngineText.of("repo_revised", template, repo=repo))
+                self._note(EngineText.of("repo_revised", template, repo=repo))
             self.pins.pop(repo, None)
 
     def _publish(self, listing: Listing) -> Path:
@@ -214,68 +223,35 @@ class Download:
         except OSError as error:
             raise cannot_write(self.cache.root, error) from None
 
-    def _ask(self, question: Callable[[], _Answer], stop: threading.Event, meter: "_Meter") -> _Answer | None:
+    def _ask(self, question: Callable[[], _Answer]) -> _Answer | None:
         """Ask until the hub answers or the time to give up is over; None if stopped."""
         start, wait = time.monotonic(), self.retry.first_wait
-        give_up = self.retry.give_up * _ANSWER_SHARE
-        while not stop.is_set():
+        while not self._stop.is_set():
             try:
                 answer = question()
-                meter.say(None)
+                self._say(None)
                 return answer
             except Unreachable as error:
-                left = give_up - (time.monotonic() - start)
+                left = self.retry.give_up * _ANSWER_SHARE - (time.monotonic() - start)
                 if left < 0:
                     raise
                 template = "{endpoint} isn't responding. Trying again for up to {seconds:.0f} s."
-                meter.say(EngineText.of("hub_retrying", template, endpoint=self.hub.endpoint, seconds=max(left, 1)))
-                stop.wait(min(max(wait, error.after_s or 0.0), self.retry.give_up))
+                self._say(EngineText.of("hub_retrying", template, endpoint=self.hub.endpoint, seconds=max(left, 1)))
+                self._stop.wait(min(max(wait, error.after_s or 0.0), self.retry.give_up))
                 wait = min(2 * wait, self.retry.longest_wait)
         return None
 
-
-class _Meter:
-    """Turns a transfer's counters into a few reports per second."""
-
-    def __init__(self, report: Callable[[DownloadProgress], None], notes: list[EngineText]) -> None:
-        self._report, self._notes = report, notes
-        self._transfer: FileTransfer | None = None
-        self._progress = DownloadProgress(0, 0)
-        self._total, self._last = 0, 0.0
-        self._samples: deque[tuple[float, int]] = deque()
-
-    def start(self, transfer: FileTransfer, total: int) -> None:
-        self._transfer, self._total, self._last = transfer, total, 0.0
-        transfer.status = self._progress.status
-        self._samples.clear()
-        self.beat()
-
-    def end(self) -> None:
-        self.beat(last=True)
-        self._transfer = None
-
-    def say(self, status: EngineText | None) -> None:
-        """Report a new status outside of a transfer, which reports its own."""
-        if status != self._progress.status:
-            self._progress = DownloadProgress(self._progress.done, self._progress.total, status=status)
-            self._report(self._progress)
-
-    def note(self, note: EngineText) -> None:
+    def _note(self, note: EngineText) -> None:
         """Report a status that the user should also see at the end."""
-        if note not in self._notes:
-            self._notes.append(note)
-        self.say(note)
+        if note not in self.notes:
+            self.notes.append(note)
+        self._say(note)
 
-    def beat(self, last: bool = False) -> None:
-        now = time.monotonic()
-        if self._transfer is None or (now - self._last < _REPORT_EVERY and not last):
-            return
-        self._last = now
-        self._samples.append((now, self._transfer.downloaded + self._transfer.by_others))
-        while now - self._samples[0][0] > _WINDOW:
-            self._samples.popleft()
-        (then, before), (_, after) = self._samples[0], self._samples[-1]
-        speed = (after - before) / (now - then) if now > then else 0.0
-        done = min(self._transfer.received, self._total)
-        self._progress = DownloadProgress(done, self._total, speed, self._transfer.status)
-        self._report(self._progress)
+    def _say(self, status: EngineText | None) -> None:
+        """Report a new status outside of a transfer, which reports its own."""
+        if status != self.progress.status:
+            self._show(DownloadProgress(self.progress.done, self.progress.total, status=status))
+
+    def _show(self, progress: DownloadProgress) -> None:
+        self.progress = progress
+        self._report(progress)

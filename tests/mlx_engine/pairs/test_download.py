@@ -4,9 +4,9 @@ import errno
 import os
 import re
 import threading
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from huggingface_hub import constants, scan_cache_dir, snapshot_download
@@ -114,21 +114,29 @@ def listing_bytes(local: LocalHub) -> list[int]:
     return [made.hub.listing(name).size for name in PAIR.repos]
 
 
-def test_the_speed_includes_downloads_of_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_speed_includes_downloads_of_other_programs(pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     now, reports = 1000.0, []
+
+    class Coming:
+        downloaded = by_others = received = 0
+        status = None
+
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self, stop: threading.Event, tick: Callable[[], None]) -> bool:
+            nonlocal now
+            for _ in range(20):
+                now += 0.5
+                self.by_others += MB
+                self.downloaded += MB
+                self.received += 2 * MB
+                tick()
+            return False
+
     monkeypatch.setattr(downloading.time, "monotonic", lambda: now)
-    coming = SimpleNamespace(downloaded=0, by_others=0, received=0)
-    meter = downloading._Meter(reports.append, [])
-    meter.start(coming, 100 * MB)  # type: ignore[arg-type]
-    for _ in range(20):
-        now += 0.5
-        coming.by_others, coming.downloaded, coming.received = (
-            coming.by_others + MB,
-            coming.downloaded + MB,
-            coming.received + 2 * MB,
-        )
-        meter.beat()
-    assert [round(one.bytes_per_s) for one in reports] == [0, *[4 * MB] * 20]
+    monkeypatch.setattr(downloading, "FileTransfer", Coming)
+    download(pair, cache).run(threading.Event(), reports.append)
+    assert [round(one.bytes_per_s) for one in reports] == [0, *[4 * MB] * 21]
 
 
 class TestMisbehaviour:
