@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from mlx_engine.errors import UserError
 from mlx_engine.host import EngineHost
-from mlx_engine.terminal import arguments, console, model_arguments
+from mlx_engine.terminal import arguments, console
 from mlx_engine.terminal.console import note, print_json, visible
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_json(calibrate)
 
     models = command("models", "list, search, download, check, move and delete pairs")
-    model_arguments.add_commands(models)
+    arguments.add_models(models)
 
     doctor = command("doctor", "check your setup and say how to fix problems")
     arguments.add_pair(doctor)

@@ -5,8 +5,10 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import TypeVar
 
 from mlx_engine import limits
 from mlx_engine.errors import UserError
@@ -15,6 +17,8 @@ from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.terminal.session import folders
+
+_Number = TypeVar("_Number", int, float)
 
 
 def add_pair(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +48,7 @@ def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     """Add the options of a reply."""
     group = parser.add_argument_group("reply")
     group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="token limit (default 1024)")
-    group.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
+    group.add_argument("--temperature", type=_TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
     group.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="S", help="random seed for temperatures above 0")
     group.add_argument(
         "--width",
@@ -92,7 +96,7 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="also measure fixed widths, such as 4,8; “none” for none (default 4,8,16 up to the drafter's block size)",
     )
-    parser.add_argument("--cool-down", type=_seconds, default=1.0, metavar="S", help="seconds of rest between runs (default 1)")
+    parser.add_argument("--cool-down", type=_SECONDS, default=1.0, metavar="S", help="seconds of rest between runs (default 1)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the report to FILE as JSON")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
@@ -101,6 +105,48 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     instead.add_argument(
         "--roofline", action="store_true", help="measure this machine's limits, and how close the pair's passes come to them"
     )
+
+
+def add_models(models: argparse.ArgumentParser) -> None:
+    """Add the commands of `slipstream models` to its parser."""
+    commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
+
+    def command(name: str, words: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        added.set_defaults(parser=added)
+        add_json(added)
+        return added
+
+    def pair(added: argparse.ArgumentParser, default: str = "") -> None:
+        added.add_argument("id", nargs="?", help="an id from the catalog" + default)
+        added.add_argument("--bits", type=whole(1, 64), metavar="N", help="quantization of the catalog's target")
+        added.add_argument("--target", metavar="OWNER/NAME", help="any target on the hub, instead of an id")
+        added.add_argument("--drafter", metavar="OWNER/NAME", help="its drafter (default: searched by name)")
+        added.add_argument("--plain", action="store_true", help="the target without a drafter")
+
+    listed = command("list", "list the catalog and the models on this disk")
+    listed.add_argument("--add-folder", type=Path, metavar="DIR", help="also look for models in this folder from now on")
+    listed.add_argument("--forget-folder", type=Path, metavar="DIR", help="stop looking in this folder; its files stay")
+    search = command("search", "search the catalog and, with --hub, the model hub")
+    search.add_argument("words", nargs="+")
+    search.add_argument("--hub", action="store_true", help="also search the model hub by name")
+    fit = command("fit", "show the memory, speed and disk space of a pair before downloading it")
+    pair(fit)
+    fit.add_argument("--context", type=whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
+    pull = command("pull", "download a pair; run again to resume")
+    pair(pull)
+    pull.add_argument("--limit", type=_MEGABYTES, metavar="MB", help="megabytes per second (default: the limit set in the app)")
+    pull.add_argument("--connections", type=whole(1, 32), default=6, metavar="N", help="parallel connections (default 6)")
+    pair(command("rm", "delete a pair from the hub cache"))
+    check = command("check", "check downloaded files against their checksums")
+    pair(check, " (default: everything downloaded)")
+    check.add_argument(
+        "--catalog", "--catalogue", action="store_true", dest="catalogue", help="check that every repo of the catalog is on the hub"
+    )
+    move = command("move", "move the model folder, such as to another disk; run again to resume")
+    move.add_argument("folder", type=Path, metavar="FOLDER", help="the new place; set HF_HUB_CACHE to it for other programs")
+    login = command("login", "save a token of your hub account in the keychain, for gated and private repos")
+    login.add_argument("--forget", action="store_true", help="remove the token")
 
 
 def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs_drafter: bool = False) -> None:
@@ -201,33 +247,20 @@ def _tokens(path: Path) -> tuple[int, ...]:
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return an argparse type for integers in a range."""
-    bounds = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
+    what = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
+    return number(int, least, math.inf if most is None else most, what)
 
-    def convert(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"“{text}” is not {bounds}") from None
-        if number < least or (most is not None and number > most):
-            raise argparse.ArgumentTypeError(f"{number} is not {bounds}")
-        return number
+
+def number(kind: type[_Number], least: float, most: float, what: str) -> Callable[[str], _Number]:
+    """Return an argparse type for numbers in a range; `what` describes them in error messages."""
+
+    def convert(text: str) -> _Number:
+        with suppress(ValueError):
+            if least <= (value := kind(text)) <= most:
+                return value
+        raise argparse.ArgumentTypeError(f"“{text}” is not {what}")
 
     return convert
-
-
-def number(text: str, least: float, most: float, what: str) -> float:
-    """Return a number in a range.
-
-    Raises:
-        argparse.ArgumentTypeError: the text is not `what`.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not least <= value <= most:
-        raise argparse.ArgumentTypeError(f"“{text}” is not {what}")
-    return value
 
 
 def _widths(text: str) -> tuple[int, ...]:
@@ -235,9 +268,6 @@ def _widths(text: str) -> tuple[int, ...]:
     return () if text == "none" else tuple(sorted({width(part.strip()) for part in text.split(",")}))
 
 
-def _seconds(text: str) -> float:
-    return number(text, 0, 3600, "a number of seconds from 0 to 3600")
-
-
-def _temperature(text: str) -> float:
-    return number(text, 0, sys.float_info.max, "a temperature: use a number of at least 0")
+_TEMPERATURE = number(float, 0, sys.float_info.max, "a temperature: use a number of at least 0")
+_SECONDS = number(float, 0, 3600, "a number of seconds from 0 to 3600")
+_MEGABYTES = number(float, 1e-6, 1e6, "a number of megabytes per second above 0")

@@ -16,6 +16,7 @@ from mlx_engine import blas
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompareResult
 from mlx_engine.host import EngineDoor, events
+from mlx_engine.pairs.machine import total_memory
 from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.terminal.console import print_json, say
 from mlx_engine.terminal.session import folders, open_pair
@@ -126,9 +127,8 @@ def _device() -> Diagnosis:
 
 
 def _memory() -> Diagnosis:
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
+    total = total_memory()
+    if total is None:
         return Diagnosis("memory", "warn", "unknown", "This system doesn't report its amount of memory.")
     detail = f"{total / 2**30:.1f} GiB"
     if total < 4 * 2**30:

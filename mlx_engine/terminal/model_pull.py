@@ -32,7 +32,8 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
     """
     queue = QueueFile()
     kept = queue.find(pair)
-    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit or download_limit()))
+    throttle = Throttle(1e6 * given.limit if given.limit else download_limit())
+    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, throttle)
     show = _Display(pair, given.json)
     stop, ended = threading.Event(), threading.Event()
 

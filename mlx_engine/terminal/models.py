@@ -5,6 +5,7 @@ import getpass
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from mlx_engine.errors import UserError
@@ -141,22 +142,10 @@ def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
 
 
 def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:
-    """Return a catalog entry as JSON; what is unknown is null."""
-
-    return {
-        "id": entry.id,
-        "name": entry.name,
-        "targets": [{"repo": one.repo, "bits": one.bits, "size_gb": one.size_gb} for one in entry.targets],
-        **{name: getattr(entry, name) for name in _FACTS},
-        "tags": list(entry.tags),
-        "note": entry.note,
-        "reported": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.reported],
-        "measured": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.measured],
-        "confirmed": entry.confirmed,
-        "why_not": str(entry.why_not or ""),
-        "on_disk": _is_here(entry, here),
-        "own": entry.custom,
-    }
+    """Return a catalog entry as JSON. Scripts depend on its shape. What is unknown is null."""
+    facts = {name: value for name, value in asdict(entry).items() if name not in ("reason", "custom")}
+    why_not = str(entry.why_not or "")
+    return {**facts, "confirmed": entry.confirmed, "why_not": why_not, "on_disk": _is_here(entry, here), "own": entry.custom}
 
 
 def _disk(one: LocalModel) -> dict[str, Any]:
@@ -305,8 +294,6 @@ def _move(given: argparse.Namespace) -> int:
     return 0
 
 
-# What `--json` prints of a catalog entry, and of the memory that a pair needs
-_FACTS = ("drafter", "generation", "block_size", "drafter_gb", "gated", "family", "license", "drafter_license", "context")
 _MAX_TOKEN = 10_000  # characters
 _MEMORY = ("needed", "budget", "free", "verdict")
 
