@@ -12,7 +12,7 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Turn
 from app.conversations.plain_text import clean
 from app.language import tr
-from app.widgets.controls import IconButton, button, small_label
+from app.widgets.controls import IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
@@ -47,6 +47,7 @@ class Composer(QFrame):
         self.files.left_out.connect(attachments.leave_out)
         attachments.changed.connect(self._show_files)
         self._busy = False
+        self._obstacle = ""  # why the message can't be sent
         self._editing = False
         self._draft = ""  # the new message, while an earlier one is edited
         self._draft_files: list[Attachment] = []
@@ -63,6 +64,11 @@ class Composer(QFrame):
 
     def set_busy(self, busy: bool) -> None:
         self._busy = busy
+        self._show_button()
+
+    def set_obstacle(self, reason: str) -> None:
+        """Turn Send off for this reason; an empty reason turns it on."""
+        self._obstacle = reason
         self._show_button()
 
     @Slot()
@@ -116,8 +122,11 @@ class Composer(QFrame):
 
     @Slot()
     def _show_button(self) -> None:
-        ready = self._busy or bool(self.text.strip() or self._attachments.files)
+        ready = self._busy or bool(not self._obstacle and (self.text.strip() or self._attachments.files))
         self.button.show_as("stop" if self._busy else "send", ready)
+        self.button.setEnabled(self._busy or not self._obstacle)
+        if self._obstacle and not self._busy:
+            self.button.setToolTip(as_tooltip(self._obstacle))
 
     @Slot()
     def _show_files(self) -> None:

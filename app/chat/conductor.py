@@ -58,7 +58,7 @@ class Conductor(QObject):
         self._save_timer.timeout.connect(self.save_settings)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)
-        for signal in (self.library.notified, self.loader.notified, self.attachments.refused):
+        for signal in (self.library.notified, self.loader.notified, self.attachments.refused, self.reply_job.notified):
             signal.connect(self.notify)
         for job in (self.reply_job, self.comparison_job):
             job.started.connect(self.busy_changed)
@@ -155,7 +155,7 @@ class Conductor(QObject):
     @property
     def can_compare_last(self) -> bool:
         """Whether the last prompt can be compared now."""
-        return self.can_compare and self.chat.last_answered is not None
+        return self.can_compare and self.chat.last_comparable is not None
 
     def refusal(self) -> Notice | None:
         """Why nothing can start now."""
@@ -227,9 +227,7 @@ class Conductor(QObject):
         """Continue a reply that was cut off."""
         if turn.reply.can_continue and self._can_start():
             request = replace(continuation(turn), mode=self.next_mode, max_tokens=self.chat.settings.max_tokens)
-            turn.reply.resume(request.mode)
-            self.reply_job.changed.emit(turn)
-            self.reply_job.start(turn, self.chat, request)
+            self.reply_job.resume(turn, self.chat, request)
 
     def edit(self, turn: Turn) -> None:
         """Start editing a message. The old version is kept."""
@@ -327,7 +325,7 @@ class Conductor(QObject):
     @Slot()
     def compare(self) -> None:
         """Compare both modes on the last prompt."""
-        if (turn := self.chat.last_answered) is not None:
+        if (turn := self.chat.last_comparable) is not None:
             self.compare_turn(turn)
 
     @Slot(object)

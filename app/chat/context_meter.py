@@ -1,6 +1,6 @@
 """Counts how much of the target's context the open chat and the message in the composer use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -9,11 +9,14 @@ from app.chat.conductor import Conductor
 from app.conversations.attachments import prompt_text
 from app.conversations.chat_tree import Turn, messages_to
 from app.engine_adapter import Delivery
-from mlx_engine.events import TokenCount
+from mlx_engine.events import Failed, TokenCount
 from mlx_engine.requests import CountTokens, Message
 
 COUNT_MS = 400  # after the last change
 NEARLY_FULL = 0.9
+LONG_TEXT = 50_000  # characters
+TEMPLATE_TOKENS = 64  # more than a chat template adds to a message
+SHORTEST = Message("user", "a")
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,14 @@ class ContextUse:
 
     Attributes:
         draft: whether the message in the composer is counted too.
+        chat_full: whether even the shortest message would not fit.
         exact: False for an estimate while a reply grows.
     """
 
     used: int
     limit: int
     draft: bool = False
+    chat_full: bool = False
     exact: bool = True
 
     @property
@@ -59,6 +64,7 @@ class ContextMeter(QObject):
         self._conductor = conductor
         self._draft = ""
         self._request: CountTokens | None = None  # the last one
+        self._counting: CountTokens | None = None  # not answered yet
         self.use: ContextUse | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -79,6 +85,30 @@ class ContextMeter(QObject):
         conductor.chat_changed.connect(self._forget)
         conductor.reply_job.changed.connect(self._grow)
 
+    @property
+    def counting(self) -> bool:
+        """Whether `use` does not cover the latest changes yet."""
+        return self._timer.isActive() or self._counting is not None
+
+    @property
+    def slow(self) -> bool:
+        """Whether a long text is being counted."""
+        return self._counting is not None and sum(len(message.content) for message in self._counting.messages) > LONG_TEXT
+
+    def may_exceed(self, text: str) -> bool:
+        """Whether a message with this text might not fit. A token has at least one byte."""
+        pair, chat = self._conductor.loader.pair, self._conductor.chat
+        if pair is None or (self.use is None and not chat.empty):
+            return pair is not None
+        used = self.use.used if self.use is not None else 0
+        return used + len(text.encode()) + TEMPLATE_TOKENS >= pair.context_limit
+
+    def count_now(self) -> None:
+        """Count without waiting for more changes."""
+        if self._timer.isActive():
+            self._timer.stop()
+            self._count()
+
     def set_draft(self, text: str) -> None:
         """Set the text in the composer."""
         if text != self._draft:
@@ -92,7 +122,7 @@ class ContextMeter(QObject):
 
     @Slot()
     def _forget(self) -> None:
-        self._request = None
+        self._request = self._counting = None
         self._show(None)
 
     @Slot()
@@ -103,11 +133,13 @@ class ContextMeter(QObject):
         messages = self._messages()
         request = CountTokens(messages, conductor.thinking)
         if not any(message.role == "user" for message in messages):
-            self._request = None
+            self._request = self._counting = None
             self._show(ContextUse(0, conductor.loader.pair.context_limit))
         elif request != self._request:
-            self._request = request
+            self._request = self._counting = request
             conductor.engine.submit(request, partial(self._counted, request))
+            if self.slow:
+                self.changed.emit()
 
     def _messages(self) -> tuple[Message, ...]:
         """The messages that the next request would have."""
@@ -118,18 +150,42 @@ class ContextMeter(QObject):
         before = chat.history()
         if editing is not None and editing.asked is not None:
             before = messages_to(editing.asked.parent) if editing.asked.parent is not None else ()
+        elif not draft and not files and chat.turns and chat.turns[-1].reply.error and chat.turns[-1].reply.empty:
+            return chat.turns[-1].request.messages  # the message that was refused
         return (*system, *before, *((Message("user", prompt_text(draft, files)),) if draft or files else ()))
 
     def _counted(self, request: CountTokens, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            if request is self._request and isinstance(delivery.event, TokenCount):
-                self._show(ContextUse(delivery.event.tokens, delivery.event.limit, request.messages[-1].role == "user"))
+            if request is not self._counting:
+                continue
+            match delivery.event:
+                case TokenCount(tokens, limit):
+                    use = ContextUse(tokens, limit, request.messages[-1].role == "user")
+                    if use.full and use.draft and any(message.role == "assistant" for message in request.messages):
+                        shortest = replace(request, messages=(*request.messages[:-1], SHORTEST))
+                        self._conductor.engine.submit(shortest, partial(self._compared, request, use))
+                        return
+                    self._finish(use)
+                case Failed():
+                    self._finish(self.use)
+                case None:
+                    self._counting = None
+
+    def _compared(self, request: CountTokens, use: ContextUse, deliveries: list[Delivery]) -> None:
+        """Show the use of a full context: whether a shorter message would fit."""
+        for delivery in deliveries:
+            if request is self._counting and isinstance(delivery.event, TokenCount):
+                self._finish(replace(use, chat_full=delivery.event.tokens >= delivery.event.limit))
+
+    def _finish(self, use: ContextUse | None) -> None:
+        self.use, self._counting = use, None
+        self.changed.emit()  # also if the use is the same: a message may wait for it
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:
         reply, pair = turn.reply, self._conductor.loader.pair
         if reply.running and reply.prefill is not None and pair is not None and self._conductor.replying_here:
-            self._request = None
+            self._request = self._counting = None
             new_tokens = reply.tokens - reply.tokens_before  # the tokens before Continue are part of the prefill
             self._show(ContextUse(reply.prefill.total + new_tokens, pair.context_limit, exact=False))
 

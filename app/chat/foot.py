@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
 from app.chat.composer import Composer
 from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter, ContextUse
+from app.conversations.attachments import prompt_text
 from app.conversations.wording import number
 from app.language import tr
 from app.rendering.text_marks import SourceLegend
@@ -27,15 +28,73 @@ class Foot(QWidget):
         self.composer = Composer(theme, conductor.attachments)
         self._meter = ContextMeter(conductor, self)
         self.context = ContextView(theme, self._meter)
+        self._conductor = conductor
+        self._waiting = False  # the message is sent as soon as possible
         self.elsewhere = ElsewhereBar(theme, conductor)
+        self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
+        self.waiting.button.clicked.connect(self.cancel_sending)
         self.legend = SourceLegend(theme)
         self.notes = row((self.legend, 1), spacing=0, margins=(18, 0, 18, 0))
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN + 24)
-        column(self.elsewhere, self.composer, self.notes, spacing=5, parent=inner)
+        column(self.elsewhere, self.waiting, self.composer, self.notes, spacing=5, parent=inner)
         row(None, (inner, 1000), None, spacing=0, margins=(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 8), parent=self)
         self.composer.field.textChanged.connect(self._set_draft)
+        self.composer.send_requested.connect(self.send)
+        self._meter.changed.connect(self._show_obstacle)
+        for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded):
+            signal.connect(self._send_waiting)
+        conductor.chat_changed.connect(self.cancel_sending)
+
+    @property
+    def _obstacle(self) -> str:
+        """Why the message does not fit into the context; empty if it does."""
+        use = self._meter.use
+        return sentence(use) if use is not None and use.full and use.draft and not self._meter.counting else ""
+
+    @Slot()
+    def send(self) -> None:
+        """Send the message, or wait until the models have loaded and a long message has been counted."""
+        conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
+        text = prompt_text(composer.text, tuple(conductor.attachments.files))
+        note = ""
+        if text.strip() and not conductor.busy and not conductor.attachments.reading:
+            if loader.pair is None and loader.running:
+                note = tr("The message will be sent when the models have loaded.")
+            elif self._meter.may_exceed(text):
+                self._meter.count_now()
+                note = tr("Counting tokens before sending…") if self._meter.counting else ""
+        self._wait(note)
+        if note:
+            return
+        if self._obstacle:
+            conductor.notify(self._obstacle)
+            return
+        editing = conductor.editing is not None  # the draft comes back after an edit
+        if conductor.send(composer.text, conductor.attachments.files) and not editing:
+            composer.clear()
+
+    @Slot()
+    def cancel_sending(self) -> None:
+        """Keep the message in the composer."""
+        self._wait("")
+
+    def _wait(self, note: str) -> None:
+        self._waiting = bool(note)
+        self.waiting.show_text(note)
+
+    @Slot()
+    def _send_waiting(self) -> None:
+        loader = self._conductor.loader
+        if self._waiting and loader.pair is None and not loader.running:
+            self.cancel_sending()  # loading has failed
+        elif self._waiting:
+            self.send()
+
+    @Slot()
+    def _show_obstacle(self) -> None:
+        self.composer.set_obstacle(self._obstacle)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -63,24 +122,24 @@ class ContextView(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        use = self._meter.use
+        use = None if self._meter.slow else self._meter.use
         full = use is not None and use.full
         self._bar.color = "danger" if full else "accent"
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
         self._bar.setVisible(use is not None)
-        self.label.setText(sentence(use) if use is not None else " ")
+        self.label.setText(tr("Counting tokens…") if self._meter.slow else sentence(use) if use is not None else " ")
         set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
 
 
 def sentence(use: ContextUse) -> str:
     about = "" if use.exact else "~"
     limit = number(use.limit)
-    if use.full and use.draft:
+    if use.full and use.draft and not use.chat_full:
         over = number(1 - use.left)
         return tr("{about}{over} tokens over the limit of {limit}. Shorten the message.", about=about, over=over, limit=limit)
     if use.full:
-        return tr("Context full ({limit} tokens). Start a new chat, or edit an earlier message.", limit=limit)
+        return tr("This chat is full ({limit} tokens). Start a new chat or edit an earlier message.", limit=limit)
     if use.left == 1:
         return tr("{about}1 token left", about=about)
     left, used = number(use.left), number(use.used)
@@ -89,18 +148,30 @@ def sentence(use: ContextUse) -> str:
     return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
 
 
-class ElsewhereBar(QFrame):
-    """Tells that a reply is being generated in another chat. The composer has no Stop button then."""
+class FootBar(QFrame):
+    """A note above the composer with a button. Hidden while it has no text."""
 
-    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+    def __init__(self, theme: Theme, title: str, name: str) -> None:
         super().__init__()
-        self._conductor = conductor
         set_look(self, "notice")
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
-        self.go = button(tr("Open Chat"), tr("Open the chat that is generating a reply"), "bordered", self._open)
-        row((self.label, 1), self.go, margins=(16, 6, 8, 6), parent=self)
+        self.button = button(title, name, "bordered")
+        row((self.label, 1), self.button, margins=(16, 6, 8, 6), parent=self)
         self.hide()  # must not be shown without a parent
+
+    def show_text(self, text: str) -> None:
+        self.label.setText(text)
+        self.setVisible(bool(text))
+
+
+class ElsewhereBar(FootBar):
+    """Tells that a reply is being generated in another chat. The composer has no Stop button then."""
+
+    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+        super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))
+        self._conductor = conductor
+        self.button.clicked.connect(self._open)
         for signal in (conductor.busy_changed, conductor.chat_changed, conductor.library.changed):
             signal.connect(self.refresh)
 
@@ -108,8 +179,7 @@ class ElsewhereBar(QFrame):
     def refresh(self) -> None:
         title = self._conductor.replying_elsewhere
         shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
-        self.label.setText(tr("A reply is being generated in “{title}”.", title=shown))
-        self.setVisible(bool(title))
+        self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
 
     @Slot()
     def _open(self) -> None:

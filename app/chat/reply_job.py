@@ -3,8 +3,10 @@
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conversations.chat_tree import Chat, Turn
+from app.conversations.reply import Reply
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr
+from app.language import tr, translated
+from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
 from mlx_engine.events import Failed, Finished
 from mlx_engine.host import Job
@@ -20,6 +22,7 @@ class ReplyJob(QObject):
     changed = Signal(object)  # Turn: its reply grew or ended
     finished = Signal(object)  # Stats of the reply
     ended = Signal()
+    notified = Signal(object)  # Notice
 
     def __init__(self, engine: EngineAdapter, library: ChatLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -30,6 +33,8 @@ class ReplyJob(QObject):
         self._request = GenerationRequest()
         self._job: Job | None = None  # None until the question is saved
         self._stopped_early = False
+        self._quitting = False
+        self._before: dict[str, object] = {}  # how the reply had ended before it was continued
         self._saved_length = 0
         self._save_timer = QTimer(self)
         self._save_timer.setInterval(SAVE_MS)
@@ -47,6 +52,17 @@ class ReplyJob(QObject):
         self._save_timer.start()
         self.started.emit()
 
+    def resume(self, turn: Turn, chat: Chat, request: GenerationRequest) -> None:
+        """Continue a reply. If the engine refuses to, the reply stays as it was."""
+        self._before = {name: getattr(turn.reply, name) for name in ("mode", "reason", "error", "tokens_before")}
+        turn.reply.resume(request.mode)
+        self.changed.emit(turn)
+        self.start(turn, chat, request)
+
+    def interrupt(self) -> None:
+        """Record the running reply as interrupted: the app quits."""
+        self._quitting = True
+
     def stop(self) -> None:
         """End the reply within one round."""
         self._stopped_early = self._job is None
@@ -55,7 +71,7 @@ class ReplyJob(QObject):
 
     def _submit(self, _: object) -> None:
         if self._stopped_early and self.turn is not None:
-            self.turn.reply.reason = "cancelled"
+            self.turn.reply.reason = "interrupted" if self._quitting else "cancelled"
             self._end()
         else:
             self._job = self._engine.submit(self._request, self._receive)
@@ -76,15 +92,25 @@ class ReplyJob(QObject):
             if item.event is None:
                 self._end()
             else:
-                self.turn.reply.accept(item.event, item.at_s)
+                self._accept(self.turn.reply, item)
                 if isinstance(item.event, Finished):
                     self.finished.emit(item.event.stats)
         if self.turn is not None:
             self.changed.emit(self.turn)
 
+    def _accept(self, reply: Reply, item: Delivery) -> None:
+        assert item.event is not None
+        reply.accept(item.event, item.at_s)
+        if isinstance(item.event, Failed) and self._before and reply.tokens == reply.tokens_before:
+            for name, value in self._before.items():
+                setattr(reply, name, value)
+            self.notified.emit(Notice(translated(item.event), "error"))
+        elif self._quitting and reply.reason == "cancelled":
+            reply.reason = "interrupted"
+
     def _end(self) -> None:
         turn, chat = self.turn, self.chat
-        self._job, self.turn, self.chat = None, None, None
+        self._job, self.turn, self.chat, self._before = None, None, None, {}
         self._save_timer.stop()
         if turn is not None and chat is not None:
             if turn.reply.running:  # the engine delivered no last event

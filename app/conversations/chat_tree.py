@@ -99,6 +99,11 @@ class Turn:
         return self.asked.text if self.asked else ""
 
     @property
+    def can_compare(self) -> bool:
+        """Whether its prompt can be answered in both modes: not while its reply runs, nor for imported replies."""
+        return self.asked is not None and self.reply.reason not in (None, "unanswered") and not self.reply.origin
+
+    @property
     def request(self) -> GenerationRequest:
         """The complete request, with all messages before it."""
         request = self.answered.request if self.answered else GenerationRequest()
@@ -181,9 +186,10 @@ class Chat:
         return messages_to(turns[-1].last) if turns else ()
 
     @property
-    def last_answered(self) -> Turn | None:
-        """The turn that Compare repeats."""
-        return next((turn for turn in reversed(self.turns) if turn.reply.stats), None)
+    def last_comparable(self) -> Turn | None:
+        """The last turn, if Compare can repeat it."""
+        turns = self.turns
+        return turns[-1] if turns and turns[-1].can_compare else None
 
     @property
     def empty(self) -> bool:

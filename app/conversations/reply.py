@@ -125,8 +125,9 @@ class Reply:
 
     @property
     def can_continue(self) -> bool:
-        """Whether it was cut off and has text to continue from."""
-        return self.reason in ("length", "cancelled", "interrupted", "error") and not self.empty and not self.origin
+        """Whether it was cut off, has text to continue from, and did not fill the context."""
+        cut_off = self.reason in ("length", "cancelled", "interrupted", "error")
+        return cut_off and not self.empty and not self.origin and not self.context_full
 
     @property
     def running(self) -> bool:

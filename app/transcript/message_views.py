@@ -149,7 +149,7 @@ class ReplyActions(QWidget):
         reply, asked = self._turn.reply, self._turn.asked is not None
         ended = not reply.running
         measured = ended and reply.stats is not None
-        available = (measured, ended and bool(reply.answer), ended and asked, reply.can_continue, measured and asked)
+        available = (measured, ended and bool(reply.answer), ended and asked, reply.can_continue, self._turn.can_compare)
         if available == self._available:
             return
         self._available = available

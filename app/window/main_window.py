@@ -82,7 +82,6 @@ class MainWindow(QMainWindow):
         self.top_bar.name.clicked.connect(self.dialogs.show_models)
         self.sidebar.new_chat.connect(conductor.new_chat)
         self.sidebar.list.customContextMenuRequested.connect(lambda at: show_list_menu(self.sidebar.list, self.commands, at))
-        self.composer.send_requested.connect(self._send)
         self.composer.stop_requested.connect(conductor.stop)
         self.composer.paged.connect(self.transcript.page)
         self.composer.attach_requested.connect(self.chat_commands.attach_files)
@@ -134,12 +133,6 @@ class MainWindow(QMainWindow):
         self._settings.setValue("welcomed", True)
         self.transcript.welcome.end_introduction()
         self.composer.focus()
-
-    @Slot()
-    def _send(self) -> None:
-        editing = self.conductor.editing is not None  # the draft comes back after an edit
-        if self.conductor.send(self.composer.text, self.conductor.attachments.files) and not editing:
-            self.composer.clear()
 
     @Slot()
     def _show_state(self) -> None:

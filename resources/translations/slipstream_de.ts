@@ -385,8 +385,18 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
-            <translation>Kontext voll ({limit} Tokens). Beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+            <source>Counting tokens before sending…</source>
+            <translation>Vor dem Senden werden die Tokens gezählt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Counting tokens…</source>
+            <translation>Tokens werden gezählt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Don't send the message</source>
+            <translation>Nachricht nicht senden</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -407,6 +417,16 @@
             <location filename="../../app/chat/foot.py" />
             <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
             <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the models have loaded.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>This chat is full ({limit} tokens). Start a new chat or edit an earlier message.</source>
+            <translation>Dieser Chat ist voll ({limit} Tokens). Beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />

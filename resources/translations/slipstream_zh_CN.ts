@@ -385,8 +385,18 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
-            <translation>上下文已满（{limit} 个词元）。请新建对话，或编辑之前的消息。</translation>
+            <source>Counting tokens before sending…</source>
+            <translation>正在统计词元，完成后发送…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Counting tokens…</source>
+            <translation>正在统计词元…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Don't send the message</source>
+            <translation>不发送此消息</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -407,6 +417,16 @@
             <location filename="../../app/chat/foot.py" />
             <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
             <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the models have loaded.</source>
+            <translation>模型加载完成后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>This chat is full ({limit} tokens). Start a new chat or edit an earlier message.</source>
+            <translation>此对话已满（{limit} 个词元）。请新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />

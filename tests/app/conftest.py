@@ -52,7 +52,7 @@ class Running:
     def ask(self, text: str) -> None:
         """Send and wait for the end."""
         self.send(text)
-        self.until(lambda: not self.conductor.busy)
+        self.until(lambda: not self.conductor.busy and self.window.foot.waiting.isHidden())
 
     @property
     def reply(self):  # type: ignore[no-untyped-def]

@@ -22,15 +22,18 @@ def test_a_question_that_failed_is_not_in_the_next_request() -> None:
     assert chat.ask("Short", "dflash").request.messages == (Message("user", "Short"),)
 
 
-def test_compare_repeats_the_last_answered_question_with_its_seed() -> None:
+def test_compare_repeats_the_last_question_with_its_seed() -> None:
     chat = Chat()
     turn = chat.ask("One?", "dflash")
-    assert chat.last_answered is None
+    assert chat.last_comparable is None
     turn.reply.accept(done(seed=99), 0.0)
-    chat.ask("Failed?", "dflash").reply.accept(Failed("error", "No."), 0.0)
-    assert chat.last_answered is turn
+    assert chat.last_comparable is turn
     assert same_again(turn).seed == 99
     assert same_again(turn).messages == turn.request.messages
+    for ending in ("interrupted", "cancelled", "error"):
+        last = chat.ask("Two?", "dflash")
+        last.reply.reason = ending  # type: ignore[assignment]
+        assert chat.last_comparable is last, "never silently an earlier question"
 
 
 def test_regenerating_replaces_an_empty_reply_and_keeps_one_with_text() -> None:

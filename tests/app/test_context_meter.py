@@ -4,7 +4,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
 
 from app.chat.context_meter import ContextUse
 from app.chat.foot import sentence
@@ -12,7 +14,7 @@ from app.conversations import wording
 from app.conversations.reply import Reply
 from mlx_engine.events import PrefillProgress
 from tests.app.conftest import Running
-from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 
 Start = Callable[..., Running]
 
@@ -51,6 +53,62 @@ def test_a_message_that_does_not_fit_is_reported_before_sending(start: Start) ->
     app.until(lambda: shown(app).startswith("0 of 100"))
 
 
+def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> None:
+    app = start(counting())
+    composer = app.window.composer
+    app.type("x " * 130)
+    app.until(lambda: not composer.button.isEnabled())
+    assert "over the limit of 100. Shorten the message." in composer.button.toolTip()
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    assert "over the limit" in app.notices[-1] and not app.engine.requests
+    app.type("y " * 150)
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # at once, before it is counted
+    assert app.window.foot.waiting.isVisible() and "Counting" in app.window.foot.waiting.label.text()
+    app.until(lambda: not app.window.foot.waiting.isVisible())
+    assert not app.engine.requests and composer.text == "y " * 150 and shown(app).startswith("51 tokens over")
+    app.type("short")
+    app.until(lambda: composer.button.isEnabled())
+    app.ask("short")
+    assert len(app.engine.requests) == 1 and composer.text == ""
+
+
+def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
+    app = start(counting(answer("word " * 97 + "end")))
+    app.ask("One two")
+    app.until(lambda: "This chat is full" in shown(app))
+    app.type("Hi")
+    app.until(lambda: not app.window.composer.button.isEnabled())
+    full = "This chat is full (100 tokens). Start a new chat or edit an earlier message."
+    assert shown(app) == full == app.window.composer.button.toolTip()
+    app.conductor.edit(app.conductor.chat.turns[0])
+    app.type("Hi")
+    app.until(lambda: app.window.composer.button.isEnabled())
+
+
+def test_a_reply_that_filled_the_context_is_not_continued(start: Start) -> None:
+    app = start(counting([commit("Half", 20), done(reason="length", tokens=20)]))
+    app.ask("One two")
+    assert "context full" in app.reply.stats.facts.text()
+    assert not app.reply.buttons.resume.isVisible() and not app.window.commands.resume.isEnabled()
+
+
+def test_a_refused_continuation_leaves_the_reply_as_it_was(start: Start) -> None:
+    app = start(counting([commit("Half", 20), done(reason="length", tokens=20)], [refuse("The context is full.")]))
+    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=20))
+    app.ask("One two")
+    app.reply.buttons.resume.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.notices == ["The context is full."]
+    assert "reached the limit of 20 tokens" in app.reply.stats.facts.text() and app.reply.error is None
+    assert app.reply.turn.reply.answer == "Half" and app.reply.buttons.resume.isVisible()
+
+
+def test_the_meter_counts_a_message_that_the_engine_refused(start: Start) -> None:
+    app = start(counting([refuse("Too long.")]))
+    app.ask("One two three")
+    app.until(lambda: shown(app).startswith("3 of 100"))
+
+
 def test_a_growing_reply_is_added_without_asking_the_engine(start: Start) -> None:
     gate = threading.Event()
     app = start(counting([PrefillProgress(30, 30, 0), commit("Half", 20), gate, commit(" more.", 2), done()]))
@@ -68,6 +126,7 @@ def test_tokens_before_continue_are_counted_once(start: Start) -> None:
     gate = threading.Event()
     first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
     app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
+    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=20))
     app.ask("One two")
     app.conductor.resume(app.conductor.chat.turns[0])
     app.until(lambda: shown(app) == "~35 of 100 tokens used · 65 left")

@@ -131,6 +131,10 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
     view = app.window.transcript.reply_views()[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
     app.until(view.buttons.resume.isVisible)
+    assert view.buttons.compare.isVisible()
+    app.window.commands.compare.trigger()
+    app.until(lambda: not app.conductor.busy)
+    assert [request.messages[-1].content for request in app.engine.requests] == ["Tell me everything"] * 2
 
 
 def test_the_question_is_saved_before_the_engine_gets_it(start: Callable[..., Running], tmp_path: Path) -> None:

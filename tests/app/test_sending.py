@@ -95,7 +95,7 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     assert composer.text == "Not now" and "stop it there" in app.notices[-1]
     app.conductor.library.rename(new, "Another name")
     assert "“Another name”" in bar.label.text()
-    bar.go.click()
+    bar.button.click()
     assert app.conductor.chat.id == new and not bar.isVisible()
     assert composer.button.accessibleName() == "Stop" and app.conductor.busy
     gate.set()
@@ -125,7 +125,7 @@ def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
     assert len(pasted.text()) > 1_000_000
     app.window.composer.field.insertFromMimeData(pasted)
     app.window.composer.button.click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
     assert app.window.composer.text == "" and app.reply.complete
     assert app.engine.requests[0].messages[0].content == pasted.text().strip()
     prompt = app.window.transcript.column.entries[0].view
