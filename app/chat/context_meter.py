@@ -97,10 +97,11 @@ class ContextMeter(QObject):
 
     def may_exceed(self, text: str) -> bool:
         """Whether a message with this text might not fit. A token has at least one byte."""
-        pair, chat = self._conductor.loader.pair, self._conductor.chat
-        if pair is None or (self.use is None and not chat.empty):
-            return pair is not None
-        used = self.use.used if self.use is not None else 0
+        pair = self._conductor.loader.pair
+        if pair is None:
+            return False
+        messages = (*self._conductor.chat.history(), Message("system", self._conductor.chat.settings.system))
+        used = self.use.used if self.use is not None else sum(len(message.content.encode()) for message in messages)
         return used + len(text.encode()) + TEMPLATE_TOKENS >= pair.context_limit
 
     def count_now(self) -> None:
