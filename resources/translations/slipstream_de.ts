@@ -2214,26 +2214,6 @@
             <translation>Lange Zeilen umbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>Copied from earlier text</source>
-            <translation>Aus früherem Text kopiert</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>Drafted and accepted</source>
-            <translation>Entworfen und angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>From the target model</source>
-            <translation>Vom Zielmodell</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>Legend for token sources</source>
-            <translation>Legende für Token-Quellen</translation>
-        </message>
-        <message>
             <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>Tabelle</translation>
@@ -2242,6 +2222,26 @@
             <location filename="../../app/rendering/table_view.py" />
             <source>Table rows</source>
             <translation>Tabellenzeilen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>Copied from earlier text</source>
+            <translation>Aus früherem Text kopiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>Drafted and accepted</source>
+            <translation>Entworfen und angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>From the target model</source>
+            <translation>Vom Zielmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>Legend for token sources</source>
+            <translation>Legende für Token-Quellen</translation>
         </message>
         <message>
             <location filename="../../app/rendering/text_view.py" />
@@ -2539,69 +2539,34 @@
             <translation>{place} von {count}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Answer this prompt with and without DFlash, side by side</source>
             <translation>Diesen Prompt mit und ohne DFlash beantworten, nebeneinander</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Compare both modes on this prompt</source>
             <translation>Beide Modi an diesem Prompt vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Continue</source>
             <translation>Fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Continue this reply</source>
             <translation>Diese Antwort fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Copy reply</source>
             <translation>Antwort kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Details</source>
             <translation>Details</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>How this reply was decoded</source>
-            <translation>Wie diese Antwort dekodiert wurde</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Next version</source>
-            <translation>Nächste Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Previous version</source>
-            <translation>Vorherige Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Regenerate</source>
-            <translation>Neu erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Regenerate (keeps this reply)</source>
-            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Regenerate reply</source>
-            <translation>Antwort neu erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Version {place} of {count}</source>
-            <translation>Version {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2625,6 +2590,41 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
+            <source>Hide thinking</source>
+            <translation>Gedanken ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>How this reply was decoded</source>
+            <translation>Wie diese Antwort dekodiert wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Next version</source>
+            <translation>Nächste Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Previous version</source>
+            <translation>Vorherige Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Regenerate</source>
+            <translation>Neu erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Regenerate reply</source>
+            <translation>Antwort neu erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
             <source>Show All</source>
             <translation>Alles anzeigen</translation>
         </message>
@@ -2632,6 +2632,16 @@
             <location filename="../../app/transcript/message_views.py" />
             <source>Show all of your message</source>
             <translation>Ihre ganze Nachricht anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Show thinking</source>
+            <translation>Gedanken einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Version {place} of {count}</source>
+            <translation>Version {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2645,68 +2655,58 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
-            <source>Mode</source>
-            <translation>Modus</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_popover.py" />
             <source>Accepted and drafted tokens of each round</source>
             <translation>Angenommene und entworfene Tokens jeder Runde</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>Details dieser Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Drafted and accepted tokens per round</source>
             <translation>Entworfene und angenommene Tokens pro Runde</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
+            <source>Mode</source>
+            <translation>Modus</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>Wiederverwendete und verarbeitete Prompt-Tokens</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>accepted</source>
             <translation>angenommen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>drafted (up to {highest})</source>
             <translation>entworfen, höchstens {highest}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{count} processed</source>
             <translation>{count} verarbeitet</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{count} processed at {rate}</source>
             <translation>{count} mit {rate} verarbeitet</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{count} reused</source>
             <translation>{count} wiederverwendet</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{rounds} rounds; {least} to {most} accepted</source>
             <translation>{rounds} Runden; {least} bis {most} angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/thinking_view.py" />
-            <source>Hide thinking</source>
-            <translation>Gedanken ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/thinking_view.py" />
-            <source>Show thinking</source>
-            <translation>Gedanken einblenden</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />

@@ -2214,26 +2214,6 @@
             <translation>长行自动换行</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>Copied from earlier text</source>
-            <translation>复制自前文</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>Drafted and accepted</source>
-            <translation>起草并接受</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>From the target model</source>
-            <translation>来自目标模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/source_legend.py" />
-            <source>Legend for token sources</source>
-            <translation>词元来源图例</translation>
-        </message>
-        <message>
             <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>表格</translation>
@@ -2242,6 +2222,26 @@
             <location filename="../../app/rendering/table_view.py" />
             <source>Table rows</source>
             <translation>表格行</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>Copied from earlier text</source>
+            <translation>复制自前文</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>Drafted and accepted</source>
+            <translation>起草并接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>From the target model</source>
+            <translation>来自目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_marks.py" />
+            <source>Legend for token sources</source>
+            <translation>词元来源图例</translation>
         </message>
         <message>
             <location filename="../../app/rendering/text_view.py" />
@@ -2539,69 +2539,34 @@
             <translation>{place} / {count}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Answer this prompt with and without DFlash, side by side</source>
             <translation>使用和不使用 DFlash 回答此提示词，并排显示</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Compare both modes on this prompt</source>
             <translation>用此提示词比较两种模式</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Continue</source>
             <translation>继续</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Continue this reply</source>
             <translation>继续此回复</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Copy reply</source>
             <translation>拷贝回复</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message_actions.py" />
+            <location filename="../../app/transcript/message_views.py" />
             <source>Details</source>
             <translation>详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>How this reply was decoded</source>
-            <translation>此回复如何解码</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Next version</source>
-            <translation>下一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Previous version</source>
-            <translation>上一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Regenerate</source>
-            <translation>重新生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Regenerate (keeps this reply)</source>
-            <translation>重新生成（保留此回复）</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Regenerate reply</source>
-            <translation>重新生成回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_actions.py" />
-            <source>Version {place} of {count}</source>
-            <translation>版本 {place} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2625,6 +2590,41 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
+            <source>Hide thinking</source>
+            <translation>隐藏思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>How this reply was decoded</source>
+            <translation>此回复如何解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Next version</source>
+            <translation>下一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Previous version</source>
+            <translation>上一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>重新生成（保留此回复）</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Regenerate reply</source>
+            <translation>重新生成回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
             <source>Show All</source>
             <translation>显示全部</translation>
         </message>
@@ -2632,6 +2632,16 @@
             <location filename="../../app/transcript/message_views.py" />
             <source>Show all of your message</source>
             <translation>显示您的整条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Show thinking</source>
+            <translation>显示思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Version {place} of {count}</source>
+            <translation>版本 {place} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2645,68 +2655,58 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
-            <source>Mode</source>
-            <translation>模式</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_popover.py" />
             <source>Accepted and drafted tokens of each round</source>
             <translation>每轮接受和起草的词元</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>此回复的详情</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Drafted and accepted tokens per round</source>
             <translation>每轮起草和接受的词元</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
+            <source>Mode</source>
+            <translation>模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>复用和处理的提示词词元</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>accepted</source>
             <translation>已接受</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>drafted (up to {highest})</source>
             <translation>已起草，最多 {highest}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{count} processed</source>
             <translation>已处理 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{count} processed at {rate}</source>
             <translation>已处理 {count}，速度 {rate}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{count} reused</source>
             <translation>复用 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_popover.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>{rounds} rounds; {least} to {most} accepted</source>
             <translation>{rounds} 轮；接受 {least} 至 {most} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/thinking_view.py" />
-            <source>Hide thinking</source>
-            <translation>隐藏思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/thinking_view.py" />
-            <source>Show thinking</source>
-            <translation>显示思考</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
