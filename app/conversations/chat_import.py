@@ -10,8 +10,7 @@ from typing import Any
 
 from app.conversations import chatgpt_import
 from app.conversations.chat_export import FORMAT, VERSION
-from app.conversations.json_values import as_time
-from app.conversations.plain_text import clean
+from app.conversations.json_values import as_dict, as_text, as_time
 from app.conversations.records import chat_from_json
 from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
 from app.conversations.store import Folder
@@ -83,17 +82,18 @@ def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
         raise UserError("import_no_list", "“{name}” is damaged: it has no list of chats.", name=name)
     imported = ImportedChats()
     for one in folders:
-        if isinstance(one, Mapping) and isinstance(one.get("id"), str) and isinstance(one.get("name"), str):
-            created = as_time(one.get("created"), time.time())
-            imported.folders.append(Folder(clean(one["id"]), clean(one["name"]), created))
+        found = as_dict(one)
+        folder = Folder(as_text(found.get("id")), as_text(found.get("name")), as_time(found.get("created"), time.time()))
+        if folder.id and folder.name:
+            imported.folders.append(folder)
     known = {folder.id for folder in imported.folders}
     for one in chats:
         try:
             chat = chat_from_json(one)
         except UserError as error:
             raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
-        folder = one.get("folder")
-        imported.chats.append(ImportedChat(chat, folder if folder in known else "", one.get("pinned") is True))
+        folder_id = as_text(one.get("folder"))
+        imported.chats.append(ImportedChat(chat, folder_id if folder_id in known else "", one.get("pinned") is True))
     return imported
 
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from app.conversations.chat_tree import messages_before_prompt, new_id
-from app.conversations.json_values import read_as
+from app.conversations.json_values import as_text, read_as
 from app.conversations.wording import tokens
 from app.language import figures, number, tr
 from mlx_engine.events import CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
@@ -107,8 +107,17 @@ class ComparisonRecord:
         """Return the record, or None if this version can't read it."""
         if not isinstance(data, Mapping) or any(data.get(key) != value for key, value in _HEADER.items()):
             return None
-        record: ComparisonRecord | None = read_as(cls, data, None)
+        plain, dflash = data.get("plain"), data.get("dflash")
+        if not isinstance(plain, Mapping) or not isinstance(dflash, Mapping):
+            return None
+        found = _with_texts(data, "pair", "target", "drafter", "prompt")
+        found |= {"plain": _with_texts(plain, "text", "thinking"), "dflash": _with_texts(dflash, "text", "thinking")}
+        record: ComparisonRecord | None = read_as(cls, found, None)
         return record
+
+
+def _with_texts(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {**data, **{name: as_text(data.get(name)) for name in names}}
 
 
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:

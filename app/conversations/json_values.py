@@ -1,16 +1,17 @@
-"""Typed values from JSON that another version, another program or a person may have written."""
+"""Typed values from JSON that another version, another program, or a person may have written."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from math import inf
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from app.conversations.plain_text import clean
 from mlx_engine.errors import EngineText
 
-LIMIT = 1 << 64  # integers are smaller, seeds among them
+LIMIT = (1 << 64) - 1  # the largest seed; larger numbers are limited to this
 _LATEST = 4e9  # seconds since 1970 that every calendar can show
 
 
@@ -18,10 +19,11 @@ def read_as(kind: Any, value: object, default: Any) -> Any:
     """Return `value` as `kind`, or `default` if it is something else.
 
     Args:
-        kind: int (0 or more), float (finite), str, bool, None, Literal, tuple, a union, or a dataclass of these. In a dataclass,
-            a field that doesn't fit keeps its default. In a tuple of any length, items that don't fit are left out.
+        kind: int (0 or more), float (finite), str, bool, None, Literal, tuple, a union, or a dataclass of these. In a tuple of any
+            length, items that don't fit are left out. In a dataclass, a field that doesn't fit gets its default, or else None, 0,
+            False, (), or the last value of a Literal.
         value: parsed JSON.
-        default: returned if `value` is of another type, or lacks a field that has no default.
+        default: returned if `value` is of another type, or lacks a text that has no default.
     """
     try:
         return _converted(kind, value)
@@ -33,7 +35,7 @@ def read_fields(kind: Any, data: Mapping[str, Any], names: tuple[str, ...]) -> d
     """Read some fields of a dataclass.
 
     Raises:
-        ValueError: a field that has no default is missing or of another type.
+        ValueError: a text that has no default is missing or of another type.
     """
     hints, found = _hints(kind), {}
     for field in fields(kind):
@@ -42,8 +44,17 @@ def read_fields(kind: Any, data: Mapping[str, Any], names: tuple[str, ...]) -> d
                 found[field.name] = _converted(hints[field.name], data.get(field.name, MISSING))
             except ValueError:
                 if field.default is MISSING and field.default_factory is MISSING:
-                    raise
+                    found[field.name] = _empty(hints[field.name])
     return found
+
+
+def _empty(kind: Any) -> Any:
+    for value in (None, 0, False, (), {}, *get_args(kind)[-1:]):
+        try:
+            return _converted(kind, value)
+        except ValueError:
+            continue
+    raise ValueError
 
 
 @cache
@@ -97,8 +108,10 @@ def _converted(kind: Any, value: Any) -> Any:
         return kind(**read_fields(kind, value, tuple(field.name for field in fields(kind))))  # type: ignore[operator]
     elif kind is str and isinstance(value, str):
         return clean(value)
-    elif (kind is int and type(value) is int and 0 <= value < LIMIT) or (kind in (bool, NoneType) and type(value) is kind):
+    elif kind in (bool, NoneType) and type(value) is kind:
         return value
-    elif kind is float and type(value) in (int, float) and abs(value) < LIMIT:
-        return float(value)
+    elif kind is int and type(value) is int and value >= 0:
+        return min(value, LIMIT)
+    elif kind is float and type(value) in (int, float) and abs(value) < inf:
+        return float(min(max(value, -LIMIT), LIMIT))
     raise ValueError

@@ -1,7 +1,7 @@
 """Chats as plain values and back: the columns of the database, and the JSON of exported chats.
 
-Reading is forgiving, because a record may come from an older version, a newer one, or another program. A field that is missing or
-of another type gets its default; only what the tree needs is required.
+Reading is forgiving, because a record may come from an older version, a newer one, or another program. Only the fields that the
+tree needs are required.
 """
 
 import time
@@ -70,6 +70,8 @@ def node_from(
         **values,
     )
     reply.reason = reply.reason or "interrupted"
+    if reply.thinking_s is not None and reply.thinking_s < 0:
+        reply.thinking_s = None
     return Node(role, reply=reply, request=request, id=node_id, created=created)
 
 

@@ -6,9 +6,10 @@ import sqlite3
 import zipfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.conversations import chat_export, chat_import
@@ -16,6 +17,7 @@ from app.conversations.chat_export import to_markdown
 from app.conversations.chat_tree import Chat
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
+from app.conversations.salvage import ImportedChats
 from app.conversations.store import ChatSummary, Folder, Snapshot, Store
 from mlx_engine.errors import UserError
 from mlx_engine.events import Failed
@@ -47,22 +49,83 @@ def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat
     assert back.folders == ([folder] if any(inside for _, inside, _ in made) else [])
 
 
+def places(value: object) -> list[tuple[Any, Any]]:
+    """Return every container of parsed JSON with each of its keys or indexes."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]  # type: ignore[index]
+
+
+def stored(imported: ImportedChats) -> None:
+    """Store what was imported, as one transaction, and read it again."""
+    with closing(Store(None)) as store:
+        snapshots = [Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in imported.chats]
+        store.save_all(snapshots, imported.folders)
+        assert len(store.contents().chats) == len(imported.chats)
+        for one in imported.chats:
+            loaded = store.load(one.chat.id)
+            assert loaded is not None and same(one.chat, loaded)
+            to_markdown(loaded)
+
+
 @given(chats(), st.data())
-def test_a_damaged_record_is_refused_or_read_with_defaults(chat: Chat, data: st.DataObject) -> None:
-    record = json.loads(json.dumps(chat_to_json(chat)))
-    spots = [record, *record["messages"], *(one["details"] for one in record["messages"] if "details" in one)]
-    spot = data.draw(st.sampled_from(spots))
-    key = data.draw(st.sampled_from(sorted(spot)) if spot else st.just("x"))
-    spot[key] = data.draw(json_values)
+def test_any_value_in_any_field_is_refused_or_read_with_defaults(chat: Chat, data: st.DataObject) -> None:
+    record = json.loads(json.dumps(chat_export.to_json([(chat, summary(chat, "f"))], {"f": Folder("f", "Work", 5.0)})))
+    container, key = data.draw(st.sampled_from(places(record)))
+    container[key] = data.draw(json_values)
     try:
-        read = chat_from_json(record)
+        imported = chat_import.from_json(record, "a file")
     except UserError:
         return
-    with closing(Store(None)) as store:
-        store.save(Snapshot.of(read, read.root.below()))
-        loaded = store.load(read.id)
-        assert loaded is not None and same(read, loaded)
-        to_markdown(loaded)
+    stored(imported)
+
+
+@pytest.mark.parametrize("value", [[], {}, 7, None, [["f"]]])
+def test_a_chat_whose_folder_is_not_text_has_none(value: object) -> None:
+    chat = Chat()
+    chat.ask("One", "plain")
+    record = chat_export.to_json([(chat, summary(chat, "f"))], {"f": Folder("f", "Work", 5.0)})
+    record["chats"][0]["folder"] = value
+    assert chat_import.from_json(record, "a file").chats[0].folder == ""
+
+
+@given(chats(), st.data())
+def test_a_field_of_another_type_loses_no_other_field(chat: Chat, data: st.DataObject) -> None:
+    """It lost all statistics of a reply."""
+    record = json.loads(json.dumps(chat_to_json(chat)))
+    all_stats = [one["details"]["stats"] for one in record["messages"] if one.get("details", {}).get("stats")]
+    assume(all_stats)
+    stats = data.draw(st.sampled_from(all_stats))
+    key = data.draw(st.sampled_from(sorted(stats)))
+    expected = chat_to_json(chat_from_json(record))
+    if data.draw(st.booleans()):
+        del stats[key]
+    else:
+        stats[key] = "x"
+    found = chat_to_json(chat_from_json(record))
+    for one, other in zip(found["messages"], expected["messages"], strict=True):
+        for part in (one, other):
+            if part.get("details", {}).get("stats"):
+                part["details"]["stats"].pop(key)
+    assert found == expected
+
+
+def test_a_request_without_a_valid_mode_is_plain() -> None:
+    chat = Chat()
+    chat.ask("One", "dflash")
+    record = chat_to_json(chat)
+    record["messages"][1]["details"]["request"]["mode"] = record["messages"][1]["details"]["mode"] = "fast"
+    (turn,) = chat_from_json(record).turns
+    assert turn.request.mode == turn.reply.mode == "plain"
+
+
+def test_numbers_are_limited_and_negative_times_left_out() -> None:
+    chat = Chat()
+    chat.ask("One", "plain").reply.reason = "eos"
+    record = chat_to_json(chat) | {"created": 1e30, "changed": 10**400}
+    record["messages"][1]["details"] |= {"tokens": 2**70, "thinking_s": -1.0}
+    read = chat_from_json(record)
+    assert read.created == read.changed == 4e9
+    assert read.turns[0].reply.tokens == 2**64 - 1 and read.turns[0].reply.thinking_s is None
 
 
 @given(json_values)
@@ -328,25 +391,16 @@ def test_a_chatgpt_tree_is_read_with_its_branches(tmp_path: Path) -> None:
 
 @given(st.data())
 def test_any_damaged_chatgpt_file_is_read_or_refused(data: st.DataObject) -> None:
-    broken = json.loads(json.dumps(CONVERSATION))
-    nodes = list(broken["mapping"].values())
+    broken = json.loads(json.dumps([CONVERSATION]))
+    ids = st.sampled_from(sorted(CONVERSATION["mapping"]))
     for _ in range(data.draw(st.integers(1, 4))):
-        messages = [one["message"] for one in nodes if isinstance(one.get("message"), dict)]
-        spot = data.draw(st.sampled_from([broken, *nodes, *messages]))
-        key = data.draw(st.sampled_from(sorted(spot)))
-        ids = st.sampled_from(sorted(CONVERSATION["mapping"]))
-        spot[key] = data.draw(json_values | st.lists(ids, max_size=3) | ids)
-        if not isinstance(broken["mapping"], dict):
-            break
+        container, key = data.draw(st.sampled_from(places(broken)))
+        container[key] = data.draw(json_values | st.lists(ids, max_size=3) | ids)
     try:
-        found = chat_import.from_json([broken], "a file")
+        imported = chat_import.from_json(broken, "a file")
     except UserError:
         return
-    for chat in (one.chat for one in found.chats):
-        with closing(Store(None)) as store:
-            store.save(Snapshot.of(chat, chat.root.below()))
-            loaded = store.load(chat.id)
-            assert loaded is not None and same(chat, loaded)
+    stored(imported)
 
 
 def test_a_very_deep_chat_is_read(tmp_path: Path) -> None:

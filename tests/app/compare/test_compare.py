@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_card import HEIGHT, WIDTH, card
-from app.conversations.comparison_record import ComparedMode, ComparisonRecord
+from app.conversations.comparison_record import ComparedMode, ComparisonRecord, verdict_on
 from app.conversations.plain_text import clean
 from app.conversations.store import Store
 from app.rendering.table_view import TableChunk
@@ -254,6 +254,18 @@ def test_a_record_survives_storage_unchanged(record: ComparisonRecord) -> None:
     store.delete_comparison(record.id)
     assert store.comparisons() == ()
     store.close()
+
+
+@given(records, st.data())
+def test_a_field_of_another_type_does_not_hide_the_record(record: ComparisonRecord, data: st.DataObject) -> None:
+    stored = json.loads(json.dumps(record.to_json()))
+    spot = data.draw(st.sampled_from([stored, stored["plain"], stored["dflash"]["stats"], stored["sampling"]]))
+    key = data.draw(st.sampled_from(sorted(spot.keys() - {"format", "version", "plain", "dflash"})))
+    spot[key] = data.draw(st.sampled_from([None, -1, True, "x", [], {}, [{}], 10**400]))
+    read = ComparisonRecord.from_json(stored)
+    assert read is not None
+    assert read.dflash.text == record.dflash.text and (key == "pair" or read.pair == record.pair)
+    assert verdict_on(read) and ComparisonRecord.from_json(json.loads(json.dumps(read.to_json()))) == read
 
 
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=5)), lambda inner: st.dictionaries(
