@@ -2,15 +2,17 @@
 
 from itertools import takewhile
 from math import ceil
+from typing import get_args
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, Signal, Slot
 from PySide6.QtGui import QColor, QContextMenuEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from app.language import tr
 from app.rendering.blocks import CodeBlock
-from app.rendering.highlighting import Highlighter
-from app.rendering.text_marks import TextMarks, extra_selections
+from app.rendering.highlighting import Highlighter, SyntaxColor
+from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
+from app.rendering.text_view import make_selectable, prepare_document
 from app.widgets.controls import button, copy_button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
@@ -64,7 +66,7 @@ class CodeView(QFrame):
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
         """Return the range of the word at an offset, or of the line for a paragraph."""
-        cursor = self._cursor(offset)
+        cursor = cursor_at(self._lines.document(), offset)
         cursor.select(QTextCursor.SelectionType.LineUnderCursor if paragraph else QTextCursor.SelectionType.WordUnderCursor)
         return cursor.selectionStart(), cursor.selectionEnd()
 
@@ -74,7 +76,7 @@ class CodeView(QFrame):
 
     def rect_of(self, offset: int) -> QRect:
         """Scroll the character at an offset into view. Return its rectangle."""
-        cursor = self._cursor(offset)
+        cursor = cursor_at(self._lines.document(), offset)
         bar = self._lines.horizontalScrollBar()
         left = self._lines.cursorRect(cursor).left() + bar.value()
         if not bar.value() <= left < bar.value() + self._lines.viewport().width() - 40:
@@ -86,16 +88,7 @@ class CodeView(QFrame):
         self._lines.setExtraSelections(extra_selections(self._lines.document(), marks, self._theme))
 
     def enable_selection(self) -> None:
-        """Let the mouse and the keyboard select in this block. Outside a transcript, nothing else does."""
-        self._lines.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self._lines.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
-
-    def _cursor(self, offset: int) -> QTextCursor:
-        cursor = QTextCursor(self._lines.document())
-        cursor.setPosition(min(offset, self._lines.document().characterCount() - 1))
-        return cursor
+        make_selectable(self._lines)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._lines.wheelEvent(event)
@@ -113,7 +106,7 @@ class _Colors(QSyntaxHighlighter):
         super().__init__(lines.document())
         self._highlighter = highlighter
         self._formats = {}
-        for name in ("comment", "keyword", "string", "number", "name", "builtin", "operator"):
+        for name in get_args(SyntaxColor):
             form = QTextCharFormat()
             form.setForeground(QColor(getattr(theme.colors, name)))
             self._formats[name] = form
@@ -128,18 +121,10 @@ class _Colors(QSyntaxHighlighter):
 class _CodeLines(QPlainTextEdit):
     def __init__(self, theme: Theme, language: str) -> None:
         super().__init__()
-        self.setReadOnly(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        prepare_document(self, tr("Code"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(theme.code_font)
-        self.setUndoRedoEnabled(False)
-        self.setAccessibleName(tr("Code"))
-        self.document().setDocumentMargin(0)
         self.setViewportMargins(MARGIN, 2, MARGIN, BELOW)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._text_width = 0
         self._highlighter = Highlighter(language)
         self._colors = _Colors(self, theme, self._highlighter)

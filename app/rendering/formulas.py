@@ -16,7 +16,7 @@ from PySide6.QtCore import QByteArray, QObject, QPointF, QRect, QRectF, QSizeF, 
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPyTextObject, QTextCharFormat, QTextDocument, QTextFormat
 from PySide6.QtSvg import QSvgRenderer
 
-from app.rendering.markdown import MAX_CHARS
+from app.rendering.markdown import MAX_FORMULA
 
 OBJECT_TYPE = QTextFormat.ObjectTypes.UserObject + 1
 LATEX = QTextFormat.Property.UserProperty + 10
@@ -44,7 +44,7 @@ class Formula:
 @lru_cache(maxsize=512)
 def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
     """Typeset a formula. Return None if it can't be parsed; its source is shown instead."""
-    if len(latex) > MAX_CHARS or not _balanced(latex):
+    if len(latex) > MAX_FORMULA or not _balanced(latex):
         return None
     import ziamath
     from ziamath.tex import tex2mml

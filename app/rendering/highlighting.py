@@ -28,21 +28,15 @@ MAX_TRIES = 3
 
 COMMON = ("python", "bash", "json", "javascript", "c", "swift", "html", "sql", "cpp", "typescript", "rust", "go", "yaml")
 
-_colors: tuple[tuple[_TokenType, SyntaxColor], ...] = (
-    (Comment, "comment"),
-    (String, "string"),
-    (Number, "number"),
-    (Keyword, "keyword"),
-    (Operator.Word, "keyword"),
-    (Operator, "operator"),
-    (Name.Function, "name"),
-    (Name.Class, "name"),
-    (Name.Decorator, "name"),
-    (Name.Tag, "name"),
-    (Name.Attribute, "builtin"),
-    (Name.Builtin, "builtin"),
-    (Name.Exception, "builtin"),
-)
+_kinds: dict[SyntaxColor, tuple[_TokenType, ...]] = {
+    "comment": (Comment,),
+    "string": (String,),
+    "number": (Number,),
+    "keyword": (Keyword, Operator.Word),
+    "operator": (Operator,),
+    "name": (Name.Function, Name.Class, Name.Decorator, Name.Tag),
+    "builtin": (Name.Attribute, Name.Builtin, Name.Exception),
+}
 # Elements of HTML with a syntax of their own. A piece that starts or ends inside one is colored as if it held the missing tag.
 _closing_tags = {"<!--": "-->", "<script>": "</script>", "<style>": "</style>"}
 _html_tag = re.compile(r"<!--|-->|<\s*(?:(/)\s*)?(script|style)\b[^>]*>", re.IGNORECASE)
@@ -63,14 +57,11 @@ ColoredLine = tuple[ColorRun, ...]
 @cache
 def color_of(kind: _TokenType) -> SyntaxColor | None:
     """Return the color of a Pygments token, None for ordinary text."""
-    return next((color for parent, color in _colors if kind in parent), None)
+    return next((color for color, parents in _kinds.items() if any(kind in parent for parent in parents)), None)
 
 
 def warm_up(pause_s: float = 0.1) -> None:
-    """Load the Markdown parser, LaTeX, and common lexers, on any thread.
-
-    The first use of each compiles hundreds of patterns, which would be felt as a pause in the middle of a reply.
-    """
+    """Load the Markdown parser, LaTeX, and common lexers, on any thread, so that their first use doesn't delay a reply."""
     parse_blocks("**a** [b](http://c) | `d`\n\n- $e$\n\n|f|\n|-|\n")
     time.sleep(pause_s)
     typeset("x^2", False, 16.0)

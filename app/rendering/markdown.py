@@ -7,6 +7,7 @@ next empty line. Text further down then never changes the blocks above it, so bl
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -17,82 +18,51 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.rendering.blocks import Alignment, Block, Cell, CodeBlock, MathBlock, Row, RuleBlock, TableBlock, TextBlock, TextSpan
+from app.rendering.blocks import Alignment, Block, Cell, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan
 
-MAX_CHARS = 2000  # of one formula; anything longer is text
+BULLETS = "•◦▪"
+LINE_BREAK = "\u2028"
+MAX_FORMULA = 2000  # characters; anything longer is text
+MAX_NESTING = 60  # a section nested deeper is shown as written: the parser would drop the text below this level
+MAX_MARKS = 2000  # punctuation characters of a paragraph; one with more is shown as written
+MAX_COLUMNS = 100  # of a table; short rows of a wide one would be filled up with many empty cells
+MAX_STEPS = 20_000  # tokens passed in search of the ends of links, which for open brackets is quadratic
 
+# Prices are not math: no space inside single dollars, no digit after the second.
+_formula = re.compile(
+    r"\$\$((?:[^$]|(?<=\\)\$){1,2000})(?<!\\)\$\$"
+    r"|\$(?![\s$])((?:[^$]|(?<=\\)\$){1,2000})(?<![\s\\])\$(?!\d)"
+    r"|\\\((.{0,2000}?)\\\)|\\\[(.{0,2000}?)\\\]",
+    re.DOTALL,
+)
 _closers = {"$$": "$$", "\\[": "\\]"}
+_task = re.compile(r"\[([ xX])\](?: |$)")
+_surrogates = re.compile("[\ud800-\udfff]")
 
 
-def math_plugin(parser: MarkdownIt) -> None:
-    """Add the tokens `math_inline` and `math_block`.
-
-    `content` is the LaTeX, `markup` the opening delimiter, and `meta["closed"]` tells whether a block has a closing one.
-    """
-    parser.inline.ruler.before("escape", "math_inline", _inline)
-    parser.block.ruler.before("fence", "math_block", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-
-
-def _inline(state: StateInline, silent: bool) -> bool:
-    source, start = state.src, state.pos
-    if source.startswith("$", start):
-        found = _dollars(source, start, state.posMax)
-    elif source.startswith(("\\(", "\\["), start):
-        found = _brackets(source, start, state.posMax)
-    else:
-        return False
-    if found is None:
-        return False
-    opener, end = found
-    latex = source[start + len(opener) : end]
-    if not latex.strip():
+def _math_inline(state: StateInline, silent: bool) -> bool:
+    match = _formula.match(state.src, state.pos, state.posMax)
+    latex = "".join(filter(None, match.groups())).strip() if match is not None else ""
+    if match is None or not latex:
         return False
     if not silent:
-        token = state.push("math_inline", "math", 0)
-        token.markup, token.content = opener, latex.strip()
-    state.pos = end + len(opener)
+        state.push("math_inline", "math", 0).content = latex
+    state.pos = match.end()
     return True
 
 
-def _dollars(source: str, start: int, limit: int) -> tuple[str, int] | None:
-    """Return the delimiter and its end. Prices are not math: no space inside the dollars, no digit after the second."""
-    opener = "$$" if source.startswith("$$", start) else "$"
-    inside = start + len(opener)
-    end = source.find("$", inside, min(limit, inside + MAX_CHARS))
-    while end > 0 and source[end - 1] == "\\":
-        end = source.find("$", end + 1, min(limit, inside + MAX_CHARS))
-    if end < 0 or not source.startswith(opener, end):
-        return None
-    if opener == "$":
-        before, after = source[end - 1], source[end + 1 : end + 2]
-        if source[inside : inside + 1].isspace() or before.isspace() or after.isdigit():
-            return None
-    return opener, end
-
-
-def _brackets(source: str, start: int, limit: int) -> tuple[str, int] | None:
-    opener = source[start : start + 2]
-    end = source.find("\\)" if opener == "\\(" else "\\]", start + 2, min(limit, start + MAX_CHARS))
-    return None if end < 0 else (opener, end)
-
-
-def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    if state.is_code_block(first):
-        return False
+def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     begin, end = state.bMarks[first] + state.tShift[first], state.eMarks[first]
     opener = state.src[begin : begin + 2]
     closer = _closers.get(opener)
-    if closer is None:
+    if closer is None or state.is_code_block(first):
         return False
-    line, content, closed = first, state.src[begin + 2 : end], False
-    place = content.find(closer)
-    if place >= 0:
-        if content[place + 2 :].strip():
-            return False  # text follows on the same line: inline math
-        closed, content = True, content[:place]
+    content, closed, rest = state.src[begin + 2 : end].partition(closer)
+    if rest.strip():
+        return False  # text follows on the same line: inline math
     if silent:
         return True
-    lines = [content]
+    line, lines = first, [content]
     while not closed:
         line += 1
         if line >= last or state.isEmpty(line) or state.sCount[line] < state.blkIndent:
@@ -100,22 +70,13 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
             break
         text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
         if text.rstrip().endswith(closer):
-            closed, text = True, text.rstrip()[:-2]
+            closed, text = closer, text.rstrip()[:-2]
         lines.append(text)
     token = state.push("math_block", "math", 0)
     token.block, token.markup, token.content = True, opener, "\n".join(lines).strip()
-    token.map, token.meta = [first, line + 1], {"closed": closed}
+    token.map, token.meta = [first, line + 1], {"closed": bool(closed)}
     state.line = line + 1
     return True
-
-
-BULLETS = "•◦▪"
-LINE_BREAK = "\u2028"
-MAX_NESTING = 60  # a section nested deeper is shown as written: the parser would drop the text below this level
-
-MAX_MARKS = 2000  # punctuation characters of a paragraph; one with more is shown as written
-MAX_COLUMNS = 100  # of a table; short rows of a wide one would be filled up with many empty cells
-MAX_STEPS = 20_000  # tokens passed in search of the ends of links, which for open brackets is quadratic
 
 
 class _TooManySteps(Exception):
@@ -158,11 +119,9 @@ _parser.inline = _BoundedInlineParser()
 _parser.configure("commonmark", {"html": False, "maxNesting": MAX_NESTING})
 _parser.enable(["table", "strikethrough"]).disable("reference")
 _parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-_parser.use(math_plugin)
+_parser.inline.ruler.before("escape", "math_inline", _math_inline)
+_parser.block.ruler.before("fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
 _parser.parse("*a*")  # compiles the rules, which is not thread-safe
-
-_task = re.compile(r"\[([ xX])\](?: |$)")
-_surrogates = re.compile("[\ud800-\udfff]")
 
 SectionKind = Literal["paragraph", "list", "quote", "table", "fence", "other"]
 _section_kinds: dict[str, SectionKind] = {
@@ -181,11 +140,11 @@ _unmarked = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SectionChild:
-    """An item of a list or a child of a quote: its first line, its first block in the section, and its number."""
+    """An item of a list or a child of a quote: its first line, its first block in the section, and an item's number."""
 
     line: int
     block: int
-    number: int
+    number: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,17 +207,11 @@ def parse_sections(source: str, number: int | None = None) -> list[Section]:
     return sections
 
 
-@dataclass
-class _List:
-    ordered: bool
-    number: int
-
-
 class _BlockBuilder:
     """Turns the tokens of one section into blocks."""
 
     def __init__(self, number: int | None = None) -> None:
-        self.lists: list[_List] = []
+        self.lists: list[int | None] = []  # the next number of each list around, None for bullets
         self.quote = 0
         self.marker = ""
         self.children: list[SectionChild] = []
@@ -275,19 +228,19 @@ class _BlockBuilder:
         while index < len(tokens):
             token = tokens[index]
             if token.level == 1 and token.nesting >= 0 and token.map is not None and tokens[0].type != "table_open":
-                number = self.lists[0].number if self.lists and self.lists[0].ordered else 0
+                number = self.lists[0] if self.lists else None
                 self.children.append(SectionChild(token.map[0], self._count, number))
             if self.marker and token.type in _unmarked:
                 yield TextBlock((), indent=len(self.lists), quote=self.quote, marker=self._take_marker())
             match token.type:
                 case "bullet_list_open":
-                    self.lists.append(_List(False, 0))
+                    self.lists.append(None)
                 case "ordered_list_open":
                     start = token.attrGet("start")  # None if it is 1
                     first = 1 if start is None else int(start)
                     if self._number is not None and not self.lists:
                         first, self._number = self._number, None
-                    self.lists.append(_List(True, first))
+                    self.lists.append(first)
                 case "bullet_list_close" | "ordered_list_close":
                     self.lists.pop()
                 case "list_item_open":
@@ -317,11 +270,11 @@ class _BlockBuilder:
             index += 1
 
     def _next_marker(self) -> str:
-        current = self.lists[-1]
-        if not current.ordered:
+        number = self.lists[-1]
+        if number is None:
             return BULLETS[min(len(self.lists), len(BULLETS)) - 1]
-        current.number += 1
-        return f"{current.number - 1}."
+        self.lists[-1] = number + 1
+        return f"{number}."
 
     def _take_marker(self) -> str:
         marker, self.marker = self.marker, ""
@@ -336,20 +289,17 @@ class _BlockBuilder:
         return TextBlock(spans, heading, len(self.lists), self.quote, marker, done)
 
     def _table(self, tokens: list[Token]) -> TableBlock:
-        rows: list[Row] = []
-        cells: list[Cell] = []
+        rows: list[list[Cell]] = []
         alignments: list[Alignment] = []
         for index, token in enumerate(tokens):
             if token.type == "tr_open":
-                cells = []
+                rows.append([])
             elif token.type in ("th_open", "td_open"):
-                cells.append(parse_spans(tokens[index + 1].children or []))
+                rows[-1].append(parse_spans(tokens[index + 1].children or []))
                 if token.type == "th_open":
-                    style = str(token.attrGet("style") or "")
+                    style = str(token.attrGet("style"))
                     alignments.append("right" if "right" in style else "center" if "center" in style else "left")
-            elif token.type == "tr_close":
-                rows.append(tuple(cells))
-        return TableBlock(tuple(rows), tuple(alignments), len(self.lists), self.quote)
+        return TableBlock(tuple(map(tuple, rows)), tuple(alignments), len(self.lists), self.quote)
 
 
 def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
@@ -357,36 +307,31 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
     spans: list[TextSpan] = []
     links: list[str] = []
     depth = {"strong": 0, "em": 0, "s": 0}
-
-    def add(span: TextSpan) -> None:
-        if spans and not span.math and replace(spans[-1], text="") == replace(span, text=""):
-            spans[-1] = replace(span, text=spans[-1].text + span.text)
-        elif span.text:
-            spans.append(span)
-
     for token in children:
         name = token.type.rsplit("_", 1)[0]
+        text, link = token.content, links[-1] if links else ""
         if name in depth:
             depth[name] += token.nesting
         elif token.type == "link_open":
-            address = str(token.attrGet("href") or "")
-            links.append(address if is_safe_link(address) else "")
+            links.append(_safe_link(token.attrGet("href")))
         elif token.type == "link_close":
             links.pop()
-        style = TextSpan("", depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, False, links[-1] if links else "")
-        match token.type:
-            case "text":
-                add(replace(style, text=token.content))
-            case "code_inline":
-                add(replace(style, text=token.content, code=True))
-            case "softbreak":
-                add(replace(style, text=" "))
-            case "hardbreak":
-                add(replace(style, text=LINE_BREAK))
-            case "math_inline":
-                add(replace(style, text=token.content, math=True))
-            case "image":
-                # Shown as a link: loading the image would tell its server that this text was read.
-                address = str(token.attrGet("src") or "")
-                add(replace(style, text=token.content or address, link=address if is_safe_link(address) else style.link))
-    return tuple(spans)
+        elif token.type == "softbreak":
+            text = " "
+        elif token.type == "hardbreak":
+            text = LINE_BREAK
+        elif token.type == "image":
+            # Shown as a link: loading the image would tell its server that this text was read.
+            text, link = text or str(token.attrGet("src") or ""), _safe_link(token.attrGet("src")) or link
+        if text and not token.nesting:
+            styles = depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, token.type == "code_inline", link
+            spans.append(TextSpan(text, *styles, math=token.type == "math_inline"))
+    merged: list[TextSpan] = []
+    for style, same in groupby(spans, lambda span: replace(span, text="")):
+        texts = [span.text for span in same]
+        merged += [replace(style, text=text) for text in (texts if style.math else ["".join(texts)])]
+    return tuple(merged)
+
+
+def _safe_link(address: object) -> str:
+    return str(address) if address and is_safe_link(str(address)) else ""

@@ -86,9 +86,8 @@ class StreamingMarkdown:
             self._tail += piece
             self._parse_tail()
         after = (*self._frozen[first:], *self._live)
-        same = 0
-        while same < min(len(before), len(after)) and before[same] == after[same]:
-            same += 1
+        pairs = zip(before, after, strict=False)
+        same = next((number for number, (old, new) in enumerate(pairs) if old != new), min(len(before), len(after)))
         return BlockChange(first + same, after[same:])
 
     def _pieces(self, text: str) -> Iterator[str]:
@@ -158,7 +157,7 @@ class StreamingMarkdown:
             at_margin = line[:1] == ">" if section.kind == "quote" else line[:1].strip()
             if at_margin and child.block:
                 self._freeze(section.blocks[: child.block], _line_offset(self._tail, child.line))
-                self._number = child.number if section.kind == "list" and line[0].isdigit() else None
+                self._number = child.number
                 self._live = self._live[child.block :]
                 return
 
@@ -172,8 +171,7 @@ class StreamingMarkdown:
         last = min(section.end - head_lines, body.count("\n")) - 1
         if last <= 0:
             return
-        if self._open is None:
-            self._open = _PartlyFrozen(head)
+        self._open = self._open or _PartlyFrozen(head)
         block = self._live[0]
         if isinstance(block, TableBlock):
             self._open.rows = block.rows[: len(block.rows) - (section.end - head_lines - last)]

@@ -170,8 +170,7 @@ def extra_selections(document: QTextDocument, marks: TextMarks, theme: Theme) ->
         current = hit == marks.current_hit
         form = _format(colors.current_hit if current else colors.hit)
         form.setForeground(QColor(colors.on_hit))
-        if current:
-            form.setFontUnderline(True)
+        form.setFontUnderline(current)
         found.append(_extra_selection(document, hit, form))
     found += [_extra_selection(document, selected, _format(colors.selection)) for selected in marks.selected]
     return found
@@ -233,13 +232,19 @@ def _format(background: str) -> QTextCharFormat:
     return form
 
 
+def cursor_at(document: QTextDocument, first: int, last: int | None = None) -> QTextCursor:
+    """Return a cursor at an offset, or one that selects up to `last`. Offsets after the end are those of the end."""
+    end = document.characterCount() - 1
+    cursor = QTextCursor(document)
+    cursor.setPosition(min(first, end))
+    if last is not None:
+        cursor.setPosition(min(last, end), QTextCursor.MoveMode.KeepAnchor)
+    return cursor
+
+
 def _extra_selection(document: QTextDocument, part: TextRange, form: QTextCharFormat) -> QTextEdit.ExtraSelection:
     made = QTextEdit.ExtraSelection()
-    last = document.characterCount() - 1
-    cursor = QTextCursor(document)
-    cursor.setPosition(min(part[0], last))
-    cursor.setPosition(min(part[1], last), QTextCursor.MoveMode.KeepAnchor)
-    made.cursor = cursor
+    made.cursor = cursor_at(document, *part)
     made.format = form
     return made
 
@@ -272,13 +277,13 @@ class SourceLegend(QTextEdit):
         cursor = self.textCursor()
         plain = QTextCharFormat()
         plain.setForeground(QColor(self._theme.colors.secondary))
-        labels: tuple[tuple[Supplier, str], ...] = (
-            ("drafter", tr("Drafted and accepted")),
-            ("lookup", tr("Copied from earlier text")),
-            ("target", tr("From the target model")),
-        )
-        for number, (source, label) in enumerate(labels):
-            cursor.insertText("    " if number else "", plain)
+        labels: dict[Supplier, str] = {
+            "drafter": tr("Drafted and accepted"),
+            "lookup": tr("Copied from earlier text"),
+            "target": tr("From the target model"),
+        }
+        for source, label in labels.items():
+            cursor.insertText("" if cursor.atStart() else "    ", plain)
             form = QTextCharFormat(plain)
             form.merge(underline_format(self._theme, source))
             cursor.insertText(label.replace(" ", "\u00a0"), form)  # wraps between labels only

@@ -20,37 +20,48 @@ from PySide6.QtGui import (
     QTextLength,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QTextEdit
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 
 from app.language import tr
 from app.rendering.blocks import OBJECT, MathBlock, ParagraphBlock, RuleBlock, TextBlock, TextSpan
 from app.rendering.formulas import DISPLAY, LATEX, OBJECT_TYPE, FormulaRenderer
-from app.rendering.text_marks import TextMarks, extra_selections
+from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
 from app.widgets.controls import as_tooltip
 from app.widgets.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
 
 
+def prepare_document(view: QTextEdit | QPlainTextEdit, name: str) -> None:
+    """Make a view show its document and nothing else. It ignores the mouse: the transcript selects across all documents."""
+    view.setReadOnly(True)
+    view.setFrameShape(QFrame.Shape.NoFrame)
+    view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    view.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+    view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    view.setAccessibleName(name)
+    view.document().setDocumentMargin(0)
+    view.document().setUndoRedoEnabled(False)
+    view.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+
+
+def make_selectable(view: QTextEdit | QPlainTextEdit) -> None:
+    """Let the mouse and the keyboard select in one document. Outside a transcript, nothing else does."""
+    view.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+    view.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
+
+
 class DocumentView(QTextEdit):
-    """As tall as its text. It ignores the mouse, because the transcript selects across all documents."""
+    """A read-only document with formulas and marks, as tall as its text."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
         self._theme = theme
         self.formulas_pending = False  # the place of some formulas is not final
-        self.setReadOnly(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        prepare_document(self, name)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName(name)
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)  # the width of a hidden viewport is wrong
-        self.document().setDocumentMargin(0)
-        self.document().setUndoRedoEnabled(False)
         self.document().setDefaultFont(theme.text_font)
         self._formulas = FormulaRenderer(theme.typesetter, self.document())
         self.viewport().setAutoFillBackground(False)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
     def fit(self, width: int) -> int:
         """Lay out at this width. Return the height."""
@@ -62,27 +73,19 @@ class DocumentView(QTextEdit):
         self.setExtraSelections(extra_selections(self.document(), marks, self._theme))
 
     def enable_selection(self) -> None:
-        """Let the mouse and the keyboard select in this document. Outside a transcript, nothing else does."""
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
+        make_selectable(self)
 
     def place_formulas(self) -> None:
         """Give formulas that have been typeset their place."""
         document = self.document()
         self.formulas_pending = False
-        block = document.begin()
-        while block.isValid():
-            at = block.text().find(OBJECT)
-            while at >= 0:
-                cursor = QTextCursor(document)
-                cursor.setPosition(block.position() + at)
-                cursor.setPosition(block.position() + at + 1, QTextCursor.MoveMode.KeepAnchor)
-                form = cursor.charFormat()
-                if form.objectType() == OBJECT_TYPE:
-                    self._align_formula(form)
-                    cursor.setCharFormat(form)
-                at = block.text().find(OBJECT, at + 1)
-            block = block.next()
+        cursor = document.find(OBJECT)
+        while not cursor.isNull():
+            form = cursor.charFormat()
+            if form.objectType() == OBJECT_TYPE:
+                self._align_formula(form)
+                cursor.setCharFormat(form)
+            cursor = document.find(OBJECT, cursor)
         document.markContentsDirty(0, document.characterCount())
 
     def insert_spans(self, cursor: QTextCursor, spans: Sequence[TextSpan], base: QTextCharFormat) -> None:
@@ -228,7 +231,7 @@ class TextView(DocumentView):
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
         """Return the range of the word or paragraph at an offset."""
-        cursor = self._cursor(offset)
+        cursor = cursor_at(self.document(), offset)
         cursor.select(QTextCursor.SelectionType.BlockUnderCursor if paragraph else QTextCursor.SelectionType.WordUnderCursor)
         start = cursor.selectionStart()
         if paragraph and start > 0:
@@ -241,12 +244,7 @@ class TextView(DocumentView):
 
     def rect_of(self, offset: int) -> QRect:
         """Return the rectangle of the character at an offset."""
-        return self.cursorRect(self._cursor(offset))
-
-    def _cursor(self, offset: int) -> QTextCursor:
-        cursor = QTextCursor(self.document())
-        cursor.setPosition(min(offset, self.document().characterCount() - 1))
-        return cursor
+        return self.cursorRect(cursor_at(self.document(), offset))
 
     # Drawing
 

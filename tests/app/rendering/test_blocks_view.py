@@ -3,11 +3,12 @@
 from itertools import pairwise
 
 import pytest
+from PySide6.QtGui import QTextCharFormat
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.rendering import blocks
-from app.rendering.blocks import CodeBlock
+from app.rendering.blocks import OBJECT, CodeBlock
 from app.rendering.blocks_view import BlocksView
 from app.rendering.code_view import CodeView
 from app.rendering.text_view import TextView
@@ -97,3 +98,16 @@ def test_paragraphs_are_equally_far_apart_at_the_end_of_a_part(
     steps = [[b - a for a, b in pairwise(found)] for found in places]
     assert steps[1] == pytest.approx(steps[0], abs=1)  # the height of a part is a whole number of pixels
     assert steps[2] == pytest.approx(steps[0], abs=1)
+
+
+def test_a_deep_formula_after_an_emoji_is_aligned_once_it_is_typeset(qapp: QApplication, qtbot: QtBot) -> None:
+    """Qt counts an emoji as two characters."""
+    view = streamed(qapp, "👍 😀 is $\\frac{\\frac{a}{b}}{\\frac{c}{d}}$ and $\\frac{1}{\\frac{2}{3}}$", 80)
+    text = view.part_view(0)
+    assert isinstance(text, TextView)
+    qtbot.waitUntil(lambda: not text.formulas_pending, timeout=20_000)
+    formula, alignments = text.document().find(OBJECT), []
+    while not formula.isNull():
+        alignments.append(formula.charFormat().verticalAlignment())
+        formula = text.document().find(OBJECT, formula)
+    assert alignments == [QTextCharFormat.VerticalAlignment.AlignMiddle] * 2
