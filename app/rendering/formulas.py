@@ -10,6 +10,7 @@ import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from math import ceil
 
 from PySide6.QtCore import QByteArray, QObject, QPointF, QRect, QRectF, QSizeF, Qt, QTimer, Signal, Slot
@@ -61,12 +62,8 @@ def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
 
 
 def _balanced(latex: str) -> bool:
-    depth = 0
-    for match in _unescaped_brace.finditer(latex):
-        depth += 1 if match[2] == "{" else -1
-        if depth < 0:
-            return False
-    return depth == 0
+    depths = list(accumulate(1 if match[2] == "{" else -1 for match in _unescaped_brace.finditer(latex)))
+    return min(depths, default=0) >= 0 and depths[-1:] in ([], [0])
 
 
 class Typesetter(QObject):

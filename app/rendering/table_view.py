@@ -1,6 +1,8 @@
 """A table that scrolls sideways if it is wide and builds only the rows near the reader if it is long."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import (
@@ -21,7 +23,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea
 from app.language import tr
 from app.rendering.blocks import Row, TableBlock, qt_length, spans_text
 from app.rendering.lazy_stack import LazyStack
-from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline
+from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, cursor_at
 from app.rendering.text_view import DocumentView
 from app.widgets.theme import Theme
 
@@ -52,8 +54,7 @@ class TableScroller(QScrollArea):
 
     def show_band(self, top: int, bottom: int) -> bool:
         """Build the rows between two heights. Return whether heights changed."""
-        changed = self.table.show_band(top, bottom)
-        if changed:
+        if changed := self.table.show_band(top, bottom):
             self._resize_table()
         return changed
 
@@ -91,10 +92,8 @@ class TableView(LazyStack):
     def show_block(self, block: TableBlock) -> None:
         """Update to this version of the table."""
         old, self.block = self.block, block
-        same = 0
-        if old is not block:
-            same = _same_rows(old.rows, block.rows)
-            self._measured = min(self._measured, same)
+        same = _same_rows(old.rows, block.rows)
+        self._measured = min(self._measured, same)
         wider = self._widen_columns()
         for index, chunk in self._chunks():
             if wider or (index + 1) * CHUNK_ROWS > same:
@@ -118,7 +117,7 @@ class TableView(LazyStack):
         return self.block.rows[index * CHUNK_ROWS : (index + 1) * CHUNK_ROWS]
 
     def _chunks(self) -> Iterator[tuple[int, "TableChunk"]]:
-        """The chunks that are built, with their numbers."""
+        """Yield the number and the view of each chunk that is built."""
         for index, entry in enumerate(self.entries):
             if isinstance(entry.view, TableChunk):
                 yield index, entry.view
@@ -147,10 +146,7 @@ class TableView(LazyStack):
         row = index * CHUNK_ROWS
         if isinstance(entry.view, TableChunk):
             row += entry.view.row_at(point.y() - entry.top)
-        column, left = 0, 0
-        while column < self._columns - 1 and point.x() > left + self._widths[column]:
-            left += self._widths[column]
-            column += 1
+        column = bisect_left(list(accumulate(self._widths[:-1])), point.x())
         return min(row, len(self.block.rows) - 1) * self._columns + column
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
@@ -199,22 +195,16 @@ class TableView(LazyStack):
         begin = index * CHUNK_ROWS * self._columns
         end = begin + len(self._rows(index)) * self._columns
 
-        def ranges(cells: TextRange) -> list[TextRange]:
-            first, last = cells
-            if first // self._columns != last // self._columns:  # across rows, whole rows
-                first, last = first // self._columns * self._columns, (last // self._columns + 1) * self._columns - 1
-            return [chunk.cell_range(cell - begin) for cell in range(max(first, begin), min(last + 1, end))]
+        def ranges(marked: Iterable[TextRange]) -> Iterator[TextRange]:
+            for first, last in marked:
+                if first // self._columns != last // self._columns:  # across rows, whole rows
+                    first, last = self.word_at(first, paragraph=True)[0], self.word_at(last, paragraph=True)[1]
+                yield from (chunk.cell_range(cell - begin) for cell in range(max(first, begin), min(last + 1, end)))
 
         marks = self._marks
-        current = ranges(marks.current_hit) if marks.current_hit is not None else []
-        chunk.mark(
-            TextMarks(
-                tuple(found for selected in marks.selected for found in ranges(selected)),
-                tuple(found for hit in marks.hits for found in ranges(hit)),
-                current[0] if current else None,
-                tuple(self._underlines(index, chunk)) if marks.underlines else (),
-            )
-        )
+        current = next(ranges([marks.current_hit] if marks.current_hit is not None else []), None)
+        underlines = tuple(self._underlines(index, chunk)) if marks.underlines else ()
+        chunk.mark(TextMarks(tuple(ranges(marks.selected)), tuple(ranges(marks.hits)), current, underlines))
 
     def _underlines(self, index: int, chunk: "TableChunk") -> Iterator[Underline]:
         at = sum(qt_length(spans_text(cell)) + 1 for row in self.block.rows[: index * CHUNK_ROWS] for cell in row)
@@ -228,7 +218,7 @@ class TableView(LazyStack):
 
 
 class TableChunk(DocumentView):
-    """Some rows, as a table of Qt's."""
+    """Some rows of a table in one document."""
 
     def __init__(self, theme: Theme, block: TableBlock, headed: bool) -> None:
         super().__init__(theme, tr("Table rows"))
@@ -261,7 +251,6 @@ class TableChunk(DocumentView):
         self._shown, self._widths = rows, list(widths)
 
     def row_at(self, y: int) -> int:
-        """Return the row at a height."""
         return next((row for row in range(len(self._shown) - 1, 0, -1) if self.rect_of(row, 0).top() - PADDING <= y), 0)
 
     def rect_of(self, row: int, column: int) -> QRect:
@@ -287,11 +276,11 @@ class TableChunk(DocumentView):
 
     def _fill(self, table: QTextTable, row: int, cells: Row) -> None:
         sides = {"left": Qt.AlignmentFlag.AlignLeft, "center": Qt.AlignmentFlag.AlignHCenter, "right": Qt.AlignmentFlag.AlignRight}
-        for column, spans in enumerate(cells[: len(self._alignments)]):
+        for column, (spans, side) in enumerate(zip(cells, self._alignments, strict=False)):
             cell = table.cellAt(row, column)
             inner = cell.firstCursorPosition()
             paragraph = QTextBlockFormat()
-            paragraph.setAlignment(sides[self._alignments[column]])
+            paragraph.setAlignment(sides[side])
             inner.setBlockFormat(paragraph)
             base = QTextCharFormat()
             base.setForeground(QColor(self._theme.colors.text))
@@ -304,8 +293,7 @@ class TableChunk(DocumentView):
 
     def _flatten_last_paragraph(self) -> None:
         """Make the paragraph that must end a document too flat to see."""
-        cursor = QTextCursor(self.document())
-        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor = cursor_at(self.document(), self.document().characterCount())
         flat = QTextBlockFormat()
         flat.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         cursor.setBlockFormat(flat)
@@ -313,7 +301,5 @@ class TableChunk(DocumentView):
 
 def _same_rows(rows: tuple[Row, ...], others: tuple[Row, ...]) -> int:
     """Return how many rows at the start are the same objects."""
-    same = 0
-    while same < min(len(rows), len(others)) and rows[same] is others[same]:
-        same += 1
-    return same
+    pairs = zip(rows, others, strict=False)
+    return next((number for number, (row, other) in enumerate(pairs) if row is not other), min(len(rows), len(others)))

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit
 
 from app.language import tr
-from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, document_parts, plain_text, qt_length
+from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, document_parts, plain_text, qt_length, spans_text
 from app.rendering.text_marks import TextRange
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ANSWER, THINKING
@@ -27,10 +28,11 @@ REFRESH_MS = 400  # a growing reply is searched again after this time
 
 @dataclass(frozen=True, slots=True)
 class FindHit:
-    """The position of a hit and the offset of its end."""
+    """The position of a hit or a link, the offset of its end, and a link's address."""
 
     position: TextPosition
     end: int
+    address: str = ""
 
 
 class FindBar(QFrame):
@@ -122,7 +124,7 @@ class FindBar(QFrame):
             super().keyPressEvent(event)
 
     def _step(self, by: int) -> None:
-        """Go to another hit, around at the ends."""
+        """Go to another hit. After the last one comes the first."""
         if not self.hits:
             return
         if self.current < 0:
@@ -186,11 +188,9 @@ class FindBar(QFrame):
         self._mark_hits()
 
     def _mark_hits(self) -> None:
-        self._column.hits.clear()
-        for hit in self.hits:
-            self._column.hits.setdefault(hit.position.key, []).append((hit.position.offset, hit.end))
-        current = self.hits[self.current] if self.current >= 0 else None
-        self._column.current_hit = (current.position.key, (current.position.offset, current.end)) if current else None
+        marked = [(hit.position.key, (hit.position.offset, hit.end)) for hit in self.hits]
+        self._column.hits = {key: [part for _, part in marks] for key, marks in groupby(marked, lambda hit: hit[0])}
+        self._column.current_hit = marked[self.current] if self.current >= 0 else None
         self._column.update_marks()
 
     def _show_count(self) -> None:
@@ -211,23 +211,14 @@ def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[Text
         yield from ((qt_length(text[: match.start()]), qt_length(text[: match.end()])) for match in pattern.finditer(text))
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLink:
-    """The position of a link, the offset of its end, and its address."""
-
-    position: TextPosition
-    end: int
-    address: str
-
-
 class LinkNavigator(QObject):
-    """Steps through the links of all replies, built or not, around at the ends. The current link is selected."""
+    """Steps through the links of all replies. After the last one comes the first. The current link is selected."""
 
     def __init__(self, view: ScrollingColumn, selection: TextSelection) -> None:
         super().__init__(view)
         self._view = view
         self._selection = selection
-        self.current: FoundLink | None = None
+        self.current: FindHit | None = None
         selection.changed.connect(self._clear)
 
     @Slot()
@@ -268,7 +259,7 @@ class LinkNavigator(QObject):
     def _clear(self) -> None:
         self.current = None  # something else is selected
 
-    def _links(self) -> Iterator[FoundLink]:
+    def _links(self) -> Iterator[FindHit]:
         for number, item in enumerate(self._view.column.items):
             if item.kind != "reply" or "://" not in item.text():
                 continue
@@ -277,7 +268,7 @@ class LinkNavigator(QObject):
                 at = 0
                 for block in blocks[part.first : part.end]:
                     for first, last, address in _block_links(block):
-                        yield FoundLink(TextPosition(number, ANSWER, part_number, at + first), at + last, address)
+                        yield FindHit(TextPosition(number, ANSWER, part_number, at + first), at + last, address)
                     at += qt_length(plain_text(block)) + 1
 
 
@@ -288,17 +279,13 @@ def _block_links(block: Block) -> Iterator[tuple[int, int, str]]:
     elif isinstance(block, TableBlock):
         cells = (cell for row in block.rows for cell in row)
         for number, cell in enumerate(cells):
-            for _, _, address in _span_links(cell):
-                yield number, number, address
+            yield from ((number, number, address) for _, _, address in _span_links(cell))
 
 
 def _span_links(spans: tuple[TextSpan, ...]) -> Iterator[tuple[int, int, str]]:
-    """Adjacent spans with the same address, in different styles, are one link."""
-    start = at = 0
-    address = ""
-    for span in (*spans, TextSpan("")):
-        if span.link != address:
-            if address:
-                yield start, at, address
-            start, address = at, span.link
-        at += 1 if span.math else qt_length(span.text)
+    """Yield the links in a paragraph. Adjacent spans with the same address, in different styles, are one link."""
+    at = 0
+    for address, same in groupby(spans, lambda span: span.link):
+        start, at = at, at + qt_length(spans_text(tuple(same)))
+        if address:
+            yield start, at, address

@@ -135,17 +135,15 @@ class MessageColumn(LazyStack):
         index = self.index_at(point.y())
         if index is None:
             return None
-        nearest: tuple[int, int, BlocksView] | None = None
-        for number, area in self.areas(index).items():
-            if not area.isVisibleTo(self) or not area.parts:
-                continue
-            top = area.mapTo(self, QPoint()).y()
-            distance = max(top - point.y(), point.y() - top - area.height(), 0)
-            if nearest is None or distance < nearest[0]:
-                nearest = distance, number, area
-        if nearest is None:
+
+        def distance(found: tuple[int, BlocksView]) -> int:
+            y = found[1].mapFrom(self, point).y()
+            return max(-y, y - found[1].height(), 0)
+
+        shown = [(number, area) for number, area in self.areas(index).items() if area.isVisibleTo(self) and area.parts]
+        if not shown:
             return TextPosition(index, ANSWER, 0, 0)
-        _, number, area = nearest
+        number, area = min(shown, key=distance)
         inside = area.mapFrom(self, point)
         if inside.y() < 0:
             return TextPosition(index, number, 0, 0)

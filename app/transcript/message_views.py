@@ -163,7 +163,7 @@ class MessageView(QWidget):
     """A message with text areas that can be selected and searched."""
 
     def areas(self) -> dict[int, BlocksView]:
-        """Return the text areas by number. A message has none unless its class says otherwise."""
+        """Return the text areas by number."""
         return {}
 
     def show_band(self, top: int, bottom: int) -> bool:
@@ -283,7 +283,7 @@ class ReplyView(MessageView):
                 self.thinking = ThinkingView(self._theme, lazy=True)
                 self.thinking.body.show_sources(reply.thinking_by, lambda: reply.thinking)
                 self._layout.insertWidget(0, self.thinking)
-                self.thinking.show()  # now, so that its height counts
+                self.thinking.show()  # now: hidden widgets have no height
             self.thinking.show_reply(reply)
         self._draw_piece()
         self.blocks.setVisible(self._drawn_chars > 0)
@@ -291,7 +291,7 @@ class ReplyView(MessageView):
         self.stats.setVisible(not (reply.error and reply.empty))
         several = self.turn.answered is not None and self.turn.answered.place[1] > 1
         if had_text or not reply.running or several:
-            # Not with the first text, when there is enough to do.
+            # Later than the first text, whose frame has enough to draw.
             if self.buttons is None:
                 self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
                 self.stats.add_line(self.buttons)

@@ -28,7 +28,7 @@ class FollowingScrollArea(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always there, if mostly invisible: a bar that comes and goes would move the column.
+        # Always present, although mostly invisible: a bar that comes and goes would move the column.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         bar = self.verticalScrollBar()

@@ -82,7 +82,7 @@ class TextSelection(QObject):
         text = clean_text(item.text(area))
         if not text or not (start.item, start.area) <= (index, area) <= (end.item, end.area):
             return ""
-        if area == THINKING and not self._thinking_is_open(index):
+        if area == THINKING and not ((view := self._column.areas(index).get(area)) and view.isVisibleTo(self._column)):
             return ""
         first = (start.part, start.offset) if (start.item, start.area) == (index, area) else (0, 0)
         last = (end.part, end.offset) if (end.item, end.area) == (index, area) else (END_OFFSET, 0)
@@ -91,10 +91,6 @@ class TextSelection(QObject):
         if item.kind == "prompt":
             return selected_plain_text(text, first, last)
         return selected_markdown(text, StreamingMarkdown(text), first, last)
-
-    def _thinking_is_open(self, index: int) -> bool:
-        area = self._column.areas(index).get(THINKING)
-        return area is not None and area.isVisibleTo(self._column)
 
     # The mouse
 

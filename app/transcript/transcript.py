@@ -64,7 +64,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
-        """Add a turn at the end. The prompt appears a frame later and the reply another frame later, so no frame takes long."""
+        """Add a turn at the end: the prompt one frame later and the reply two, so that no frame takes long."""
         self._set_following(True)
         self.clear_notices()
         self._append(_items(turn), deferred=True)
@@ -82,9 +82,8 @@ class Transcript(ScrollingColumn):
     def show_turns(self, turns: list[Turn]) -> None:
         """Show exactly these turns. Those at the start that are already shown stay as they are."""
         shown = list(dict.fromkeys(item.turn for item in self.column.items if item.turn is not None))
-        same = 0
-        while same < min(len(shown), len(turns)) and shown[same] is turns[same]:
-            same += 1
+        pairs = zip(shown, turns, strict=False)
+        same = next((number for number, (old, new) in enumerate(pairs) if old is not new), min(len(shown), len(turns)))
         for turn in shown[same:]:
             self.remove_turn(turn)
         self._append([item for turn in turns[same:] for item in _items(turn)])
@@ -104,20 +103,19 @@ class Transcript(ScrollingColumn):
     @Slot(object)
     def refresh(self, turn: Turn) -> None:
         """Draw what is new in a reply."""
-        for index in reversed(range(len(self.column.items))):
-            item = self.column.items[index]
-            if item.turn is turn and item.kind == "reply":
-                self.column.entries[index].pinned = turn.reply.running
-                view = self.column.view(index)
-                if isinstance(view, ReplyView):
-                    view.refresh()
-                self.column.changed(index)
-                self.column.update_marks(index)
-                self.settle()
-                if not self.following:
-                    self._show_jump_button(True)
-                self.find_bar.refresh()
-                return
+        items = self.column.items
+        index = next((at for at in reversed(range(len(items))) if items[at].turn is turn and items[at].kind == "reply"), None)
+        if index is None:
+            return
+        self.column.entries[index].pinned = turn.reply.running
+        if isinstance(view := self.column.view(index), ReplyView):
+            view.refresh()
+        self.column.changed(index)
+        self.column.update_marks(index)
+        self.settle()
+        if not self.following:
+            self._show_jump_button(True)
+        self.find_bar.refresh()
 
     @Slot()
     def clear(self) -> None:
@@ -183,7 +181,6 @@ class Transcript(ScrollingColumn):
 
     @Slot()
     def selectAll(self) -> None:
-        """Select the whole chat."""
         self.selection.select_all()
 
     @Slot(int)
