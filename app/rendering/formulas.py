@@ -27,6 +27,8 @@ MAX_PICTURES = 300
 WRAP = Qt.TextFlag.TextWrapAnywhere
 
 _leftover_command = re.compile(r">[^<]*\\[a-zA-Z]")
+_script_after_environment = re.compile(r"(\\begin\{(\w*matrix|array|cases)\}.*?\\end\{\2\})(?=\s*[\^_])", re.DOTALL)
+_chemistry = re.compile(r"\\ce\{((?:[^{}]|\{[^{}]*\})*)\}")
 _unescaped_brace = re.compile(r"(?<!\\)((?:\\\\)*)([{}])")
 
 FormulaKey = tuple[str, bool, float]  # LaTeX, whether it is on a line of its own, font size in pixels
@@ -47,6 +49,7 @@ def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
     """Typeset a formula. Return None if it can't be parsed; its source is shown instead."""
     if len(latex) > MAX_FORMULA or not _balanced(latex):
         return None
+    latex = _script_after_environment.sub(r"{\1}", _chemistry.sub(_chemical_formula, latex))
     import ziamath
     from ziamath.tex import tex2mml
 
@@ -59,6 +62,14 @@ def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
         return Formula(made.svg().encode(), box.xmax - box.xmin + 2 * margin, box.ymax + margin, margin - box.ymin)
     except Exception:  # the parser raises errors of every kind
         return None
+
+
+def _chemical_formula(match: re.Match[str]) -> str:
+    """Write `\\ce{2H2 + O2 -> 2H2O}` in plain LaTeX."""
+    text = re.sub(r"(?<=[A-Za-z)\]])(\d+)", r"_{\1}", match[1])
+    text = re.sub(r"\^(\d*[+-])", r"^{\1}", text)
+    text = text.replace("<=>", r"\rightleftharpoons ").replace("->", r"\rightarrow ")
+    return rf"\mathrm{{{text}}}"
 
 
 def _balanced(latex: str) -> bool:

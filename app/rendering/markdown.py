@@ -35,7 +35,10 @@ _formula = re.compile(
     r"|\\\((.{0,2000}?)\\\)|\\\[(.{0,2000}?)\\\]",
     re.DOTALL,
 )
-_closers = {"$$": "$$", "\\[": "\\]"}
+_display = re.compile(r"\$\$|\\\[|\\begin\{((?:align|equation|gather|multline)\*?)\}")
+_address = re.compile(r"\bhttps?://(?:\([^\s<>()\"]*\)|[^\s<>()\"])+")
+_footnote = re.compile(r"\[\^(\d{1,3})\]:?")
+_superscripts = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _task = re.compile(r"\[([ xX])\](?: |$)")
 _surrogates = re.compile("[\ud800-\udfff]")
 
@@ -53,11 +56,12 @@ def _math_inline(state: StateInline, silent: bool) -> bool:
 
 def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     begin, end = state.bMarks[first] + state.tShift[first], state.eMarks[first]
-    opener = state.src[begin : begin + 2]
-    closer = _closers.get(opener)
-    if closer is None or state.is_code_block(first):
+    match = _display.match(state.src, begin, end)
+    if match is None or state.is_code_block(first):
         return False
-    content, closed, rest = state.src[begin + 2 : end].partition(closer)
+    opener, environment = match[0], match[1]
+    closer = f"\\end{{{environment}}}" if environment else {"$$": "$$", "\\[": "\\]"}[opener]
+    content, closed, rest = state.src[match.end() : end].partition(closer)
     if rest.strip():
         return False  # text follows on the same line: inline math
     if silent:
@@ -70,10 +74,12 @@ def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
             break
         text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
         if text.rstrip().endswith(closer):
-            closed, text = closer, text.rstrip()[:-2]
+            closed, text = closer, text.rstrip().removesuffix(closer)
         lines.append(text)
     token = state.push("math_block", "math", 0)
     token.block, token.markup, token.content = True, opener, "\n".join(lines).strip()
+    if environment and closed:
+        token.content = f"{opener}{token.content}{closer}"
     token.map, token.meta = [first, line + 1], {"closed": bool(closed)}
     state.line = line + 1
     return True
@@ -323,14 +329,30 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
         elif token.type == "image":
             # Shown as a link: loading the image would tell its server that this text was read.
             text, link = text or str(token.attrGet("src") or ""), _safe_link(token.attrGet("src")) or link
-        if text and not token.nesting:
-            styles = depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, token.type == "code_inline", link
-            spans.append(TextSpan(text, *styles, math=token.type == "math_inline"))
+        if not text or token.nesting:
+            continue
+        styles = depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, token.type == "code_inline"
+        if token.type == "text" and not link:
+            spans += (TextSpan(part, *styles, address) for part, address in _split_addresses(text))
+        else:
+            spans.append(TextSpan(text, *styles, link, math=token.type == "math_inline"))
     merged: list[TextSpan] = []
-    for style, same in groupby(spans, lambda span: replace(span, text="")):
+    for style, same in groupby(filter(lambda span: span.text, spans), lambda span: replace(span, text="")):
         texts = [span.text for span in same]
         merged += [replace(style, text=text) for text in (texts if style.math else ["".join(texts)])]
     return tuple(merged)
+
+
+def _split_addresses(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a text, each with its address if it is one. References to footnotes become superscripts."""
+    at = 0
+    for match in _address.finditer(text):
+        address = match[0].rstrip(".,:;!?'*_~]")
+        if is_safe_link(address):
+            yield _footnote.sub(lambda found: found[1].translate(_superscripts), text[at : match.start()]), ""
+            yield address, address
+            at = match.start() + len(address)
+    yield _footnote.sub(lambda found: found[1].translate(_superscripts), text[at:]), ""
 
 
 def _safe_link(address: object) -> str:

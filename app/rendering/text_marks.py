@@ -81,7 +81,7 @@ class SourceMap:
                 continue
             for word in re.findall(r"\S+\s*|\s+", span.text):
                 self._map_word(word)
-            if span.link:
+            if span.link and span.link != span.text:
                 place = self._text.find(span.link, self._at, min(self._end, self._at + MAX_SKIP))
                 self._at = place + len(span.link) if place >= 0 else self._at
 

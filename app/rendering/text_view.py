@@ -17,7 +17,6 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
     QTextFormat,
-    QTextLength,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
@@ -114,7 +113,8 @@ class DocumentView(QTextEdit):
     def _span_format(self, span: TextSpan, base: QTextCharFormat) -> QTextCharFormat:
         form = QTextCharFormat(base)
         if span.bold:
-            form.setFontWeight(QFont.Weight.DemiBold)
+            # The font's italic face has one weight. Qt draws it bolder from Bold on.
+            form.setFontWeight(QFont.Weight.Bold if span.italic else QFont.Weight.DemiBold)
         form.setFontItalic(span.italic)
         form.setFontStrikeOut(span.strike)
         if span.code:
@@ -146,6 +146,7 @@ HEADING_SIZES = {1: 1.45, 2: 1.25, 3: 1.1}
 _quote_property = QTextFormat.Property.UserProperty + 1
 _marker_property = QTextFormat.Property.UserProperty + 2
 _task_property = QTextFormat.Property.UserProperty + 3
+_rule_property = QTextFormat.Property.UserProperty + 4
 
 
 class TextView(DocumentView):
@@ -185,6 +186,8 @@ class TextView(DocumentView):
         top, bottom = vertical_margins(block, plain)
         form.setTopMargin(top)  # Qt ignores it above the first block
         form.setBottomMargin(bottom)
+        if block.quote:
+            form.setProperty(_quote_property, block.quote)
         match block:
             case TextBlock():
                 form.setLineHeight(125 if block.heading else LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
@@ -192,8 +195,6 @@ class TextView(DocumentView):
                     form.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
                     form.setLeftMargin(0)
                     form.setRightMargin(indent)
-                if block.quote:
-                    form.setProperty(_quote_property, block.quote)
                 if block.marker:
                     form.setProperty(_marker_property, block.marker)
                 if block.done is not None:
@@ -203,10 +204,7 @@ class TextView(DocumentView):
                 self._start_block(cursor, form, base, quiet=self._quiet or block.quote > 0)
                 self.insert_spans(cursor, block.spans, base)
             case RuleBlock():
-                form.setProperty(
-                    QTextFormat.Property.BlockTrailingHorizontalRulerWidth,
-                    QTextLength(QTextLength.Type.PercentageLength, 100),
-                )
+                form.setProperty(_rule_property, True)
                 self._start_block(cursor, form, base, quiet=self._quiet)
             case MathBlock():
                 form.setAlignment(Qt.AlignmentFlag.AlignLeft if indent else Qt.AlignmentFlag.AlignHCenter)
@@ -256,6 +254,10 @@ class TextView(DocumentView):
             form = block.blockFormat()
             if quote := form.intProperty(_quote_property):
                 self._paint_quote(painter, block, quote)
+            if form.boolProperty(_rule_property):
+                area = self.document().documentLayout().blockBoundingRect(block)
+                width = area.width() - form.leftMargin()
+                painter.fillRect(QRectF(form.leftMargin(), area.center().y(), width, 1), QColor(self._theme.colors.line))
             if marker := form.property(_marker_property):
                 self._paint_marker(painter, block, marker, form.intProperty(_task_property))
             block = block.next()

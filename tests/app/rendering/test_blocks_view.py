@@ -111,3 +111,16 @@ def test_a_deep_formula_after_an_emoji_is_aligned_once_it_is_typeset(qapp: QAppl
         alignments.append(formula.charFormat().verticalAlignment())
         formula = text.document().find(OBJECT, formula)
     assert alignments == [QTextCharFormat.VerticalAlignment.AlignMiddle] * 2
+
+
+def darkness(qapp: QApplication, qtbot: QtBot, source: str) -> int:
+    view = streamed(qapp, source, 80)
+    qtbot.addWidget(view)
+    view.resize(300, 40)
+    image = view.grab().toImage()
+    return sum(255 - image.pixelColor(x, y).lightness() for x in range(image.width()) for y in range(image.height()))
+
+
+def test_bold_italic_text_is_bolder_than_italic_text(qapp: QApplication, qtbot: QtBot) -> None:
+    plain, bold, italic, both = (darkness(qapp, qtbot, f"{sign}Weight{sign}") for sign in ("", "**", "*", "***"))
+    assert bold > plain and both > 1.1 * italic

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from app.rendering import streaming
 from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan
+from app.rendering.formulas import typeset
 from app.rendering.markdown import parse_blocks
 from app.rendering.streaming import StreamingMarkdown
 from tests.benchmarks.recorded_engine import TEXT
@@ -19,6 +20,7 @@ _marks = st.sampled_from(
         "| a | b |\n", "|---|:-:|\n", "a | b\n", "**b**", "*i*", "`c`", "[l](http://a.b)", "![p](http://a.b/p.png)", "[r]: http://x\n",
         "[r]", "<b>", "\\\n", "  \n", "&amp;", "\r\n", "~~s~~",
         "$x$", "$", "$$", "$$\n", "$$y$$\n", "\\(z\\)", "\\[", "\\]\n", "- [ ] ", "- [x] t\n", "| 1 | 2 |\n", "> q\n", "\0",
+        "https://a.b/c_d", "[^1]", "[^2]: ", "\\begin{align}\n", "\\end{align}\n",
     ]
 )  # fmt: skip
 markdown = st.lists(st.one_of(_marks, _words), max_size=30).map("".join)
@@ -173,6 +175,25 @@ def test_a_long_text_is_parsed_at_most_three_times(kind: str) -> None:
     assert streaming_.parsed_chars <= 3 * len(text)
 
 
+def test_bare_addresses_are_links() -> None:
+    source = "See https://a.b/c_d?e=f. (https://en.org/x_(y)), **http://g.h**! `https://code` ftp://i.j"
+    (block,) = parse_blocks(source)
+    assert isinstance(block, TextBlock)
+    assert [span.text for span in block.spans if span.link] == ["https://a.b/c_d?e=f", "https://en.org/x_(y)", "http://g.h"]
+    assert all(span.link == span.text for span in block.spans if span.link)
+
+
+def test_footnotes_are_superscripts() -> None:
+    assert parse_blocks("Yes.[^1]\n\n[^1]: Or `[^1]`.") == (
+        TextBlock((TextSpan("Yes.¹"),)),
+        TextBlock((TextSpan("¹ Or "), TextSpan("[^1]", code=True), TextSpan("."))),
+    )
+
+
+def test_bold_italic_text() -> None:
+    assert parse_blocks("***both***") == (TextBlock((TextSpan("both", bold=True, italic=True),)),)
+
+
 # MathBlock and tasks
 
 
@@ -193,6 +214,18 @@ def test_prices_and_single_dollars_are_not_math(source: str) -> None:
 @pytest.mark.parametrize("source", ["$$x$$", "$$\nx\n$$", "\\[x\\]", "\\[\nx\n\\]", "$$ x\n$$"])
 def test_display_math(source: str) -> None:
     assert parse_blocks(source) == (MathBlock("x"),)
+
+
+def test_environments_are_display_math() -> None:
+    source = "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}"
+    assert parse_blocks(f"so\n{source}\n\nEnd.")[1] == MathBlock("\\begin{align*}a &= b \\\\\nc &= d\\end{align*}")
+
+
+@pytest.mark.parametrize(
+    "latex", ["\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}^{-1}", "\\begin{align}a&=b\\end{align}", "\\ce{Ca(OH)2 <=> Ca^2+ + 2OH^-}"]
+)
+def test_matrices_with_exponents_and_chemical_formulas_are_typeset(latex: str) -> None:
+    assert typeset(latex, True, 16.0) is not None
 
 
 def test_unclosed_math_is_shown_as_written() -> None:
