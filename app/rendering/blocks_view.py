@@ -44,13 +44,7 @@ class BlocksView(LazyStack):
     resized = Signal()  # the height of a part has changed
 
     def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False) -> None:
-        """Create an empty view.
-
-        Args:
-            theme: Fonts and colors.
-            quiet: Whether to use the secondary text color.
-            lazy: Whether to build nothing until the first call of `show_band`.
-        """
+        """Create an empty view. `quiet` text has the secondary color; a `lazy` view builds nothing until `show_band`."""
         super().__init__()
         if lazy:
             self._band = (-1, -1)
@@ -162,8 +156,7 @@ class BlocksView(LazyStack):
         super().discard(index)
 
     def guess_height(self, index: int, width: int) -> int:
-        part = self.parts[index]
-        blocks = self._blocks[part.first : part.end]
+        blocks = self._blocks[self.parts[index].first : self.parts[index].end]
         line = self._theme.text_pixels
         match blocks[0]:
             case CodeBlock(text=text):
@@ -242,12 +235,7 @@ class BlocksView(LazyStack):
 
     def part_length(self, index: int) -> int:
         """Return the last offset in a part."""
-        part = self.parts[index]
-        return last_offset(self._blocks[part.first : part.end])
-
-    def code_views(self) -> list[CodeView]:
-        """Return the code blocks that are built."""
-        return [entry.view for entry in self.entries if isinstance(entry.view, CodeView)]
+        return last_offset(self._blocks[self.parts[index].first : self.parts[index].end])
 
     # Marks
 

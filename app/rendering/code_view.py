@@ -58,21 +58,18 @@ class CodeView(QFrame):
         """Lay out at this width. Return the height."""
         return self._bar.sizeHint().height() + self._lines.fit(width - BORDER) + BORDER
 
-    # The interface of every part of a reply
+    # The interface of every part of a reply: see `TextView`
 
     def position_at(self, point: QPoint) -> int:
-        """Return the offset at a point, or the nearest."""
         return self._lines.cursorForPosition(self._lines.viewport().mapFrom(self, point)).position()
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
-        """Return the range of the word at an offset, or of the line for a paragraph."""
         cursor = cursor_at(self._lines.document(), offset)
         cursor.select(QTextCursor.SelectionType.LineUnderCursor if paragraph else QTextCursor.SelectionType.WordUnderCursor)
         return cursor.selectionStart(), cursor.selectionEnd()
 
     def link_at(self, point: QPoint) -> str:
-        """Return an empty address: code has no links."""
-        return ""
+        return ""  # code has no links
 
     def rect_of(self, offset: int) -> QRect:
         """Scroll the character at an offset into view. Return its rectangle."""

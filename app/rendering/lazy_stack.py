@@ -54,8 +54,8 @@ class LazyStack(QWidget):
 
     def set_count(self, count: int) -> None:
         """Add empty entries or remove entries at the end."""
-        for index in range(len(self.entries) - 1, count - 1, -1):
-            self.remove(index)
+        while len(self.entries) > count:
+            self.remove(len(self.entries) - 1)
         while len(self.entries) < count:
             self.insert(len(self.entries), StackEntry())
 
@@ -76,9 +76,9 @@ class LazyStack(QWidget):
     def show_next_deferred(self) -> bool:
         """Show the first deferred entry. Return whether others are left."""
         deferred = [index for index, entry in enumerate(self.entries) if entry.deferred]
-        for index in deferred[:1]:
-            self.entries[index].deferred = False
-            self.changed(index)
+        if deferred:
+            self.entries[deferred[0]].deferred = False
+            self.changed(deferred[0])
         return len(deferred) > 1
 
     def discard(self, index: int) -> None:

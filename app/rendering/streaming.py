@@ -72,10 +72,6 @@ class StreamingMarkdown:
         return (*self._frozen, *self._live)
 
     @property
-    def frozen_count(self) -> int:
-        return len(self._frozen)
-
-    @property
     def origins(self) -> list[BlockOrigin]:
         """Where the blocks come from, in order."""
         return [*self._origins, BlockOrigin(self._live_start, self._tail_start + len(self._tail), len(self._frozen))]

@@ -135,10 +135,9 @@ class TableView(LazyStack):
         self._measured = len(self.block.rows)
         return before != self._widths
 
-    # The interface of every part of a reply
+    # The interface of every part of a reply: see `TextView`
 
     def position_at(self, point: QPoint) -> int:
-        """Return the cell at a point, or the nearest."""
         index = self.index_at(point.y())
         if index is None:
             return 0
@@ -155,13 +154,11 @@ class TableView(LazyStack):
         return (row, row + self._columns - 1) if paragraph else (offset, offset)
 
     def link_at(self, point: QPoint) -> str:
-        """Return the address of the link at a point, or empty."""
         index = self.index_at(point.y())
         view = self.entries[index].view if index is not None else None
         return view.anchorAt(view.mapFrom(self, point)) if isinstance(view, TableChunk) else ""
 
     def rect_of(self, offset: int) -> QRect:
-        """Return the rectangle of a cell."""
         row, column = divmod(offset, self._columns)
         entry = self.entries[min(row // CHUNK_ROWS, len(self.entries) - 1)]
         rect = entry.view.rect_of(row % CHUNK_ROWS, column) if isinstance(entry.view, TableChunk) else QRect(0, 0, 1, 20)

@@ -196,13 +196,7 @@ def underline_format(theme: Theme, kind: UnderlineKind) -> QTextCharFormat:
 def underline_block(
     block: Block, mapping: Sequence[MappedText], between: Callable[[int, int], Iterable[Underline]]
 ) -> list[Underline]:
-    """Return the underlines of a block, in Qt offsets from its start.
-
-    Args:
-        block: The block.
-        mapping: Where its text comes from.
-        between: Returns the underlines between two offsets of the source.
-    """
+    """Return the underlines of a block in Qt offsets. `between` returns those between two offsets of the source."""
     found: list[Underline] = []
     for mapped in mapping:
         for first, last, kind in between(mapped.source, mapped.source + mapped.length):

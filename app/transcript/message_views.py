@@ -43,8 +43,7 @@ class ThinkingView(QWidget):
         self._frame = QWidget()
         row(line("upright"), self.body, spacing=LINE_GAP, margins=(10, 0, 0, 0), parent=self._frame)
         self._frame.hide()
-        self.body.resized.connect(self._frame.updateGeometry)  # now: Qt would update one layout per event
-        self.body.resized.connect(self.updateGeometry)
+        self.body.resized.connect(self._update_layouts)
         column(row(self.header, None), self._frame, spacing=6, parent=self)
 
     @property
@@ -81,6 +80,12 @@ class ThinkingView(QWidget):
         self._frame.setVisible(is_open)
         if is_open:
             self._show_rest()
+        self.updateGeometry()
+
+    @Slot()
+    def _update_layouts(self) -> None:
+        """Update all enclosing layouts now. Qt would update one per event."""
+        self._frame.updateGeometry()
         self.updateGeometry()
 
     def _show_rest(self) -> None:

@@ -70,7 +70,7 @@ MAX_PASSES = 6
 
 @dataclass(slots=True)
 class _Anchor:
-    """A point in the text: `down` pixels into a message, or from its end, or into a part of one of its areas."""
+    """A point in the text, `down` pixels below the start or end of a message, or below the start of one of its parts."""
 
     entry: StackEntry
     down: int

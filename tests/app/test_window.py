@@ -370,7 +370,7 @@ def test_thinking_is_available_only_if_the_model_supports_it(start: Start) -> No
 def test_code_and_replies_can_be_copied(start: Start) -> None:
     app = start(ScriptedEngine([answer(CODE)]))
     app.ask("Code")
-    (code,) = app.reply.blocks.code_views()
+    (code,) = app.reply.blocks.findChildren(CodeView)
     code.copy.click()
     assert QGuiApplication.clipboard().text() == "print(1)"
     app.window.commands.copy_reply.trigger()

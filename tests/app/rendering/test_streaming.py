@@ -35,7 +35,7 @@ def stream(parts: list[str]) -> tuple[tuple[Block, ...], StreamingMarkdown]:
     """Return what a view that applies every change finally shows."""
     streaming, shown = StreamingMarkdown(), []
     for part in parts:
-        frozen = streaming.frozen_count
+        frozen = len(streaming._frozen)
         before = tuple(shown[:frozen])
         change = streaming.append(part)
         assert change.first >= frozen, "a frozen block changed"
@@ -90,7 +90,7 @@ def test_a_completed_line_can_change_the_block_above_it(text: str) -> None:
 
 def test_finished_blocks_are_frozen_while_the_reply_grows() -> None:
     shown, streaming = stream([TEXT[at : at + 7] for at in range(0, len(TEXT), 7)])
-    assert streaming.frozen_count >= len(shown) - 1
+    assert len(streaming._frozen) >= len(shown) - 1
 
 
 def test_the_cost_of_a_reply_is_proportional_to_its_length() -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QSlider
 from pytestqt.qtbot import QtBot
 
+from app.rendering.code_view import CodeView
 from app.settings.preferences import SETTINGS, Preferences
 from app.settings.settings_dialog import SettingsDialog
 from app.widgets.colors import DARK_CONTRAST
@@ -82,7 +83,7 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
             "field": window.composer.field.font().pixelSize(),
             "chip": app.reply.stats.chip.font().pixelSize(),
             "text": app.reply.blocks.entries[0].view.document().defaultFont().pixelSize(),
-            "code": app.reply.blocks.code_views()[0].findChild(type(window.composer.field).__mro__[1]).font().pixelSize(),
+            "code": app.reply.blocks.findChildren(CodeView)[0].findChild(type(window.composer.field).__mro__[1]).font().pixelSize(),
             "row": window.sidebar.list.sizeHintForIndex(window.sidebar.list.model().index(0, 0)).height(),
         }
 
