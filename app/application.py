@@ -72,11 +72,7 @@ class Slipstream(QObject):
             self.conductor.notify(notice)
             return
         self.restarting = True
-        self.window.close()
-
-    @Slot()
-    def close_window(self) -> None:
-        self.window.close()
+        self.window.quit()
 
     @Slot()
     def show_window(self) -> None:
@@ -113,6 +109,7 @@ class Slipstream(QObject):
         self.picker.close()
         self.conductor.attachments.end()
         self.conductor.save_settings()
+        self.conductor.reply_job.interrupt()
         self.engine.close()
 
     @Slot()
@@ -180,10 +177,11 @@ def run(arguments: list[str]) -> int:
     crash = crash_log.start(paths.log_file, slipstream.report_bug)
     log.info("Slipstream starts")
     signals = Signals()
-    signals.quit_requested.connect(slipstream.close_window)
+    signals.quit_requested.connect(slipstream.window.quit)
     instance.raise_requested.connect(slipstream.show_window)
     opening = FileOpening(app)
     opening.opened.connect(slipstream.conductor.library.import_file)
+    opening.quit_requested.connect(slipstream.window.quit)
     app.installEventFilter(opening)
     slipstream.ended.connect(app.quit)
     slipstream.start()
@@ -193,6 +191,7 @@ def run(arguments: list[str]) -> int:
     # Quitting from the Dock and logging out do not close the window.
     slipstream.conductor.attachments.end()
     slipstream.conductor.save_settings()
+    slipstream.conductor.reply_job.interrupt()
     ended = slipstream.host.wait(QUIT_TIMEOUT_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended

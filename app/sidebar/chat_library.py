@@ -48,7 +48,7 @@ class ChatLibrary(QObject):
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
     notified = Signal(str)
-    undo_changed = Signal()
+    undo_offered = Signal(object)  # the UndoStep that was just added, or None after an undo
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -212,11 +212,13 @@ class ChatLibrary(QObject):
         if self._undo_steps:
             self._undo_steps.pop().undo()
             self.changed.emit()
-            self.undo_changed.emit()
+            self.undo_offered.emit(None)
 
     def _add_undo(self, step: UndoStep) -> None:
-        self._undo_steps = [*self._undo_steps, step][-MAX_UNDO:]
-        self.undo_changed.emit()
+        """Add a step. Older steps of another kind are dropped: undoing a deletion must not offer to undo an import next."""
+        same_kind = [one for one in self._undo_steps if one.title == step.title]
+        self._undo_steps = [*same_kind, step][-MAX_UNDO:]
+        self.undo_offered.emit(step)
 
     # Search
 

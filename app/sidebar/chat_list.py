@@ -67,6 +67,7 @@ class ChatList(QTreeView):
     """Shows the library. Renaming and moving change the library directly."""
 
     opened = Signal(str)  # chat id
+    chosen = Signal()  # by a click or Return, not while the arrow keys move through the list
     delete_requested = Signal()  # for the current row
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
@@ -206,6 +207,7 @@ class ChatList(QTreeView):
                 self.setExpanded(before, not self.isExpanded(before))
             else:
                 self._open_current()
+                self.chosen.emit()
             return
         if key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
             if kind in ("chat", "folder"):
@@ -221,6 +223,7 @@ class ChatList(QTreeView):
         if event.button() == Qt.MouseButton.LeftButton and index.isValid():
             if index.data(KIND) == "chat":
                 self.opened.emit(index.data(ID))
+                self.chosen.emit()
             elif index.data(KIND) == "folder":
                 self.setExpanded(index, not self.isExpanded(index))
 

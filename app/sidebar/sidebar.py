@@ -57,7 +57,7 @@ class Sidebar(QWidget):
         self._search_timer.setInterval(SEARCH_MS)
         self._search_timer.timeout.connect(self._search)
         self._library.changed.connect(self._refresh)
-        self._library.undo_changed.connect(self._show_undo)
+        self._library.undo_offered.connect(self.undo_bar.show_step)
         self._refresh()
 
     def focus_search(self) -> None:
@@ -100,10 +100,6 @@ class Sidebar(QWidget):
         else:
             self.empty.setText(tr("No chats yet"))
             self._pages.setCurrentWidget(self.list if self._library.entries or self._library.folders else self.empty)
-
-    @Slot()
-    def _show_undo(self) -> None:
-        self.undo_bar.show_step(self._library.undo_step)
 
     @Slot(Qt.Key)
     def _leave_search(self, key: Qt.Key) -> None:

@@ -33,6 +33,7 @@ class Actions(QObject):
     def __init__(
         self,
         window: QMainWindow,
+        quit_app: Callable[[], None],
         conductor: Conductor,
         commands: ChatCommands,
         dialogs: Dialogs,
@@ -59,7 +60,7 @@ class Actions(QObject):
         # macOS moves these three to the app menu.
         self.settings = add(tr("Settings…"), dialogs.show_settings, "Ctrl+,", role=_Role.PreferencesRole)
         self.about = add(tr("About Slipstream"), dialogs.show_about, role=_Role.AboutRole)
-        self.quit = add(tr("&Quit Slipstream"), window.close, _Keys.Quit, role=_Role.QuitRole)
+        self.quit = add(tr("&Quit Slipstream"), quit_app, _Keys.Quit, role=_Role.QuitRole)
 
         self.undo = self._add_edit(tr("&Undo"), "undo", _Keys.Undo)
         self.redo = self._add_edit(tr("&Redo"), "redo", _Keys.Redo)

@@ -1,10 +1,11 @@
 """The main window: sidebar, top bar, chat, composer and menus."""
 
+import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, QRect, QSettings, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QMainWindow, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.chat.announcer import Announcer
 from app.chat.composer import files_in
@@ -32,10 +33,13 @@ from mlx_engine.pairs.catalog import load_catalog
 GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the top edge that must be on a screen, so that the window can be moved
 
 
+TEXT_FIELDS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox)
+
+
 class MainWindow(QMainWindow):
     """Connects the views with the conductor. `closed` is emitted once."""
 
-    closed = Signal()
+    closed = Signal()  # and the app quits
 
     def __init__(
         self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "", picker: Picker | None = None
@@ -52,6 +56,8 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
         self.setAcceptDrops(True)
+        self.quits_when_closed = sys.platform != "darwin"
+        self._quitting = False
 
         self.top_bar = TopBar(theme, conductor)
         self.transcript = Transcript(theme)
@@ -66,6 +72,7 @@ class MainWindow(QMainWindow):
         self.chat_commands = ChatCommands(conductor, self.split, self)
         self.commands = Actions(
             window=self,
+            quit_app=self.quit,
             conductor=conductor,
             commands=self.chat_commands,
             dialogs=self.dialogs,
@@ -80,7 +87,7 @@ class MainWindow(QMainWindow):
         self.top_bar.sidebar.clicked.connect(self.split.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.dialogs.show_chat_settings)
         self.top_bar.name.clicked.connect(self.dialogs.show_models)
-        self.sidebar.new_chat.connect(conductor.new_chat)
+        self.sidebar.new_chat.connect(self.commands.new_chat.trigger)
         self.sidebar.list.customContextMenuRequested.connect(lambda at: show_list_menu(self.sidebar.list, self.commands, at))
         self.composer.stop_requested.connect(conductor.stop)
         self.composer.paged.connect(self.transcript.page)
@@ -105,9 +112,21 @@ class MainWindow(QMainWindow):
             signal.connect(self._show_state)
         for signal in (conductor.chat_changed, conductor.library.changed):
             signal.connect(self._show_title)
-        application = QGuiApplication.instance()
-        assert isinstance(application, QGuiApplication)
+        for signal in (
+            self.commands.new_chat.triggered,
+            self.sidebar.list.chosen,
+            self.sidebar.results.opened,
+            self.transcript.message_actions.resume,
+            self.transcript.message_actions.retry,
+        ):
+            signal.connect(self.composer.focus)
+        conductor.chat_changed.connect(self._focus_composer)
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
         application.screenRemoved.connect(self.move_onto_screen)
+        application.focusChanged.connect(self._watch_typing)
+        application.applicationStateChanged.connect(self._reopen)
+        self.installEventFilter(self)
         self._announcer = Announcer(conductor, self)
         self._drafts = Drafts(conductor, self.composer, settings, self)
         if settings.value("welcomed", False, bool) is not True:
@@ -133,6 +152,26 @@ class MainWindow(QMainWindow):
         self._settings.setValue("welcomed", True)
         self.transcript.welcome.end_introduction()
         self.composer.focus()
+
+    @Slot()
+    def _focus_composer(self) -> None:
+        """Let the user type into the chat that is open now, unless the arrow keys move through the list."""
+        if not self.sidebar.list.hasFocus():
+            self.composer.focus()
+
+    @Slot(QWidget, QWidget)
+    def _watch_typing(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is not None and new.window() is self:
+            new.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Send what is typed outside a text field to the composer."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and _is_typing(event):
+            read_only = isinstance(watched, QPlainTextEdit | QTextEdit) and watched.isReadOnly()
+            if read_only or not isinstance(watched, TEXT_FIELDS):
+                self.composer.focus()
+                return QApplication.sendEvent(self.composer.field, event)
+        return super().eventFilter(watched, event)
 
     @Slot()
     def _show_state(self) -> None:
@@ -177,11 +216,29 @@ class MainWindow(QMainWindow):
             self.move(placed.topLeft())
             self.resize(placed.size() - (frame.size() - self.size()))
 
+    @Slot()
+    def quit(self) -> None:
+        """Close the window and quit, also on a Mac."""
+        if not self._quitting:
+            self.quits_when_closed = True
+            self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        """On a Mac the app stays in the Dock and finishes a reply."""
         self.dialogs.close_all()
         self._save_state()
-        event.accept()
-        self.closed.emit()
+        if self.quits_when_closed:
+            self._quitting = True
+            self.closed.emit()
+        else:
+            event.ignore()
+            self.hide()
+
+    @Slot(Qt.ApplicationState)
+    def _reopen(self, state: Qt.ApplicationState) -> None:
+        """Show the window again after a click on the Dock icon."""
+        if state == Qt.ApplicationState.ApplicationActive and self.isHidden() and not self.quits_when_closed:
+            self.bring_to_front()
 
     def _save_state(self) -> None:
         self._settings.setValue("window", self.saveGeometry())
@@ -229,3 +286,12 @@ def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
     placed.moveLeft(min(max(window.left(), screen.left()), screen.left() + screen.width() - placed.width()))
     placed.moveTop(min(max(window.top(), screen.top()), screen.top() + screen.height() - placed.height()))
     return placed
+
+
+def _is_typing(event: QKeyEvent) -> bool:
+    """Whether a key types a character. Space presses buttons; Option types characters on a Mac."""
+    commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.MetaModifier
+    if sys.platform != "darwin":
+        commands |= Qt.KeyboardModifier.AltModifier
+    text = event.text().strip()
+    return bool(text) and text.isprintable() and not event.modifiers() & commands

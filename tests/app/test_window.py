@@ -209,6 +209,34 @@ def test_closing_during_a_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None
     assert app.engine.unloaded and app.engine.closed_early == 1
 
 
+def test_quitting_during_a_reply_is_recorded_as_an_interruption(start: Start) -> None:
+    app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
+    app.send("A story")
+    app.until(lambda: "Half" in shown_text(app))
+    (turn,) = app.conductor.chat.turns
+    app.window.commands.quit.trigger()
+    app.until(lambda: not app.conductor.busy)
+    assert (turn.reply.answer, turn.reply.reason) == ("Half", "interrupted")
+
+
+def test_on_a_mac_a_reply_goes_on_while_the_window_is_closed(start: Start, qtbot: QtBot) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("Half"), gate, commit(" whole"), done()]]))
+    window = app.window
+    window.quits_when_closed = False
+    app.send("A story")
+    app.until(lambda: "Half" in shown_text(app))
+    window.commands.close_window.trigger()
+    assert not window.isVisible() and app.conductor.busy
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert app.conductor.chat.turns[0].reply.reason == "eos"
+    QApplication.instance().applicationStateChanged.emit(Qt.ApplicationState.ApplicationActive)
+    assert window.isVisible() and shown_text(app) == "Half whole"
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        window.commands.quit.trigger()
+
+
 def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     engine.load_gate = threading.Event()

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Slipstream
 from app.compare.compare_view import CompareDialog
 from app.data_paths import DataPaths
+from mlx_engine.requests import LoadPair
 from tests.app.conftest import PATIENCE_MS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"
@@ -77,7 +78,7 @@ def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Pa
     slipstream = begin()
     assert slipstream.conductor.loader.pair is None
     weights.write_bytes(whole)
-    slipstream.window.transcript.load.emit()
+    slipstream.conductor.use(LoadPair(*pair))
     qtbot.waitUntil(lambda: slipstream.conductor.loader.pair is not None, timeout=PATIENCE_MS)
 
 
