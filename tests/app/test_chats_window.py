@@ -254,52 +254,6 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     assert not app.window.commands.undo_delete.isEnabled() and rows(app).count("Old") == 2, "the import is not offered again"
 
 
-@pytest.mark.parametrize("where", ["list", "transcript", "continue", "new", "nothing"])
-def test_typing_outside_a_text_field_goes_to_the_composer(start: Start, qtbot: QtBot, where: str) -> None:
-    app = start(ScriptedEngine([[commit("Half", 2), done(reason="length", tokens=2)]]))
-    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=2))
-    app.ask("Alpha")
-    window, chat = app.window, app.conductor.chat
-    app.conductor.new_chat()
-    app.ask("Beta")
-    if where == "list":
-        window.sidebar.list.setFocus()
-    elif where == "transcript":
-        window.transcript.setFocus()
-    elif where == "nothing":
-        window.composer.field.clearFocus()
-    elif where == "new":
-        window.sidebar.list.setFocus()
-        window.commands.new_chat.trigger()
-        assert window.focusWidget() is window.composer.field
-    else:
-        app.conductor.open_chat(chat.id)
-        app.until(lambda: app.conductor.chat is chat)
-        app.reply.buttons.resume.setFocus()
-        app.reply.buttons.resume.click()
-        app.until(lambda: not app.conductor.busy)
-    before = app.conductor.chat
-    qtbot.keyClick(window.focusWidget() or window, "a")
-    qtbot.keyClicks(window.focusWidget(), "lpha")
-    assert window.composer.text == "alpha" and window.composer.field is window.focusWidget()
-    qtbot.wait(200)  # longer than the list waits before it opens a chat
-    assert app.conductor.chat is before
-
-
-def test_keys_that_type_nothing_stay_where_they_are(start: Start, qtbot: QtBot) -> None:
-    app = start()
-    app.ask("Alpha")
-    chats = app.window.sidebar.list
-    chats.setFocus()
-    for key in (Qt.Key.Key_Down, Qt.Key.Key_Space, Qt.Key.Key_Home):
-        qtbot.keyClick(chats, key)
-    qtbot.keyClick(chats, "x", Qt.KeyboardModifier.AltModifier)
-    search = app.window.sidebar.search
-    search.setFocus()
-    qtbot.keyClicks(search, "beta")
-    assert search.text() == "beta" and app.window.composer.text == ""
-
-
 def test_a_chat_deleted_during_a_reply_can_be_restored(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("Story")
