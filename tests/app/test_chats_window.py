@@ -234,26 +234,6 @@ def test_undo_restores_a_deleted_chat(start: Start) -> None:
     assert kept in app.conductor.library.entries
 
 
-def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
-    app = start()
-    chat_with(app, "Old")
-    library, bar = app.conductor.library, app.window.sidebar.undo_bar
-    library.export_chats(list(library.entries), tmp_path / "chats.json")
-    app.until(lambda: bool(app.notices))
-    library.import_file(tmp_path / "chats.json")
-    app.until(lambda: bar.isVisible() and bar.label.text() == "Imported 1 chat")
-    chat_with(app, "First")
-    chat_with(app, "Second")
-    app.window.commands.delete.trigger()
-    library.delete([one for one, entry in library.entries.items() if entry.title == "First"])
-    assert bar.label.text() == "Deleted “First”"
-    bar.button.click()
-    assert not bar.isVisible() and "First" in rows(app)
-    app.window.commands.undo_delete.trigger()
-    assert not bar.isVisible() and "Second" in rows(app)
-    assert not app.window.commands.undo_delete.isEnabled() and rows(app).count("Old") == 2, "the import is not offered again"
-
-
 def test_a_chat_deleted_during_a_reply_can_be_restored(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("Story")

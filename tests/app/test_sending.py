@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -13,7 +14,7 @@ from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
 from tests.app.conftest import PATIENCE_MS, Running
-from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
+from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_window import shown_text
 from tests.benchmarks.recorded_engine import TEXT
 
@@ -130,3 +131,36 @@ def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
     assert app.engine.requests[0].messages[0].content == pasted.text().strip()
     prompt = app.window.transcript.column.entries[0].view
     assert isinstance(prompt, PromptView) and prompt.folded
+
+
+def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Event]:
+    """Start the app with models that load until the gate is opened, and send a message."""
+    gate = engine.load_gate = threading.Event()
+    app = start(engine, loaded=False)
+    app.slipstream.start()
+    app.send("Too soon")
+    assert app.window.composer.text == "Too soon" and not engine.requests
+    assert app.window.foot.waiting.label.text() == "The message will be sent when the models have loaded."
+    return app, gate
+
+
+def test_a_message_sent_while_loading_is_sent_when_the_models_have_loaded(start: Start) -> None:
+    app, gate = loading(start, ScriptedEngine())
+    gate.set()
+    app.until(lambda: bool(app.conductor.chat.turns) and not app.conductor.busy)
+    assert app.conductor.chat.turns[0].prompt == "Too soon" and app.window.composer.text == ""
+    assert not app.window.foot.waiting.isVisible() and app.notices == []
+
+
+@pytest.mark.parametrize("how", ["cancel", "fail", "leave"])
+def test_a_message_that_waits_for_the_models_can_be_kept(start: Start, how: str) -> None:
+    engine = ScriptedEngine(load_error=refuse("Broken.") if how == "fail" else None)
+    app, gate = loading(start, engine)
+    if how == "cancel":
+        app.window.foot.waiting.button.click()
+    elif how == "leave":
+        app.conductor.new_chat()
+    gate.set()
+    app.until(lambda: not app.conductor.loader.running)
+    assert not app.window.foot.waiting.isVisible()
+    assert app.window.composer.text == "Too soon" and not engine.requests

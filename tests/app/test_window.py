@@ -61,39 +61,6 @@ def test_models_load_at_launch_with_visible_progress(start: Start) -> None:
     assert welcome.cards[0].isEnabled()
 
 
-def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Event]:
-    """Start the app with models that load until the gate is opened, and send a message."""
-    gate = engine.load_gate = threading.Event()
-    app = start(engine, loaded=False)
-    app.slipstream.start()
-    app.send("Too soon")
-    assert app.window.composer.text == "Too soon" and not engine.requests
-    assert app.window.foot.waiting.label.text() == "The message will be sent when the models have loaded."
-    return app, gate
-
-
-def test_a_message_sent_while_loading_is_sent_when_the_models_have_loaded(start: Start) -> None:
-    app, gate = loading(start, ScriptedEngine())
-    gate.set()
-    app.until(lambda: bool(app.conductor.chat.turns) and not app.conductor.busy)
-    assert app.conductor.chat.turns[0].prompt == "Too soon" and app.window.composer.text == ""
-    assert not app.window.foot.waiting.isVisible() and app.notices == []
-
-
-@pytest.mark.parametrize("how", ["cancel", "fail", "leave"])
-def test_a_message_that_waits_for_the_models_can_be_kept(start: Start, how: str) -> None:
-    engine = ScriptedEngine(load_error=refuse("Broken.") if how == "fail" else None)
-    app, gate = loading(start, engine)
-    if how == "cancel":
-        app.window.foot.waiting.button.click()
-    elif how == "leave":
-        app.conductor.new_chat()
-    gate.set()
-    app.until(lambda: not app.conductor.loader.running)
-    assert not app.window.foot.waiting.isVisible()
-    assert app.window.composer.text == "Too soon" and not engine.requests
-
-
 def test_clicking_a_sample_prompt_sends_it(start: Start) -> None:
     app = start()
     app.window.transcript.welcome.cards[2].click()
