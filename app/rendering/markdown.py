@@ -7,7 +7,6 @@ next empty line. Text further down then never changes the blocks above it, so bl
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -332,14 +331,17 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
         if not text or token.nesting:
             continue
         styles = depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, token.type == "code_inline"
-        if token.type == "text" and not link:
+        if token.type == "text" and not link and ("://" in text or "[^" in text):
             spans += (TextSpan(part, *styles, address) for part, address in _split_addresses(text))
         else:
             spans.append(TextSpan(text, *styles, link, math=token.type == "math_inline"))
     merged: list[TextSpan] = []
-    for style, same in groupby(filter(lambda span: span.text, spans), lambda span: replace(span, text="")):
-        texts = [span.text for span in same]
-        merged += [replace(style, text=text) for text in (texts if style.math else ["".join(texts)])]
+    for span in spans:
+        last = merged[-1] if merged and not span.math else None
+        if last is not None and last == replace(span, text=last.text):
+            merged[-1] = replace(span, text=last.text + span.text)
+        elif span.text:
+            merged.append(span)
     return tuple(merged)
 
 
