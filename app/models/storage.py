@@ -16,8 +16,7 @@ from app.language import tr, translated
 from app.models.downloads import Downloads
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
-from mlx_engine.pairs.cache import Cache, folder_variable, model_folder_problem
-from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.cache import Cache, DeletedModels, folder_variable, model_folder_problem
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
 from mlx_engine.pairs.model_move import ModelMove

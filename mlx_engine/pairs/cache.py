@@ -117,7 +117,6 @@ class Cache:
         return commit if is_commit(commit) else None
 
     def free_bytes(self) -> int:
-        """Free space on the disk of the cache."""
         place = self.root
         while not place.exists():
             place = place.parent
@@ -168,7 +167,6 @@ class Cache:
         return locks.acquire(self.lock_folder(listing.repo) / f"{file.digest}.lock", timeout)
 
     def is_downloading(self, repo: str) -> bool:
-        """Whether any program is downloading a repo into this cache."""
         return locks.is_downloading(self.lock_folder(repo))
 
     def check_not_downloading(self, repos: Sequence[str]) -> None:
@@ -200,7 +198,6 @@ class Cache:
 
     # --- Downloads ----------------------------------------------------------------------------------------------------------------
     def prepare(self, listing: Listing) -> None:
-        """Create the repo's folders."""
         folder, lock_folder = self.folder(listing.repo), self.lock_folder(listing.repo)
         if self.root == chosen_folder() and not self.root.is_dir():  # creating it would fill the disk below the mount point
             template = "Can't find the model folder “{folder}”. Connect its disk, or choose another folder."
@@ -295,6 +292,76 @@ class Cache:
         return freed
 
 
+class DeletedModels:
+    """Repos that were deleted from one cache and can still be restored, until they are purged.
+
+    They stay on the same disk, in the cache's .locks folder, where no program looks for models.
+    """
+
+    def __init__(self, cache: Cache | None = None) -> None:
+        self._cache = cache or Cache()
+        self._root = self._cache.root / ".locks" / ".slipstream.deleted"
+
+    def delete(self, repos: Sequence[str]) -> int:
+        """Delete all of the repos or, on an error, none; return the bytes that `purge` will free."""
+        with self._cache.removing(repos):
+            for repo in repos:
+                if self._cache.folder(repo).is_dir():
+                    shutil.rmtree(self._place(repo), ignore_errors=True)  # an earlier deletion of the same repo
+            with self._cache.staying():
+                deleted = self._delete(repos)
+            return sum(map(self.size_of, deleted))
+
+    def _delete(self, repos: Sequence[str]) -> list[str]:
+        deleted: list[str] = []
+        try:
+            for repo in repos:
+                folder = self._cache.folder(repo)
+                if folder.is_symlink():
+                    raise link_leads_out(folder)
+                if folder.is_dir():
+                    self._root.mkdir(parents=True, exist_ok=True)
+                    os.rename(folder, self._place(repo))
+                    deleted.append(repo)
+        except (OSError, UserError) as error:
+            self._restore(deleted)
+            raise (error if isinstance(error, UserError) else cannot_write(self._cache.root, error)) from None
+        return deleted
+
+    def restore(self, repos: Sequence[str]) -> None:
+        """Restore repos, unless they were downloaded again."""
+        with self._cache.staying():
+            self._restore(repos)
+
+    def _restore(self, repos: Sequence[str]) -> None:
+        for repo in repos:
+            folder = self._cache.folder(repo)
+            if folder.exists():
+                continue
+            try:
+                os.rename(self._place(repo), folder)
+            except FileNotFoundError:
+                raise UserError("repo_purged", "{repo} can no longer be restored. Download it again.", repo=repo) from None
+            except OSError as error:
+                raise cannot_write(folder, error) from None
+
+    def size_of(self, repo: str) -> int:
+        """Bytes that a deleted repo still occupies."""
+        return folder_bytes(self._place(repo))
+
+    def purge(self, repos: Sequence[str] | None = None) -> int:
+        """Delete repos permanently, by default all; return the bytes freed."""
+        freed = 0
+        for place in [self._root] if repos is None else map(self._place, repos):
+            before = folder_bytes(place)
+            shutil.rmtree(place, ignore_errors=True)
+            freed += before - folder_bytes(place)
+        return freed
+
+    def _place(self, repo: str) -> Path:
+        return self._root / self._cache.folder(repo).name
+
+
 def allocated_bytes(path: Path) -> int:
     """What a file occupies on the disk, which is less than its size if it is sparse, as unfinished files are."""
     status = path.lstat()
@@ -324,11 +391,8 @@ def no_space(needed: int, folder: Path, free: int) -> EngineText:
 
 
 def link_leads_out(path: Path) -> UserError:
-    return UserError(
-        "link_leads_out",
-        "“{path}” is a link that points outside the model folder. Remove the link, then try again.",
-        path=str(path),
-    )
+    template = "“{path}” is a link that points outside the model folder. Remove the link, then try again."
+    return UserError("link_leads_out", template, path=str(path))
 
 
 def _moving() -> UserError:

@@ -92,9 +92,8 @@ class CatalogEntry:
         if BUILT_IN in self.tags:
             raise UserError("pair_is_built_in", "{name} comes with Slipstream and can't be downloaded or removed.", name=self.name)
         if not self.targets or not self.drafter:
-            raise UserError(
-                "pair_not_downloadable", "{name} can't be downloaded. {reason}", name=self.name, reason=self.why_not or ""
-            )
+            template = "{name} can't be downloaded. {reason}"
+            raise UserError("pair_not_downloadable", template, name=self.name, reason=self.why_not or "")
         offered = [target for target in self.targets if bits in (None, target.bits)]
         if not offered:
             available = ", ".join(str(target.bits) for target in self.targets)
@@ -154,7 +153,6 @@ def load_catalog() -> Catalog:
 
 
 def parse_entry(raw: Any, custom: bool = True) -> CatalogEntry:
-    """Parse one entry."""
     fields = _Fields(raw, "id")
     drafter = fields.part("drafter")
     id = fields.required("id", lambda value: isinstance(value, str) and _ID.fullmatch(value))

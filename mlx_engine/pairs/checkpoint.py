@@ -81,7 +81,6 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def weight_bytes(folder: Path) -> int:
-    """Bytes of all weight files of a checkpoint folder."""
     return sum(file.stat().st_size for file in folder.glob("model*.safetensors"))
 
 

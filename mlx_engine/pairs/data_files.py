@@ -23,14 +23,18 @@ def data_folder() -> Path:
     return platformdirs.user_data_path("Slipstream", appauthor=False)
 
 
+def why_failed(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__
+
+
 def cannot_read(path: Path, error: OSError) -> UserError:
     template = "Can't read “{path}” ({reason}). Check its permissions."
-    return UserError("cannot_read", template, path=str(path), reason=error.strerror or str(error) or type(error).__name__)
+    return UserError("cannot_read", template, path=str(path), reason=why_failed(error))
 
 
 def cannot_write(path: Path, error: OSError) -> UserError:
     template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
-    return UserError("cannot_write", template, path=str(path), reason=error.strerror or str(error) or type(error).__name__)
+    return UserError("cannot_write", template, path=str(path), reason=why_failed(error))
 
 
 def not_regular_file(path: Path) -> UserError:

@@ -63,9 +63,8 @@ def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] |
     listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in pair.repos)
     for listing in listings:
         if not any(file.path.endswith(".safetensors") for file in listing.files):
-            raise UserError(
-                "repo_without_weights", "{repo} has no safetensors weights. Choose an MLX or safetensors repo.", repo=listing.repo
-            )
+            template = "{repo} has no safetensors weights. Choose an MLX or safetensors repo."
+            raise UserError("repo_without_weights", template, repo=listing.repo)
     if not any(listings[0].find(name) for name in _TOKENIZERS):
         raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose the repo of a complete model.", repo=pair.target)
     configs = tuple(hub.read_json(listing, "config.json") for listing in listings)

@@ -225,7 +225,6 @@ class DownloadQueue:
         return freed
 
     def limit(self, rate: float | None) -> None:
-        """Limit the bandwidth to `rate` bytes per second; None: no limit."""
         self._throttle.limit(rate)
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ _GATED = 3  # results as wide as the feed-forward: gate, up, product
 
 @dataclass(frozen=True)
 class FitLine:
-    """One summand."""
+    """One line of the sum."""
 
     what: str  # a stable identifier
     bytes: int | None  # None if a config doesn't say enough

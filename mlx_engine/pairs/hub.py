@@ -62,7 +62,7 @@ class Unreachable(NoAnswer):
 
 
 class _TooLarge(Exception):
-    """An answer has more bytes than any real one."""
+    """An answer is larger than any valid one."""
 
 
 class RevisionGone(UserError):
@@ -253,7 +253,6 @@ class Hub:
         return self._ask(words, lambda: [one["id"] for one in self._get_json(address) if is_repo(one["id"])])
 
     def account(self) -> str:
-        """Return the name of the token's account."""
         return str(self._get_json(f"{self.endpoint}/api/whoami-v2")["name"])
 
     def _get_json(self, url: str) -> Any:

@@ -37,7 +37,6 @@ def local_models(cache: Cache | None = None) -> list[LocalModel]:
 
 
 def added_folders() -> list[Path]:
-    """Return the folders that the user added."""
     saved = read_json(_file())
     return [Path(name) for name in saved if isinstance(name, str)] if isinstance(saved, list) else []
 

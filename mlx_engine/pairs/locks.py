@@ -79,9 +79,8 @@ def exclusive(folder: Path) -> Iterator[None]:
         path.parent.mkdir(exist_ok=True)  # without parents, which may be on a disconnected disk
         lock = acquire(path, timeout=EXCLUSIVE_TIMEOUT)
         if lock is None:
-            raise UserError(
-                "repo_being_removed", "Another program is removing {repo}. Try again in a moment.", repo=repo_name(folder)
-            )
+            template = "Another program is removing {repo}. Try again in a moment."
+            raise UserError("repo_being_removed", template, repo=repo_name(folder))
     try:
         yield
     finally:
@@ -114,7 +113,6 @@ def is_downloading(folder: Path) -> bool:
 
 
 def repo_name(folder: Path) -> str:
-    """The repo with this lock folder."""
     return "/".join(folder.name.split("--")[1:])
 
 

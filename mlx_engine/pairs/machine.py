@@ -39,7 +39,6 @@ def load_facts() -> MachineFacts | None:
 
 
 def save_facts(facts: MachineFacts) -> bool:
-    """Return whether the facts could be saved."""
     try:
         write_json(facts_file(), asdict(facts))
     except UserError:
@@ -96,13 +95,11 @@ def free_memory() -> int | None:
 
 
 def free_by_meminfo(text: str) -> int | None:
-    """Parse Linux's /proc/meminfo."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB$", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
 
 def free_by_vm_stat(text: str) -> int | None:
-    """Parse the output of macOS's vm_stat."""
     size = re.search(r"page size of (\d+) bytes", text)
     counts = {name: int(count) for name, count in re.findall(r"^(Pages [a-z ]+|File-backed pages):\s+(\d+)\.$", text, re.MULTILINE)}
     if size is None or "Pages free" not in counts:

@@ -18,6 +18,7 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import (
     Cache,
+    DeletedModels,
     choose_folder,
     folder_variable,
     model_folder,
@@ -26,7 +27,7 @@ from mlx_engine.pairs.cache import (
     repo_busy,
     uncleared_folder,
 )
-from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.data_files import open_regular, why_failed
 from mlx_engine.pairs.download_queue import QueueFile
 
 _PIECE = 1 << 20
@@ -54,9 +55,8 @@ class ModelMove:
             raise UserError("folder_set_by_environment", template, variable=variable)
         new = self.destination.expanduser()
         if not new.is_absolute():
-            raise UserError(
-                "path_not_absolute", "“{path}” isn't a full path. Enter a path that starts with /.", path=str(self.destination)
-            )
+            template = "“{path}” isn't a full path. Enter a path that starts with /."
+            raise UserError("path_not_absolute", template, path=str(self.destination))
         new = Path(os.path.normpath(new))
         queue = QueueFile()
         try:
@@ -64,16 +64,14 @@ class ModelMove:
             with ExitStack() as held:
                 for place in (queue.running_lock, move_lock()):
                     if (lock := locks.acquire(place, timeout=locks.PROBE_TIMEOUT)) is None:
-                        raise UserError(
-                            "downloads_in_use",
-                            "Another copy of Slipstream is downloading or moving models. Quit it, then try again.",
-                        )
+                        template = "Another copy of Slipstream is downloading or moving models. Quit it, then try again."
+                        raise UserError("downloads_in_use", template)
                     held.callback(lock.release)
                 self._check_not_downloading(model_folder())
                 return self._move(model_folder(), new, stop, report)
         except OSError as error:
             template = "Can't read or write “{path}” ({reason}). Your models are unchanged."
-            raise UserError("move_failed", template, path=str(error.filename or new), reason=str(error.strerror)) from None
+            raise UserError("move_failed", template, path=str(error.filename or new), reason=why_failed(error)) from None
 
     def _move(self, old: Path, new: Path, stop: threading.Event, report: Callable[[int, int], None]) -> bool:
         if old == new and (uncleared := uncleared_folder()) is not None:  # an earlier move was interrupted while it cleared up
@@ -92,7 +90,7 @@ class ModelMove:
             choose_folder(new)
         except OSError as error:  # the models are in the new folder, so the move has succeeded
             template = "Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again."
-            path, reason = str(error.filename or old), str(error.strerror)
+            path, reason = str(error.filename or old), why_failed(error)
             self._note(EngineText.of("old_models_left", template, path=path, reason=reason, old=str(old), new=str(new)))
         return True
 
@@ -145,9 +143,13 @@ class ModelMove:
         temporary.unlink(missing_ok=True)
         if place.is_symlink() and links:
             os.symlink(os.readlink(place), temporary)
-        elif not (one_disk and not place.is_symlink() and _hard_link(place, temporary)) and not _copy_bytes(place, temporary, stop):
-            temporary.unlink(missing_ok=True)
-            return False
+        else:
+            with suppress(OSError):
+                if one_disk and not place.is_symlink():
+                    os.link(place, temporary)
+            if not temporary.exists() and not _copy_bytes(place, temporary, stop):
+                temporary.unlink(missing_ok=True)
+                return False
         os.replace(temporary, target)
         return True
 
@@ -223,18 +225,10 @@ def _on_one_disk(old: Path, new: Path) -> bool:
     return old.is_dir() and old.stat().st_dev == new.stat().st_dev
 
 
-def _hard_link(place: Path, target: Path) -> bool:
-    try:
-        os.link(place, target)
-    except OSError:
-        return False
-    return True
-
-
 def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
     """Copy a file's bytes and time stamps, and verify them by reading them back; return False if stopped."""
     wanted, found = hashlib.sha256(), hashlib.sha256()
-    with place.open("rb") as source, target.open("wb") as copy:
+    with open_regular(place) as source, target.open("wb") as copy:
         before = os.fstat(source.fileno())
         while piece := source.read(_PIECE):
             if stop.is_set():

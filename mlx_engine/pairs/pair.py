@@ -44,9 +44,8 @@ class CustomPair:
             return
         for name in filter(None, (self.target, self.drafter)):
             if not os.path.isabs(name) or not name.isprintable():
-                raise UserError(
-                    "path_not_absolute", "“{path}” isn't a full path. Enter a path that starts with /.", path=name[:200]
-                )
+                template = "“{path}” isn't a full path. Enter a path that starts with /."
+                raise UserError("path_not_absolute", template, path=name[:200])
 
     @property
     def is_local(self) -> bool:

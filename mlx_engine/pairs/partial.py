@@ -10,6 +10,8 @@ import os
 import stat
 import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -82,7 +84,6 @@ class Partial:
 
     @property
     def count(self) -> int:
-        """Number of segments."""
         return len(self._segments[1])
 
     def _divide(self, segment: int) -> list[int]:
@@ -139,14 +140,8 @@ class Partial:
 
     def read(self, start: int, into: memoryview) -> int:
         """Return the number of bytes read; 0 once the file is closed."""
-        with self._lock:
-            if self._fd is None:
-                return 0
-            fd = os.dup(self._fd)  # after a close, the number may belong to another file
-        try:
-            return os.preadv(fd, [into], start)
-        finally:
-            os.close(fd)
+        with self._duplicate() as fd:
+            return 0 if fd is None else os.preadv(fd, [into], start)
 
     def restart(self, whole: bool = False) -> int:
         """Discard all bytes and return the new generation; `whole` makes the file a single segment."""
@@ -157,14 +152,20 @@ class Partial:
 
     def flush(self) -> None:
         """Bring the bytes to the disk while others write, so that little is left to do at the end."""
+        with self._duplicate() as fd:
+            if fd is not None:
+                os.fsync(fd)
+
+    @contextmanager
+    def _duplicate(self) -> Iterator[int | None]:
+        """Yield a descriptor of its own, since after a close the number may belong to another file; None if closed."""
         with self._lock:
-            if self._fd is None:
-                return
-            fd = os.dup(self._fd)
+            fd = None if self._fd is None else os.dup(self._fd)
         try:
-            os.fsync(fd)
+            yield fd
         finally:
-            os.close(fd)
+            if fd is not None:
+                os.close(fd)
 
     def finish(self, destination: Path) -> bool:
         """Give the file its final name, after its bytes are on the disk. Return False if the file was closed before."""

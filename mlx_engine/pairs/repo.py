@@ -90,7 +90,6 @@ def climbs_out(path: str) -> bool:
 
 
 def check_file(repo: str, path: object, size: object, digest: object) -> RemoteFile:
-    """Check one entry of a hub's listing."""
     if not isinstance(path, str) or not _is_inside(path):
         template = "{repo} lists a file named {name}, which points outside its folder. Choose another repo."
         raise UserError("unsafe_file_name", template, repo=repo, name=_printable(path))

@@ -115,7 +115,6 @@ class MeasuredSpeeds:
         return True
 
     def save(self) -> bool:
-        """Return whether the speeds could be saved."""
         try:
             write_json(data_folder() / "speeds.json", {"of": _this_machine(), "pairs": self._rates})
         except UserError:

@@ -35,18 +35,15 @@ def dflash_problem(target: dict) -> EngineText | None:
 def target_problem(target: dict) -> EngineText | None:
     """Return why a target can't run at all, given its config.json, or None if no problem is known."""
     if not isinstance(target.get("model_type"), str):
-        return EngineText.of(
-            "target_without_model_type", "The target's config.json has no “model_type”. Choose the repo of a language model."
-        )
+        template = "The target's config.json has no “model_type”. Choose the repo of a language model."
+        return EngineText.of("target_without_model_type", template)
     if "model_file" in target:
-        return EngineText.of(
-            "target_needs_code", "The target needs its own Python code, which Slipstream never runs. Choose another target."
-        )
+        template = "The target needs its own Python code, which Slipstream never runs. Choose another target."
+        return EngineText.of("target_needs_code", template)
     layers = _integer(text_config(target), "num_hidden_layers")
     if layers is not None and layers > MOST_LAYERS:
-        return EngineText.of(
-            "target_too_many_layers", "The target claims more than {most:,} layers. Choose another target.", most=MOST_LAYERS
-        )
+        template = "The target claims more than {most:,} layers. Choose another target."
+        return EngineText.of("target_too_many_layers", template, most=MOST_LAYERS)
     quantized = target.get("quantization_config")
     if isinstance(quantized, dict) and not target.get("quantization") and quantized.get("quant_method") not in _READABLE_FORMATS:
         template = "The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's."

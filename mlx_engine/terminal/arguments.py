@@ -22,7 +22,6 @@ _Number = TypeVar("_Number", int, float)
 
 
 def add_pair(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a pair."""
     group = parser.add_argument_group("pair (default: the demo pair)")
     group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
     group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of its DFlash drafter; without one, decoding is plain")
@@ -45,7 +44,6 @@ def add_prompt(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
-    """Add the options of a reply."""
     group = parser.add_argument_group("reply")
     group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="token limit (default 1024)")
     group.add_argument("--temperature", type=_TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
@@ -81,7 +79,6 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a measurement and its report."""
     parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
     parser.add_argument("--prompts", type=whole(1), metavar="N", help="only the first N prompts")
     parser.add_argument(
@@ -185,11 +182,7 @@ def _block_size(given: argparse.Namespace) -> int | None:
 
 
 def request(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
-    """Return the request that the command line describes.
-
-    Raises:
-        UserError: the prompt can't be read.
-    """
+    """Return the request that the command line describes."""
     if given.tokens is not None:
         return replace(options(given, mode), prompt_tokens=_tokens(given.tokens))
     system = (Message("system", check_text(given.system)),) if given.system else ()
@@ -197,7 +190,6 @@ def request(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
 
 
 def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
-    """Return the request without its prompt."""
     return GenerationRequest(
         mode=mode,
         width=given.width,
@@ -212,11 +204,7 @@ def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
 
 
 def check_text(text: str) -> str:
-    """Return a text unchanged if it is valid. Arguments that are not UTF-8 contain lone surrogates.
-
-    Raises:
-        UserError: it is not valid.
-    """
+    """Return a text unchanged if it is valid. Arguments that are not UTF-8 contain lone surrogates."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -11,7 +11,6 @@ from mlx_engine.terminal.session import measure, open_pair
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Measure and print, and return the exit code."""
     open_pair(door, given)
     found = measure(door, Calibrate())
     if not isinstance(found, Calibrated):

@@ -23,7 +23,6 @@ Ctrl-C           stop the reply"""
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Chat until the user quits."""
     arguments.check_text(given.system)
     info = open_pair(door, given, calibrated=True)
     with suppress(ImportError):
@@ -43,7 +42,6 @@ class Conversation:
         self._options = arguments.options(given, "plain" if info.why_plain or given.mode == "plain" else "dflash")
 
     def run(self) -> None:
-        """Read and answer line after line."""
         at_terminal = sys.stdin.isatty()
         if at_terminal:
             state = f"plain: {self._info.why_plain}" if self._info.why_plain else f"DFlash {self._on_or_off}"

@@ -16,7 +16,6 @@ STOPPED = "Stopped. There is nothing to compare."
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Compare on one prompt, and return the exit code."""
     request = arguments.request(given, "dflash")
     open_pair(door, given, calibrated=True)
     result = show(cancellable(door, CompareRequest(request, given.repeats)), printing=not given.json)
@@ -28,11 +27,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
-    """Return the result, or None if the comparison was stopped. If `printing`, print both replies as they arrive.
-
-    Raises:
-        UserError: the request failed.
-    """
+    """Return the result, or None if the comparison was stopped. If `printing`, print both replies as they arrive."""
     printed = generate.PrintedReply(printing=False)
     try:
         for event in events:
@@ -55,7 +50,6 @@ def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
 
 
 def table(result: CompareResult) -> list[str]:
-    """Rates, ratio and verdict."""
     lines = [f"{'':8}{'tok/s':>8}{'tokens/round':>15}{'first token':>14}{'tokens':>9}"]
     for name, side in (("plain", result.plain), ("DFlash", result.dflash)):
         stats = side.stats

@@ -137,7 +137,6 @@ def _memory() -> Diagnosis:
 
 
 def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
-    """Load the pair and compare a few tokens."""
     name = "pair" if given.target else "demo pair"
     request = GenerationRequest(messages=(Message("user", "How many divisors does 84 have?"),), max_tokens=32, ignore_eos=True)
     result: CompareResult | None = None

@@ -21,7 +21,6 @@ STOPPED: dict[StopReason, str] = {
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Answer one prompt, and return the exit code."""
     mode: Mode = given.mode or ("plain" if given.target and not given.drafter else "dflash")
     request = arguments.request(given, mode)
     open_pair(door, given)
@@ -57,17 +56,12 @@ class PrintedReply:
         return CompletedReply(self._text["answer"], self._text["thinking"], tuple(self._tokens), finished.reason, finished.stats)
 
     def close(self) -> None:
-        """End the line."""
         if self._channel:
             write("\n")
 
 
 def show(events: Iterator[Event], printing: bool) -> CompletedReply:
-    """Return a reply. If `printing`, print it as it arrives.
-
-    Raises:
-        UserError: the request failed.
-    """
+    """Return a reply. If `printing`, print it as it arrives."""
     printed = PrintedReply(printing)
     try:
         for event in events:

@@ -3,6 +3,7 @@
 import argparse
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,7 @@ def names(pair: Pair) -> dict[str, str | None]:
 
 
 def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> int:
-    """Download what is missing of a pair, and return the exit code.
-
-    Raises:
-        UserError: the pair is not complete. What was downloaded is kept.
-    """
+    """Download what is missing of a pair, and return the exit code."""
     queue = QueueFile()
     kept = queue.find(pair)
     throttle = Throttle(1e6 * given.limit if given.limit else download_limit())
@@ -83,28 +80,21 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
 
 def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
     """Return or raise what `work` does on a thread of its own. Ctrl-C sets `stop`, waits a little and raises."""
-    outcome: list[Any] = [None, None]
-    ended = threading.Event()  # in Python 3.11, a `join` interrupted by Ctrl-C takes the thread for ended
+    future: Future[Any] = Future()  # not a thread's `join`, which in Python 3.11 takes an interrupted thread for ended
 
     def target() -> None:
         try:
-            outcome[0] = work()
+            future.set_result(work())
         except BaseException as error:
-            outcome[1] = error
-        finally:
-            ended.set()
+            future.set_exception(error)
 
     threading.Thread(target=target, daemon=True).start()
     try:
-        while not ended.wait(0.1):
-            pass
+        return future.result()
     except KeyboardInterrupt:
         stop.set()
-        ended.wait(_GRACE_S)
+        wait([future], _GRACE_S)
         raise
-    if outcome[1] is not None:
-        raise outcome[1]
-    return outcome[0]
 
 
 def with_alternatives(error: UserError, known: Catalog, pair: Pair) -> UserError:

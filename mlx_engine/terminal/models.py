@@ -2,33 +2,35 @@
 
 import argparse
 import getpass
+import hashlib
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from mlx_engine.pairs.checkpoint import check_safetensors
+from mlx_engine.pairs.data_files import not_regular_file
 from mlx_engine.pairs.download import Inspection, inspect_pair
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import Fit, predict_fit
-from mlx_engine.pairs.hub import Hub, delete_token, store_token
+from mlx_engine.pairs.hub import Hub, NoAnswer, delete_token, store_token
 from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
-from mlx_engine.terminal.model_check import check
 from mlx_engine.terminal.model_pull import in_background, names, pull, with_alternatives
 
 
 def run(given: argparse.Namespace) -> int:
-    """Run one command, and return the exit code."""
     command = given.models_command
     if command in ("fit", "pull", "rm") or (command == "check" and (given.target or given.drafter)):
         if (given.id is None) == (given.target is None):
@@ -58,9 +60,8 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
     try:
         return find_drafter(hub, known, local_models(), given.target)
     except NoDrafter as error:
-        raise UserError(
-            "name_drafter", "{reason} Specify one with --drafter OWNER/NAME, or use --plain.", reason=error.text
-        ) from None
+        template = "{reason} Specify one with --drafter OWNER/NAME, or use --plain."
+        raise UserError("name_drafter", template, reason=error.text) from None
     except NotForDFlash as error:
         raise UserError("use_plain", "{reason} Use the target alone with --plain.", reason=error.text) from None
 
@@ -239,6 +240,93 @@ def _rm(given: argparse.Namespace) -> int:
     return 0
 
 
+def _check(given: argparse.Namespace) -> int:
+    """Check what is on this disk, or the catalog's repos, and return the exit code."""
+    known, cache = load_catalog(), Cache()
+    if given.catalogue:
+        return _check_catalog(given, known)
+    if given.id or given.target:
+        pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
+        repos = list(pair.repos)
+    else:
+        repos = sorted({one.repo for one in local_models(cache) if one.place == "hub cache"})
+    results = {repo: _faults(cache, repo) for repo in repos}
+    if given.json:
+        print_json({"repos": [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]})
+    else:
+        for repo, faults in results.items():
+            say(f"{'✗' if faults else '✓'} {repo}", *(f"    {fault}" for fault in faults))
+        if not results:
+            say("Nothing has been downloaded yet.")
+    return 1 if any(results.values()) else 0
+
+
+def _faults(cache: Cache, repo: str) -> list[str]:
+    """Return what is wrong with a downloaded repo. Blobs are named by their checksums, so no network is needed."""
+    commit = cache.main_commit(repo)
+    snapshot = cache.snapshot(repo, commit) if commit else None
+    if snapshot is None or not snapshot.is_dir():
+        return [f"{repo} is not on this disk, or not complete. Download it with “slipstream models pull”."]
+    faults = []
+    files = sorted(snapshot.iterdir())
+    for pointer in files:
+        if not pointer.resolve().is_relative_to(cache.root.resolve()):
+            faults.append(f"{pointer.name} links to a file outside the model folder. {_AGAIN}")
+        elif not pointer.exists():
+            faults.append(f"{pointer.name} is missing. Download the pair again.")
+        elif not pointer.is_file() and not pointer.is_dir():
+            faults.append(str(not_regular_file(pointer)))
+        elif pointer.is_symlink() and not _has_digest(pointer.resolve()):
+            faults.append(f"{pointer.name} is damaged. {_AGAIN}")
+        elif pointer.suffix == ".safetensors":
+            try:
+                check_safetensors(pointer, pointer.name)
+            except UserError as error:
+                damaged = error.text.code == "damaged_weights"
+                faults.append(f"{pointer.name} is damaged. {_AGAIN}" if damaged else str(error))
+    if not any(pointer.name == "config.json" for pointer in files):
+        faults.append("config.json is missing. Download the pair again.")
+    return faults
+
+
+def _has_digest(blob: Path) -> bool:
+    """Whether a blob's content has the checksum that its name says."""
+    if len(blob.name) not in (40, 64):
+        return False
+    digest = hashlib.sha256() if len(blob.name) == 64 else hashlib.sha1(b"blob %d\0" % blob.stat().st_size)
+    with blob.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest() == blob.name
+
+
+def _check_catalog(given: argparse.Namespace, known: Catalog) -> int:
+    hub = Hub()
+    named = [(entry.id, repo) for entry in known.entries for repo in entry.repos]
+    why_not = {repo: _why_missing(hub, repo) for repo in dict.fromkeys(repo for _, repo in named)}
+    missing = [{"id": id, "repo": repo, "why": why_not[repo]} for id, repo in named if why_not[repo]]
+    if given.json:
+        print_json({"asked": len(why_not), "missing": missing, "complaints": list(map(str, known.problems))})
+    else:
+        for one in missing:
+            say(f"✗ {one['id']}: {one['repo']}: {one['why']}")
+        for problem in known.problems:
+            say(str(problem))
+        say(f"{sum(not why for why in why_not.values())} of {len(why_not)} repos are on the hub.")
+    return 1 if missing or known.problems else 0
+
+
+def _why_missing(hub: Hub, repo: str) -> str:
+    """Return the hub's refusal, or nothing if the repo is there. NoAnswer if the hub can't be reached at all."""
+    try:
+        hub.listing(repo)
+    except NoAnswer:
+        raise
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 def _login(given: argparse.Namespace) -> int:
     """Save a token of the hub in use in the keychain, typed without echo or read from standard input, or remove it."""
     endpoint = Hub().endpoint
@@ -294,6 +382,7 @@ def _move(given: argparse.Namespace) -> int:
     return 0
 
 
+_AGAIN = "Remove the pair and download it again."
 _MAX_TOKEN = 10_000  # characters
 _MEMORY = ("needed", "budget", "free", "verdict")
 
@@ -303,7 +392,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "fit": _fit,
     "pull": _pull,
     "rm": _rm,
-    "check": check,
+    "check": _check,
     "move": _move,
     "login": _login,
 }

@@ -19,11 +19,7 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
 
 
 def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
-    """Yield a request's events. Ctrl-C cancels the request; pressed again, it raises KeyboardInterrupt.
-
-    Raises:
-        UserError: the request failed.
-    """
+    """Yield a request's events. Ctrl-C cancels the request; pressed again, it raises KeyboardInterrupt."""
     jobs: list[Job] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -39,11 +35,7 @@ def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
 
 
 def measure(door: EngineDoor, request: Request) -> Event | None:
-    """Return the last event of a measurement, showing its progress; None if Ctrl-C stopped it.
-
-    Raises:
-        UserError: the measurement failed.
-    """
+    """Return the last event of a measurement, showing its progress; None if Ctrl-C stopped it."""
     found = None
     try:
         for event in cancellable(door, request):
@@ -59,13 +51,7 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
 def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
     """Load the pair that the command line names.
 
-    Args:
-        door: the engine.
-        given: the arguments.
-        calibrated: also measure the cost of its passes, unless that is known. Ctrl-C skips it.
-
-    Raises:
-        UserError: the pair can't be loaded.
+    If `calibrated`, also measure the cost of its passes, unless that is known. Ctrl-C skips the measurement.
     """
     info = None
     try:

@@ -3971,6 +3971,12 @@
             <translation>{repo} wird gerade geladen. Stoppen Sie diesen Download oder warten Sie sein Ende ab, und versuchen Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>repo_purged</source>
+            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
+            <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
             <extracomment>{name} isn't available at {bits} bits. Available: {available}.</extracomment>
@@ -4077,12 +4083,6 @@
             <source>not_regular_file</source>
             <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
             <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/deleted_models.py" />
-            <source>repo_purged</source>
-            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
-            <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />

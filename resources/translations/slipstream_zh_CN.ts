@@ -3971,6 +3971,12 @@
             <translation>正在下载 {repo}。请停止该下载或等待其完成，然后重试。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>repo_purged</source>
+            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
+            <translation>{repo} 已无法恢复。请重新下载。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
             <extracomment>{name} isn't available at {bits} bits. Available: {available}.</extracomment>
@@ -4077,12 +4083,6 @@
             <source>not_regular_file</source>
             <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
             <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/deleted_models.py" />
-            <source>repo_purged</source>
-            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
-            <translation>{repo} 已无法恢复。请重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />

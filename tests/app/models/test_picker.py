@@ -19,8 +19,7 @@ from app.models import storage, survey
 from app.models.picker_dialog import CustomPairDialog, ModelSettingsDialog, PickerDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
-from mlx_engine.pairs.cache import Cache, move_lock
-from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.cache import Cache, DeletedModels, move_lock
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.speeds import MeasuredSpeeds

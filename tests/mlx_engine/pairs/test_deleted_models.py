@@ -11,8 +11,7 @@ from huggingface_hub import scan_cache_dir
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import cache as in_cache
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.cache import Cache, DeletedModels
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.model_move import ModelMove
 from tests.hub.repos import drafter_files, target_files

@@ -374,6 +374,17 @@ def test_an_unreadable_choice_of_the_folder_is_reported(filled: LocalHub, tmp_pa
     fetch(filled, before)
 
 
+def test_an_error_without_a_system_message_keeps_its_reason(
+    filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> bool:
+        raise OSError("boom")
+
+    monkeypatch.setattr(ModelMove, "_copy", failing)
+    with pytest.raises(UserError, match=r"\(boom\)"):
+        ModelMove(tmp_path / "new").run(threading.Event())
+
+
 def test_moving_in_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "move", str(tmp_path / "new"), "--json"]) == 0
     output = json.loads(capsys.readouterr().out)

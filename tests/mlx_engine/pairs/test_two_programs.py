@@ -20,8 +20,7 @@ from huggingface_hub import constants
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.cache import Cache, choose_folder, model_folder, move_lock, uncleared_folder
-from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.cache import Cache, DeletedModels, choose_folder, model_folder, move_lock, uncleared_folder
 from mlx_engine.pairs.download import DownloadProgress
 from mlx_engine.pairs.download_queue import DownloadQueue, PairReady, QueueChanged, QueueEvent, QueueFile
 from mlx_engine.pairs.hub import Hub
