@@ -99,9 +99,6 @@ class MessageColumn(LazyStack):
         lines = text.count("\n") + len(text) * line * 0.5 // max(200, width)
         return round(lines * line * 1.5) + (50 if item.kind == "prompt" else 70)
 
-    def view(self, index: int) -> QWidget | None:
-        return self.entries[index].view
-
     # Marks
 
     def update_marks(self, only: int | None = None) -> None:

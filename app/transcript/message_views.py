@@ -299,7 +299,7 @@ class ReplyView(MessageView):
             # Later than the first text, whose frame has enough to draw.
             if self.buttons is None:
                 self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
-                self.stats.add_line(self.buttons)
+                self.stats.lines.addWidget(self.buttons)
             self.buttons.refresh()
         self.stats.show_reply(reply)
 

@@ -124,7 +124,7 @@ class ScrollingColumn(FollowingScrollArea):
     def reveal(self, position: TextPosition) -> None:
         """Bring a position in the text into view."""
         self.go_to_message(position.item)
-        view = self.column.view(position.item)
+        view = self.column.entries[position.item].view
         if isinstance(view, PromptView) and view.folded:
             view.show_all()
             self.column.changed(position.item)

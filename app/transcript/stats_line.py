@@ -33,12 +33,8 @@ class StatsLine(QWidget):
         figures = Flow(stacked=stacked)
         figures.addWidget(self.chip)
         figures.addWidget(self.facts)
-        self._layout = column(figures, spacing=2, parent=self)
+        self.lines = column(figures, spacing=2, parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-
-    def add_line(self, line: QWidget) -> None:
-        """Add a widget below the figures."""
-        self._layout.addWidget(line)
 
     def show_reply(self, reply: Reply) -> None:
         """Show the current figures of a reply."""

@@ -108,13 +108,14 @@ class Transcript(ScrollingColumn):
         if index is None:
             return
         self.column.entries[index].pinned = turn.reply.running
-        if isinstance(view := self.column.view(index), ReplyView):
+        if isinstance(view := self.column.entries[index].view, ReplyView):
             view.refresh()
         self.column.changed(index)
         self.column.update_marks(index)
         self.settle()
         if not self.following:
-            self._show_jump_button(True)
+            self.jump_button.show()
+            self._place_jump_button()
         self.find_bar.refresh()
 
     @Slot()
@@ -217,12 +218,7 @@ class Transcript(ScrollingColumn):
     @Slot(bool)
     def _follow_changed(self, following: bool) -> None:
         if following:
-            self._show_jump_button(False)
-
-    def _show_jump_button(self, visible: bool) -> None:
-        if visible != self.jump_button.isVisible():
-            self.jump_button.setVisible(visible)
-            self._place_jump_button()
+            self.jump_button.hide()
 
     def _place_jump_button(self) -> None:
         self.jump_button.adjustSize()

@@ -72,10 +72,11 @@ def test_partly_frozen_lists_tables_and_code_equal_the_whole(text: str, cuts: li
     assert shown == parse_blocks(text)
 
 
-@given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
-def test_a_long_tail_is_split_the_same_way_however_it_arrives(text: str, cuts: list[int]) -> None:
+@given(markdown, st.lists(st.integers(0, 10_000), max_size=20), st.sampled_from([2, 5, 500]))
+def test_a_long_tail_is_split_the_same_way_however_it_arrives(text: str, cuts: list[int], lines: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "MAX_TAIL", 25)
+        patch.setattr(streaming, "MAX_TAIL_LINES", lines)
         patch.setattr(streaming, "SHORT_TAIL", 10)
         assert stream(pieces(text, cuts))[0] == stream([text])[0]
 

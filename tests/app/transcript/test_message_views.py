@@ -24,7 +24,7 @@ def shown(qapp: QApplication, qtbot: QtBot, turns: list[Turn], width: int) -> Tr
 
 @pytest.mark.parametrize("text", ["Hello", "What is the capital of Norway?", "你好，世界", "WWW iii"])
 def test_a_short_prompt_has_equal_margins(text: str, qapp: QApplication, qtbot: QtBot) -> None:
-    prompt = shown(qapp, qtbot, [Chat().ask(text, "dflash")], 900).column.view(0)
+    prompt = shown(qapp, qtbot, [Chat().ask(text, "dflash")], 900).column.entries[0].view
     assert isinstance(prompt, PromptView)
     (entry,) = prompt.blocks.entries
     document = entry.view.document()  # type: ignore[union-attr]

@@ -80,7 +80,7 @@ def test_messages_scrolled_away_are_discarded(show) -> None:  # type: ignore[no-
     bar.setValue(0)
     few = built(show(*[LONG] * 3))
     assert most <= 3 * few
-    there = [transcript.column.view(index) is not None for index in (0, 1, 23)]
+    there = [transcript.column.entries[index].view is not None for index in (0, 1, 23)]
     assert there == [True, True, False]
 
 
@@ -176,7 +176,7 @@ def test_a_selection_survives_discarding_its_message(show, qtbot: QtBot) -> None
     transcript.selection.select(place, TextPosition(59, 1, 0, 8))
     bar = transcript.verticalScrollBar()
     bar.setValue(0)
-    gone = transcript.column.view(59) is None
+    gone = transcript.column.entries[59].view is None
     assert gone
     assert transcript.selection.markdown() == "## Checking"
     transcript.follow()
