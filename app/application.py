@@ -26,7 +26,7 @@ from app.models.picker import Picker
 from app.rendering.highlighting import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
-from app.widgets.icon import window_icon
+from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from mlx_engine.events import Stats

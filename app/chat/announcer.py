@@ -9,29 +9,24 @@ from app.chat.conductor import Conductor
 from app.conversations import wording
 from app.conversations.chat_tree import Turn
 from app.language import tr
-from app.notice import Notice
 
 MAX_LENGTH = 600  # characters of a reply; the rest can be read in the chat
 
 
 class Announcer(QObject):
-    """`say` passes a sentence to the system."""
+    """Passes sentences to `say`, by default the system's screen reader."""
 
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
         self._window = window
         self._say = say or self._announce
         conductor.reply_job.changed.connect(self._announce_reply)
-        conductor.notified.connect(self._announce_notice)
+        conductor.notified.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
     def _announce_reply(self, turn: Turn) -> None:
         if not turn.reply.running:
             self._say(sentence(turn))
-
-    @Slot(object)
-    def _announce_notice(self, notice: Notice) -> None:
-        self._say(notice.text)
 
     def _announce(self, text: str) -> None:
         if QAccessible.isActive():

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Reading:
-    """A file that is being read, or waits for one before it."""
+    """A file that is being read."""
 
     path: Path
     files: list[Attachment]  # of the message it belongs to, which may no longer be the open one
@@ -31,7 +31,10 @@ class Reading:
 
 
 class AttachmentReader(QObject):
-    """The files of the message in the composer. Each is read on its own thread, which may hang: the user can leave the file out."""
+    """The files of the message in the composer.
+
+    Each file is read on its own thread. If reading hangs, the user can leave the file out.
+    """
 
     changed = Signal()
     refused = Signal(str)

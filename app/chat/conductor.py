@@ -52,9 +52,7 @@ class Conductor(QObject):
         self._opening = ""  # the chat that is being read
         self._early_notices: list[Notice] | None = []  # shown again when the last chat opens; None from then on
         self._unsaved: Chat | None = None  # its settings were changed
-        self._save_timer = QTimer(self)  # does not save a system prompt with every key
-        self._save_timer.setSingleShot(True)
-        self._save_timer.setInterval(SAVE_MS)
+        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # does not save a system prompt with every key
         self._save_timer.timeout.connect(self.save_settings)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)

@@ -66,9 +66,7 @@ class ContextMeter(QObject):
         self._request: CountTokens | None = None  # the last one
         self._counting: CountTokens | None = None  # not answered yet
         self.use: ContextUse | None = None
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(COUNT_MS)
+        self._timer = QTimer(self, singleShot=True, interval=COUNT_MS)
         self._timer.timeout.connect(self._count)
         for signal in (
             conductor.loader.loaded,

@@ -166,7 +166,7 @@ class FootBar(QFrame):
 
 
 class ElsewhereBar(FootBar):
-    """Tells that a reply is being generated in another chat. The composer has no Stop button then."""
+    """Says that a reply is being generated in another chat, where the composer has no Stop button."""
 
     def __init__(self, theme: Theme, conductor: Conductor) -> None:
         super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))

@@ -36,8 +36,7 @@ class ReplyJob(QObject):
         self._quitting = False
         self._before: dict[str, object] = {}  # how the reply had ended before it was continued
         self._saved_length = 0
-        self._save_timer = QTimer(self)
-        self._save_timer.setInterval(SAVE_MS)
+        self._save_timer = QTimer(self, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_growth)
 
     @property

@@ -7,9 +7,10 @@ imported chats come from other people, so labels and tooltips show text as it is
 import html
 from collections.abc import Callable
 from functools import lru_cache, partial
+from importlib.resources import files
 
 from PySide6.QtCore import QByteArray, QEasingCurve, QPointF, QRectF, QSize, Qt, QTimer, QVariantAnimation, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtGui import Qt as Text
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QProgressBar, QPushButton, QWidget
@@ -275,3 +276,12 @@ class Switch(QAbstractButton):
             painter.setPen(QColor(colors.accent))
             painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), TRACK_HEIGHT / 2 + 1.5, TRACK_HEIGHT / 2 + 1.5)
         painter.end()
+
+
+def window_icon() -> QIcon:
+    """Return the app icon, with a simpler drawing at small sizes."""
+    folder = files("resources") / "icon"
+    icon = QIcon(str(folder / "Slipstream.svg"))
+    for size in (16, 32):
+        icon.addPixmap(QIcon(str(folder / "Slipstream-small.svg")).pixmap(QSize(size, size), 1.0))
+    return icon

@@ -19,8 +19,7 @@ from app.models.picker_dialog import PickerDialog
 from app.release import Release, licenses
 from app.settings.preferences import Preferences
 from app.settings.settings_dialog import SettingsDialog
-from app.widgets.controls import Label, button, small_label, styled_label
-from app.widgets.icon import window_icon
+from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme
 from app.window.palette import Palette, palette_commands

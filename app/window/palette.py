@@ -153,10 +153,11 @@ def score(letters: str, text: str) -> float | None:
     total = 0.0
     folded = text.casefold()
     for word in letters.casefold().split():
-        best = max((_from(word, folded, at) for at in _places(folded, word[0])), default=None, key=lambda one: one or -1e9)
-        if best is None:
+        starts = (at for at, letter in enumerate(folded[:200]) if letter == word[0])
+        scores = [found for at in starts if (found := _from(word, folded, at)) is not None]
+        if not scores:
             return None
-        total += best
+        total += max(scores)
     return total - 0.01 * len(text)
 
 
@@ -168,32 +169,14 @@ def rank(letters: str, items: Sequence[Item], text_of: Callable[[Item], str]) ->
     return [items[place] for _, place in sorted(scored, key=lambda one: (-one[0], one[1]))]
 
 
-def contains_in_order(letters: str, text: str) -> bool:
-    """Whether the letters occur in the text in this order."""
-    rest = iter(text)
-    return all(letter in rest for letter in letters)
-
-
-def _places(text: str, letter: str) -> list[int]:
-    return [at for at, char in enumerate(text[:200]) if char == letter]
-
-
 def _from(word: str, text: str, at: int) -> float | None:
-    """Score a word with its first letter at this place and each later letter at the best place soon after."""
+    """Score a word with its first letter at this place and each later letter at the next place that has it."""
     total = _bonus(text, at)
-    for number, letter in enumerate(word[1:], 1):
-        after = at + 1
-        if text[after : after + 1] == letter:
-            total += _NEXT
-            at = after
-            continue
-        beginnings = [place for place in range(after, len(text)) if text[place] == letter and _bonus(text, place)]
-        place = beginnings[0] if beginnings else -1
-        if place < 0 or not contains_in_order(word[number:], text[place:]):
-            place = text.find(letter, after)
+    for letter in word[1:]:
+        place = text.find(letter, at + 1)
         if place < 0:
             return None
-        total += _bonus(text, place) - _GAP * (place - at)
+        total += _NEXT if place == at + 1 else _bonus(text, place) - _GAP * (place - at)
         at = place
     return total
 

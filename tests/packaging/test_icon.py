@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QIcon, QImage
 from PySide6.QtWidgets import QApplication
 
-from app.widgets.icon import window_icon
+from app.widgets.controls import window_icon
 from tests.packaging import ROOT, script
 
 FILE = ROOT / "resources/icon/Slipstream.icns"
