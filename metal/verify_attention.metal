@@ -4,6 +4,9 @@
 // each tile of K and V is loaded once for the group. The keys are split into parts, one per threadgroup, and a second kernel merges
 // the parts. The number of keys is read on the device, so the grid doesn't depend on it.
 //
+// With PART > 0, each part has PART keys, counted from the buffer's first row. A row then adds the same keys in the same order,
+// alone or in a block: keys and parts that it doesn't see add exact zeros.
+//
 // A simdgroup handles 8 * TILES rows. As in verify_matmul, the order of a sum in a fragment is chosen for the loads: step s of RUN
 // takes head dims RUN * i + s for i = 0..7, so a lane reads consecutive elements.
 //
@@ -34,7 +37,7 @@ inline void fetch(const device T* source, threadgroup uint4* tile, uint count, u
 }
 
 // Attention over one part of the keys, for 8 * TILES * simdgroups rows. A row sees at most WINDOW keys, including its own (0: all).
-template <typename T, int DIM, int KEYS, int TILES, bool CAUSAL, uint WINDOW>
+template <typename T, int DIM, int KEYS, int TILES, bool CAUSAL, uint WINDOW, uint PART>
 inline void verify_attention_part(
     const device T* queries,    // [kv_heads, rows, DIM]       for each head of the group, the rows of the block
     const device T* keys,       // [kv_heads, capacity, DIM]
@@ -53,8 +56,9 @@ inline void verify_attention_part(
   // The parts start at the first key that any row sees. All but the last have the same number of whole tiles.
   const uint seen = block + WINDOW - 1;
   const uint first = WINDOW > 0 && length > seen ? length - seen : 0;
-  const uint share = (length - first + parts * KEYS - 1) / (parts * KEYS) * KEYS;
-  const uint begin = metal::min(length, first + part * share), end = metal::min(length, begin + share);
+  const uint share = PART > 0 ? PART : (length - first + parts * KEYS - 1) / (parts * KEYS) * KEYS;
+  const uint start = PART > 0 ? part * PART : first + part * share, end = metal::min(length, start + share);
+  const uint begin = PART > 0 ? metal::max(start, first / KEYS * KEYS) : metal::min(length, start);  // in whole tiles
 
   const threadgroup T* key_rows = reinterpret_cast<const threadgroup T*>(key_tile);
   const threadgroup T* value_rows = reinterpret_cast<const threadgroup T*>(value_tile);
@@ -164,17 +168,16 @@ inline void verify_attention_merge(
     uint rows, uint block, uint parts, uint kv_heads, uint index, uint lane) {
   const uint head = index / rows, m = index % rows, heads = kv_heads * (rows / block), query_head = head * (rows / block) + m / block;
   const size_t at = size_t(head) * parts * rows + m;
-  float largest = SINKS ? float(sinks[query_head]) * M_LOG2E_F : -INFINITY, total = 0.0f;
+  float largest = SINKS ? float(sinks[query_head]) * M_LOG2E_F : -INFINITY;
   for (uint part = lane; part < parts; part += 32) largest = metal::max(largest, weights[2 * (at + part * rows)]);
   largest = metal::simd_max(largest);
-  if (SINKS) total = lane == 0 ? metal::precise::exp2(float(sinks[query_head]) * M_LOG2E_F - largest) : 0.0f;
-  for (uint part = lane; part < parts; part += 32)
-    total += metal::precise::exp2(weights[2 * (at + part * rows)] - largest) * weights[2 * (at + part * rows) + 1];
-  total = metal::simd_sum(total);
 
+  // In order of the parts, so that empty ones change nothing
+  float total = SINKS ? metal::precise::exp2(float(sinks[query_head]) * M_LOG2E_F - largest) : 0.0f;
   float sum[(DIM + 31) / 32] = {};
   for (uint part = 0; part < parts; ++part) {
     const float share = metal::precise::exp2(weights[2 * (at + part * rows)] - largest);
+    total += share * weights[2 * (at + part * rows) + 1];
     UNROLL for (uint i = 0; i < (DIM + 31) / 32; ++i)
       if (lane + 32 * i < DIM) sum[i] += share * sums[(at + part * rows) * DIM + lane + 32 * i];
   }

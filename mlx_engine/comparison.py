@@ -71,7 +71,7 @@ def compare(
         ratio=median(ratios) if ratios else None,
         first_difference=difference.at if difference else None,
         margin=difference.margin if difference else None,
-        verdict="identical" if difference is None else "tie" if difference.tie else "different",
+        verdict="identical" if difference is None else "tie" if difference.tie and not common.exact else "different",
     )
 
 

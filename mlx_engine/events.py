@@ -227,6 +227,7 @@ class Stats:
         trials: passes made to learn what they cost or yield.
         why_plain: why the whole reply was decoded plainly.
         plain_because: why steps of a DFlash reply were plain, and how many.
+        exact: whether DFlash on and off give the same text bit for bit.
     """
 
     mode: Mode
@@ -249,6 +250,7 @@ class Stats:
     lookup_rounds: int = 0
     trials: int = 0
     plain_because: tuple[tuple[EngineText, int], ...] = ()
+    exact: bool = False
 
     @property
     def tokens_per_round(self) -> float | None:

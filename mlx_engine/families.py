@@ -24,6 +24,7 @@ class Family:
     window: int = 512  # tokens, unless the config has a number
     global_heads: bool = False  # full attention has its own number and size of heads, and some layers share K/V
     sinks: bool = False  # attention has a sink per head
+    row_exact: bool = True  # False: mlx-lm computes one row by another formula than several
 
 
 _KV, _SLIDING, _DELTA = ("KVCache",), ("KVCache", "RotatingKVCache"), ("KVCache", "ArraysCache")
@@ -45,11 +46,11 @@ FAMILIES: dict[str, Family] = {
         Family("llama", _SLIDING),
         Family("minimax", _KV),
         Family("minimax_m2", _KV),
-        Family("deepseek_v3", _KV),
-        Family("kimi_k2", _KV),
-        Family("kimi_k25", _KV, **_INSIDE),
-        Family("deepseek_v32", ("CacheList", "KVCache")),
-        Family("glm_moe_dsa", ("CacheList", "KVCache")),
+        Family("deepseek_v3", _KV, row_exact=False),
+        Family("kimi_k2", _KV, row_exact=False),
+        Family("kimi_k25", _KV, **_INSIDE, row_exact=False),
+        Family("deepseek_v32", ("CacheList", "KVCache"), row_exact=False),
+        Family("glm_moe_dsa", ("CacheList", "KVCache"), row_exact=False),
         # Muse normalizes embeddings before its first layer; its drafters use them raw
         Family("muse_glimmer", _SLIDING, full_every=4, window=2048),
         Family("laguna", _SLIDING),

@@ -4,6 +4,7 @@ import secrets
 import threading
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from itertools import chain
 from typing import cast
 
@@ -15,7 +16,7 @@ from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, WidthController
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import EngineText, UserError
@@ -38,9 +39,19 @@ def generate_reply(
     Raises:
         UserError: the request can't be run.
     """
+    if not request.exact:
+        yield from _generate(pair, pair.history, snapshots, request, cancel)
+        return
+    with pair.exactly() as history:  # no snapshots: a prompt is always computed from its start, in the same chunks
+        yield from _generate(pair, history, snapshots, replace(request, reuse=False), cancel)
+
+
+def _generate(
+    pair: LoadedPair, history: PairHistory, snapshots: Snapshots, request: GenerationRequest, cancel: threading.Event
+) -> Generator[Event, None, None]:
     began = time.perf_counter()
     target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
-    limits.check_choices(request, pair.info.block_size if drafter else None)
+    limits.check_choices(request, history.block if drafter else None)
     limits.check_tokens(request.prompt_tokens or (), target.rows)
     seed = secrets.randbits(32) if request.seed is None else request.seed
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
@@ -48,7 +59,7 @@ def generate_reply(
     try:
         rendered = chat.render(tokenizer, request, cancel)
     except RenderingCancelled:
-        yield Finished("cancelled", Tally(began, mode, 0, 0, seed, why_plain).stats())
+        yield Finished("cancelled", Tally(began, mode, 0, 0, seed, why_plain, request.exact).stats())
         return
     prompt, length = rendered.tokens, len(rendered.tokens)
     limits.check_tokens(prompt, target.rows)
@@ -57,7 +68,7 @@ def generate_reply(
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
-    tally = Tally(began, mode, length, branch.reused, seed, why_plain)
+    tally = Tally(began, mode, length, branch.reused, seed, why_plain, request.exact)
     reply = chat.ReplyText(tokenizer, rendered, request.stop)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
@@ -83,10 +94,9 @@ def generate_reply(
             yield PrefillProgress(length, length, branch.reused)
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
-                history = pair.history
                 controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)
                 copies = Lookup((*prompt, first), history.block - 1) if history.lookup and not request.width else None
-                ahead = device.runs_beside_host() and history.costs.table.queued
+                ahead = device.runs_beside_host() and history.costs.table.queued and not request.exact
                 rounds = Rounds(target, drafter, caches, context, chooser, penalties, controller, copies, queue_ahead=ahead)
                 steps = rounds.run(first, limit - 1, ends)
             elif limit > 1:

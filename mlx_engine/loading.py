@@ -5,7 +5,8 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -27,13 +28,13 @@ from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import KernelTrial, LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
-from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import repo_of
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
-from mlx_engine.targets import arguments
+from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
 from mlx_engine.warmup import warm
@@ -48,6 +49,12 @@ _infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
+def _exact_operations() -> Operations:
+    if mx.default_device().type == mx.gpu and mx.metal.is_available():
+        return with_kernels(ROW_EXACT, row_exact=True)
+    return replace(PLAIN, row_exact=True)
+
+
 @dataclass
 class LoadedPair:
     """A target and, if there is one, its drafter, in memory.
@@ -57,6 +64,8 @@ class LoadedPair:
         weights: the target's.
         history: what is known of the pair's speed and acceptance.
         kernel_trials: of a kernel selection that was cancelled.
+        exact_operations: what exact replies run.
+        exact_history: what is known of their speed and acceptance; None until the pair was found to be row-exact.
     """
 
     target: Target
@@ -68,6 +77,8 @@ class LoadedPair:
     history: PairHistory
     operations: Operations = PLAIN
     kernel_trials: list[KernelTrial] = field(default_factory=list)
+    exact_operations: Operations = field(default_factory=_exact_operations)
+    exact_history: PairHistory | None = None
 
     @property
     def held(self) -> int:
@@ -77,6 +88,29 @@ class LoadedPair:
     def use_costs(self, table: CostTable) -> None:
         """Choose widths by these costs from the next reply on."""
         self.history = PairHistory(self.info.block_size, table)
+        if self.exact_history is not None:
+            self.exact_history = PairHistory(self.exact_history.block, table)
+
+    @contextmanager
+    def exactly(self) -> Iterator[PairHistory]:
+        """Run row-exact operations inside the block. The first time, check that the pair can.
+
+        Raises:
+            UserError: it can't.
+        """
+        if self.drafter is None:
+            raise UserError(
+                "exact_without_drafter",
+                "Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.",
+            )
+        try:
+            self.target.use(self.exact_operations)
+            if self.exact_history is None:
+                exact_check.check(self.target, self.exact_operations)
+                self.exact_history = PairHistory(min(self.info.block_size, exact.ROWS), self.history.costs.table)
+            yield self.exact_history
+        finally:
+            self.target.use(self.operations)
 
     def use(self, operations: Operations) -> None:
         """Run these operations from the next reply on."""

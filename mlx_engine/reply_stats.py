@@ -15,10 +15,17 @@ class Tally:
     """Adds up one reply's steps. `began` is when the request arrived, on `time.perf_counter`."""
 
     def __init__(
-        self, began: float, mode: Mode, prompt_tokens: int, reused_tokens: int, seed: int, why_plain: EngineText | None
+        self,
+        began: float,
+        mode: Mode,
+        prompt_tokens: int,
+        reused_tokens: int,
+        seed: int,
+        why_plain: EngineText | None,
+        exact: bool,
     ) -> None:
         self._mode, self._prompt_tokens, self._seed, self._why_plain = mode, prompt_tokens, seed, why_plain
-        self._reused_tokens = reused_tokens
+        self._reused_tokens, self._exact = reused_tokens, exact
         self._start = began
         self._first: float | None = None
         self._last: float | None = None
@@ -67,5 +74,6 @@ class Tally:
             seed=self._seed,
             lookup_rounds=sum(step.proposer == "lookup" for step in self._rounds),
             trials=sum(step.trial for step in (*self._rounds, *self._plain)),
+            exact=self._exact,
             plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),
         )

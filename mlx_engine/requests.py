@@ -46,6 +46,8 @@ class GenerationRequest:
         effort: reasoning effort, for targets whose chat template takes one.
         stop: strings that end the answer.
         reuse: use and keep snapshots of the prompt.
+        exact: compute each row in an order that does not depend on the number of rows, so that DFlash's text equals plain text bit
+            for bit in every format. Slower, and without snapshots.
     """
 
     messages: tuple[Message, ...] = ()
@@ -62,6 +64,7 @@ class GenerationRequest:
     effort: str | None = None
     stop: tuple[str, ...] = ()
     reuse: bool = True
+    exact: bool = False
 
 
 @dataclass(frozen=True)

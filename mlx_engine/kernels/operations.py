@@ -30,6 +30,7 @@ class Operations:
     Attributes:
         traceable: whether no entry reads the contents of arrays, so that code that calls them can be compiled.
         fewest_rows: how many rows a kernel runs for at least. Fewer rows run as plain MLX.
+        row_exact: whether a row's result may not depend on how many rows a pass has (`targets.exact`).
     """
 
     kv_injection: Callable[..., mx.array] = kv_injection.reference
@@ -41,6 +42,7 @@ class Operations:
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference
     traceable: bool = True
     fewest_rows: int = 1
+    row_exact: bool = False
 
     @property
     def kernels(self) -> list[str]:
@@ -49,6 +51,13 @@ class Operations:
 
 
 PLAIN = Operations()
+ROW_EXACT = (
+    "verify_matmul",
+    "verify_attention",
+    "attention_inputs",
+    "delta_inputs",
+    "gated_delta_replay",
+)  # kernels of such passes
 KERNELS: dict[str, ModuleType] = {
     "kv_injection": kv_injection,
     "block_verify": block_verify,
@@ -63,13 +72,17 @@ _PER_LAYER: dict[str, int | None] = {"attention_inputs": None, "verify_attention
 _ROW_AXES = {"verify_attention": 2, "gated_delta_replay": 1}  # of the first argument; 0 for the others
 
 
-def with_kernels(names: Collection[str] = tuple(KERNELS), build: Any = mx.fast.metal_kernel, fewest_rows: int = 1) -> Operations:
+def with_kernels(
+    names: Collection[str] = tuple(KERNELS), build: Any = mx.fast.metal_kernel, fewest_rows: int = 1, row_exact: bool = False
+) -> Operations:
     """The table with these kernels, built by `build`. What a kernel does not support, or fewer rows, runs as plain MLX."""
     if not names:
         return PLAIN
     compiled = _PER_LAYER if build is mx.fast.metal_kernel else {}
     entries: dict[str, Any] = {name: (_CompiledKernel if name in compiled else _Kernel)(name, build, fewest_rows) for name in names}
-    return replace(PLAIN, **entries, fewest_rows=fewest_rows)
+    if row_exact and "verify_attention" in entries:
+        entries["verify_attention"].how["row_exact"] = True
+    return replace(PLAIN, **entries, fewest_rows=fewest_rows, row_exact=row_exact)
 
 
 class _Kernel:
@@ -77,6 +90,7 @@ class _Kernel:
 
     def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
         self._name, self._build, self._fewest_rows = name, build, fewest_rows
+        self.how: dict[str, Any] = {}  # keyword arguments of the kernel
         self._kernel: Any = KERNELS[name]
 
     def __call__(self, *arguments: Any) -> Any:
@@ -86,7 +100,7 @@ class _Kernel:
         return self._run(*arguments)
 
     def _run(self, *arguments: Any) -> Any:
-        return self._kernel.metal(*arguments, build=self._build)
+        return self._kernel.metal(*arguments, build=self._build, **self.how)
 
 
 class _CompiledKernel(_Kernel):
@@ -103,5 +117,5 @@ class _CompiledKernel(_Kernel):
         growing = _PER_LAYER[self._name]
         length = 0 if growing is None else arguments[growing].shape[2]
         if length != self._length:  # drop traces for a shorter context
-            self._call, self._length = mx.compile(partial(self._kernel.metal)), length
+            self._call, self._length = mx.compile(partial(self._kernel.metal, **self.how)), length
         return self._call(*arguments)

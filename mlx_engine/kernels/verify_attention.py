@@ -22,12 +22,13 @@ _WIDE = 128  # largest head dim for which a simdgroup has registers for 16 rows
 _SIMDGROUPS = 12  # per threadgroup, at most
 _BUSY = 512  # simdgroups that keep a large GPU busy
 _PARTS = 32
+PART = 256  # keys per part of a row-exact call; a multiple of every tile
 
 _PART = """
     constexpr int PIECES = DIM * sizeof(T) / 16 + 1;
     threadgroup uint4 key_tile[KEYS * PIECES];
     threadgroup uint4 value_tile[KEYS * PIECES];
-    verify_attention_part<T, DIM, KEYS, TILES, CAUSAL, WINDOW>(
+    verify_attention_part<T, DIM, KEYS, TILES, CAUSAL, WINDOW, PART>(
         queries, keys, values, length[0], scale, sums, weights, key_tile, value_tile,
         queries_shape[1] / keys_shape[1] * queries_shape[2], queries_shape[2], keys_shape[2], threadgroups_per_grid.x,
         threadgroup_position_in_grid, simdgroup_index_in_threadgroup, simdgroups_per_threadgroup, thread_index_in_simdgroup);
@@ -134,11 +135,13 @@ def metal(
     window: int = 0,
     sinks: mx.array | None = None,
     *,
+    row_exact: bool = False,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
     """Two dispatches; same contract as `reference`. The result is stored as [1, M, Hq, D], the order in which it is read next.
 
-    Contiguous keys and values, such as a cache's buffer or one layer of a stacked buffer, are not copied.
+    Contiguous keys and values, such as a cache's buffer or one layer of a stacked buffer, are not copied. If `row_exact`, a row
+    has the same bits alone and in a block, in any buffer whose first row is at a multiple of `PART`.
 
     Raises:
         ValueError: not `supports`.
@@ -153,9 +156,19 @@ def metal(
     tile = min(_TILE_BYTES // (dim * queries.dtype.size) // 8 * 8, 32)
     reach = min(capacity, window + block) if window else capacity
     parts = max(1, min(_BUSY // (kv_heads * simdgroups), -(-reach // tile), _PARTS))
+    if row_exact:
+        tile, parts = 1 << tile.bit_length() - 1, -(-capacity // PART)
     sums, weights = _part(build)(
         inputs=[queries, keys, values, length, mx.array(scale, mx.float32)],
-        template=[("T", queries.dtype), ("DIM", dim), ("KEYS", tile), ("TILES", tiles), ("CAUSAL", causal), ("WINDOW", window)],
+        template=[
+            ("T", queries.dtype),
+            ("DIM", dim),
+            ("KEYS", tile),
+            ("TILES", tiles),
+            ("CAUSAL", causal),
+            ("WINDOW", window),
+            ("PART", PART if row_exact else 0),
+        ],
         grid=(32 * simdgroups * parts, kv_heads, -(-rows // (8 * tiles * simdgroups))),
         threadgroup=(32 * simdgroups, 1, 1),
         output_shapes=[(kv_heads, parts, rows, dim), (kv_heads, parts, rows, 2)],

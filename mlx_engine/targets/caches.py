@@ -1,11 +1,13 @@
 """A target's caches, all layers together."""
 
+from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
 from mlx_engine.device import DeviceSpan
+from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays
 from mlx_engine.targets.compound import CompoundCache
@@ -33,17 +35,19 @@ class Caches:
     Args:
         layers: mlx-lm's caches.
         rewindable: whether passes can be rewound; False for a target that only decodes plainly.
+        row_exact: returns the adapter of a layer's cache for row-exact passes. Blocks then have 1 to 16 rows.
 
     Attributes:
         adapters: one per layer.
         length: number of tokens held, not counting passes that are not settled.
     """
 
-    def __init__(self, layers: list, rewindable: bool = True) -> None:
+    def __init__(self, layers: list, rewindable: bool = True, row_exact: Callable[[Any], CacheAdapter] | None = None) -> None:
         self.layers = layers
-        self.adapters = [adapter(layer) for layer in layers]
+        self.adapters = [(row_exact or adapter)(layer) for layer in layers]
         self.length = 0
         self._rewindable = rewindable
+        self._blocks = range(1, ROWS + 1) if row_exact else range(2, MAX_BLOCK_ROWS + 1)
         self._rows = 0  # of the latest pass
         self._unsettled = 0  # placed passes
         self._settled: tuple[int, int] | None = None  # start and kept rows of a pass that the adapters don't know yet
@@ -59,7 +63,7 @@ class Caches:
             return [each.place(span) for each in self.adapters]
         self._rows = rows
         self.length += rows
-        block = self._rewindable and 1 < rows <= MAX_BLOCK_ROWS
+        block = self._rewindable and rows in self._blocks
         return [each.begin(block) for each in self.adapters]
 
     def rewind(self, rows: int) -> None:

@@ -14,13 +14,13 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models import qwen3, qwen3_5, qwen3_moe, qwen3_next
 from mlx_lm.models.activations import swiglu
-from mlx_lm.models.base import scaled_dot_product_attention
 from mlx_lm.models.cache import KVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.targets.compiled import LayerFunctions
 from mlx_engine.targets.delta_net import DeltaNet
+from mlx_engine.targets.exact import RowExactPass, attention
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import KernelLinear
@@ -132,7 +132,7 @@ class _Attention(nn.Module):
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
         batch, rows, _ = x.shape
         projected = self._joined(x)
-        few = batch == 1 and self.fewest_rows <= rows <= ROWS and type(cache) in (KVCache, GrowingCache)
+        few = batch == 1 and self.fewest_rows <= rows <= ROWS and type(cache) in (KVCache, GrowingCache, RowExactPass)
         if few and self.inputs is not None and self._rotation is not None:
             frequencies, scale = self._rotation
             first = (
@@ -146,11 +146,11 @@ class _Attention(nn.Module):
             queries, keys, values = (self._gated_heads if self.gated else self._heads)(projected, rope)
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
-        if few and self.attend is not None:
+        if few and self.attend is not None and not isinstance(cache, RowExactPass):
             length = cache.length if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
             out = self.attend(queries, cache.keys, cache.values, length, self.scale)
         else:
-            out = scaled_dot_product_attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)
+            out = attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)
         out = out.transpose(0, 2, 1, 3)
         if self.gated:
             gate = projected[..., : 2 * self.heads * self.dim].reshape(batch, rows, self.heads, -1)[..., self.dim :]

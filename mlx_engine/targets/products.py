@@ -15,25 +15,36 @@ from mlx_engine.kernels.verify_matmul import ROWS
 Multiply = Callable[..., mx.array]
 
 
-class Products:
-    """Replaces all linear modules and embedding tables in some modules by ones that use the kernel, until `release`."""
+class StandIns:
+    """Replaces the parts of some modules for which `stand_in` returns another module, until `release`."""
 
-    def __init__(self, modules: Iterable[Any], multiply: Multiply) -> None:
+    def __init__(self, modules: Iterable[Any], stand_in: Callable[[nn.Module], nn.Module | None]) -> None:
         self.parts: list[tuple[nn.Module, str, nn.Module]] = []  # holder, name, mlx-lm's own module
         for holder in [part for module in modules for part in module.modules()]:
             for name, own in list(holder.items()):
-                if type(own) in (nn.Linear, nn.Embedding) or (
-                    type(own) in (nn.QuantizedLinear, nn.QuantizedEmbedding) and own.mode == "affine"
-                ):
+                if isinstance(own, nn.Module) and (other := stand_in(own)) is not None:
                     self.parts.append((holder, name, own))
-                    stand_in = KernelLinear if isinstance(own, nn.Linear | nn.QuantizedLinear) else _KernelEmbedding
-                    holder[name] = stand_in(own, multiply)
+                    holder[name] = other
 
     def release(self) -> None:
         """Give the modules their own parts back."""
         for holder, name, own in self.parts:
             holder[name] = own
         self.parts = []
+
+
+class Products(StandIns):
+    """Replaces all linear modules and embedding tables in some modules by ones that use the kernel, until `release`."""
+
+    def __init__(self, modules: Iterable[Any], multiply: Multiply) -> None:
+        def stand_in(own: Any) -> nn.Module | None:
+            if type(own) is nn.Linear or (type(own) is nn.QuantizedLinear and own.mode == "affine"):
+                return KernelLinear(own, multiply)
+            if type(own) is nn.Embedding or (type(own) is nn.QuantizedEmbedding and own.mode == "affine"):
+                return _KernelEmbedding(own, multiply)
+            return None
+
+        super().__init__(modules, stand_in)
 
 
 class KernelLinear(nn.Module):

@@ -5,6 +5,7 @@ fewer operations. `release` undoes it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
@@ -14,11 +15,12 @@ from mlx_lm.models.cache import KVCache, make_prompt_cache
 from mlx_engine.device import DeviceSpan, runs_beside_host
 from mlx_engine.families import Family
 from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.targets import exact
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
-from mlx_engine.targets.products import Products
+from mlx_engine.targets.products import Products, StandIns
 
 
 class _Tap:
@@ -49,6 +51,8 @@ class Target:
         taps: 0-based layers whose outputs are the features, in this order.
 
     Attributes:
+        family: as given.
+        attend: attention of row-exact passes, while the target runs them.
         rows: how many tokens have an embedding. MLX doesn't check an index: a larger token reads memory outside the table.
     """
 
@@ -56,11 +60,13 @@ class Target:
         self.model = model
         self.vocabulary = vocabulary
         self.rows = _token_rows(model) or vocabulary
-        self._drafting = family is not None
         self._taps: dict[int, _Tap] = {}
         self._tap_order = tuple(taps)
         self._nets: dict[int, DeltaNet] = {}
+        self.family = family
+        self.attend: exact.RowAttention | None = None  # while passes are row-exact
         self._products = Products((), PLAIN.verify_matmul)
+        self._experts = StandIns((), exact.experts)
         self._fusion = Fusion(model)
         self._using: tuple[Operations, bool] | None = None
         if family is not None:
@@ -108,16 +114,23 @@ class Target:
             net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
         self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"), operations.fewest_rows)
         self._products.release()
-        if operations.verify_matmul is not PLAIN.verify_matmul:
-            tapped = [tap.layer for tap in self._taps.values()]
-            self._products = Products([self.model, *tapped], operations.verify_matmul)
+        self._experts.release()
+        modules: list[Any] = [self.model, *(tap.layer for tap in self._taps.values())]
+        if multiply := kernel("verify_matmul"):
+            self._products = Products(modules, exact.checked(multiply) if operations.row_exact else multiply)
+        self.attend = None
+        if operations.row_exact:
+            self._experts = StandIns(modules, exact.experts)
+            self.attend = exact.RowAttention(kernel("verify_attention"))
+            exact.lead_to_attention(modules)
         self._fusion.compile(compiled)
         self._using = operations, compiled
 
     def release(self) -> None:
         """Give the model its own parts back."""
-        self._using = None
+        self._using = self.attend = None
         self._products.release()
+        self._experts.release()
         for index, tap in self._taps.items():
             self._layers[index] = tap.layer
         for index, net in self._nets.items():
@@ -140,7 +153,8 @@ class Target:
         layers = make_prompt_cache(self.model)
         if mx.default_device().type == mx.cpu and all(type(layer) is KVCache for layer in layers):
             share_mask(layers[0])
-        return Caches(layers, rewindable=self._drafting)
+        row_exact = None if self.attend is None else partial(exact.adapter, attend=self.attend)
+        return Caches(layers, row_exact=row_exact, rewindable=self.family is not None)
 
     def forward(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> mx.array:
         """Return the logits [S, V] of token ids [S] that follow what the caches hold. For `span`, see `Caches.begin`."""

@@ -56,6 +56,7 @@ def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     )
     if mode:
         group.add_argument("--mode", choices=("dflash", "plain"), help="default: dflash if there is a drafter")
+    group.add_argument("--exact", action="store_true", help="make DFlash's text equal plain text bit for bit; slower")
     group.add_argument("--ignore-eos", action="store_true", help="continue to --max-tokens after the end of the reply")
     group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop before TEXT; can be repeated")
     group.add_argument("--thinking", action="store_true", help="let the model think first, if it can")
@@ -152,6 +153,8 @@ def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs
         parser.error("--drafter needs --target, the folder of its target model.")
     if given.target and not given.drafter and (needs_drafter or getattr(given, "mode", None) == "dflash"):
         parser.error("DFlash needs a drafter. Name its folder with --drafter.")
+    if given.target and not given.drafter and getattr(given, "exact", False):
+        parser.error("--exact compares DFlash with plain decoding, so it needs --drafter.")
     if given.drafter_bits and given.target and not given.drafter:
         parser.error("--drafter-bits needs --drafter.")
 
@@ -200,6 +203,7 @@ def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
         thinking=given.thinking,
         effort=given.effort,
         stop=tuple(given.stop),
+        exact=given.exact,
     )
 
 

@@ -71,7 +71,8 @@ def speed(result: CompareResult) -> str:
 def verdict(result: CompareResult) -> str:
     """Whether the texts are identical."""
     if result.first_difference is None:
-        return f"The replies are identical: {len(result.plain.tokens)} of {len(result.plain.tokens)} tokens."
+        exactly = ", in exact mode" if result.plain.stats.exact else ""
+        return f"The replies are identical: {len(result.plain.tokens)} of {len(result.plain.tokens)} tokens{exactly}."
     where = f"The replies differ from token {result.first_difference + 1} on."
     if result.margin is None:
         return where

@@ -1,0 +1,267 @@
+"""Row-exact passes: a row has the same bits alone and in a block, so DFlash's text is plain text bit for bit.
+
+Passes of up to 16 rows, plain steps included, run these in place of what sums in an order that depends on the number of rows:
+
+| Operation | In its place |
+|---|---|
+| Linear layers, tied or untied head | `verify_matmul` for every row count (`products`) |
+| Attention over a growing cache | `verify_attention` with parts of fixed size, which begin at the same positions for every row |
+| Attention over a sliding window | the same, over a buffer in temporal order; mlx-lm's own ring would turn the order of the keys |
+| Attention that the kernel doesn't take | MLX's attention for one row, once per row, over exactly the keys that the row sees |
+| Experts | mlx-lm's, for so few rows at a time that it doesn't sort them by expert |
+| Gated delta nets | blocks of one row, so that plain steps take the same path (`delta_net`) |
+
+Everything else that a pass runs is elementwise or reduces within a row; `tests/mlx_engine/test_exact.py` lists it.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx_lm.models import base
+from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache
+from mlx_lm.models.switch_layers import SwitchGLU, SwitchMLP
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.kernels import verify_attention, verify_matmul
+from mlx_engine.targets.adapter import CacheAdapter
+from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.recurrent import RecurrentCache
+from mlx_engine.targets.rotating import RotatingCache
+
+ROWS = verify_attention.ROWS
+_PART = verify_attention.PART
+_STEP = 256  # spare rows of a new buffer
+_UNSORTED = 63  # the most rows times experts that mlx-lm doesn't sort
+Operation = Callable[..., mx.array]
+
+
+class RowAttention:
+    """Attention of a pass's rows, each over the keys that it sees. `calls` counts them."""
+
+    def __init__(self, operation: Operation | None) -> None:
+        self._operation = operation  # `verify_attention` with parts of fixed size; None without kernels
+        self.calls = 0
+
+    def __call__(self, queries: mx.array, held: Any, window: int, scale: float, sinks: mx.array | None) -> mx.array:
+        """Return [1, Hq, S, D] for queries [1, Hq, S, D] of the last S rows of `held`, a `KVCache` or a `_Window`."""
+        self.calls += 1
+        length, rows = held.offset - getattr(held, "first", 0), queries.shape[2]
+        given = (queries, held.keys, held.values, mx.array([length], mx.int32), scale, True, window, sinks)
+        if self._operation is not None and verify_attention.supports(*given):
+            return self._operation(*given)
+        results = []
+        for row in range(rows):
+            end = length - rows + row + 1
+            keys, values = (each[..., max(0, end - window) if window else 0 : end, :] for each in (held.keys, held.values))
+            one = queries[:, :, row : row + 1]
+            results.append(mx.fast.scaled_dot_product_attention(one, keys, values, scale=scale, mask=None, sinks=sinks))
+        return mx.concatenate(results, axis=2)
+
+
+class RowExactPass:
+    """What a layer runs on in one pass: a cache of keys and values, and the attention over it."""
+
+    def __init__(self, held: "KVCache | _Window", attend: RowAttention, window: int = 0) -> None:
+        self._held, self._attend, self._window = held, attend, window
+        self.view: mx.array | None = None  # the keys that the layer passes to its attention
+
+    @property
+    def offset(self) -> int:
+        """Position of the first row that is not held yet."""
+        return cast(int, self._held.offset)
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        """Store the pass's rows, [1, H, S, D]. The result stands for this pass in `attention`."""
+        self.view, values = self._held.update_and_fetch(keys, values)
+        _PASSES[id(self.view)] = self
+        return self.view, values
+
+    def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> None:
+        """None: `attend` knows what each row sees."""
+
+    def attend(self, queries: mx.array, scale: float, sinks: mx.array | None) -> mx.array:
+        """Return the attention of the rows just stored, [1, Hq, S, D]."""
+        return self._attend(queries, self._held, self._window, scale, sinks)
+
+
+# A layer that shares another one's keys (Gemma 4) has no cache, so a pass is found by its keys
+_PASSES = WeakValueDictionary[int, RowExactPass]()
+
+
+def attention(
+    queries: mx.array,
+    keys: mx.array,
+    values: mx.array,
+    cache: Any,
+    scale: float,
+    mask: Any,
+    sinks: mx.array | None = None,
+) -> mx.array:
+    """Stand in for mlx-lm's `scaled_dot_product_attention`; a row-exact pass attends by itself."""
+    found = _PASSES.get(id(keys))
+    if found is not None and found.view is keys:
+        return found.attend(queries, scale, sinks)
+    out: mx.array = base.scaled_dot_product_attention(queries, keys, values, cache=cache, scale=scale, mask=mask, sinks=sinks)
+    return out
+
+
+def lead_to_attention(modules: Iterable[nn.Module]) -> None:
+    """Make the Python modules that define the parts of some modules call `attention`."""
+    for name in {type(part).__module__ for module in modules for part in module.modules()}:
+        names = vars(sys.modules[name])
+        if names.get("scaled_dot_product_attention") is base.scaled_dot_product_attention:
+            names["scaled_dot_product_attention"] = attention
+
+
+class _Window:
+    """A sliding window's keys and values, [1, H, capacity, D], in temporal order. Row 0 is at `first`, a multiple of `_PART`."""
+
+    def __init__(self, cache: Any) -> None:
+        self.offset, self._size = cache.offset, cache.max_size
+        self.first, self.keys, self.values = 0, cache.keys, cache.values
+        if self.keys is not None:
+            begin = cache.offset - cache.keys.shape[2]
+            self.first = begin // _PART * _PART
+            self.keys, self.values = (_padded(each, begin - self.first, _STEP) for each in (cache.keys, cache.values))
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        """Store rows [1, H, S, D]; return all held rows."""
+        start = self.offset - self.first
+        if self.keys is None:
+            self.keys, self.values = (_padded(each[..., :0, :], 0, _STEP) for each in (keys, values))
+        elif start + keys.shape[2] > self.keys.shape[2]:
+            oldest = max(0, self.offset - ROWS - self._size) // _PART * _PART  # that a row may see after a rewind
+            begin, self.first = max(oldest - self.first, 0), max(oldest, self.first)
+            self.keys, self.values = (_padded(each[..., begin:start, :], 0, _STEP) for each in (self.keys, self.values))
+            start -= begin
+        self.offset += keys.shape[2]
+        end = self.offset - self.first
+        self.keys[..., start:end, :] = keys
+        self.values[..., start:end, :] = values
+        return self.keys[..., :end, :], self.values[..., :end, :]
+
+    def last(self, rows: int) -> tuple[mx.array, mx.array]:
+        """Return the last `rows` rows of keys and values."""
+        end = self.offset - self.first
+        return self.keys[..., end - rows : end, :], self.values[..., end - rows : end, :]
+
+
+def _padded(array: mx.array, before: int, after: int) -> mx.array:
+    return mx.pad(array, [(0, 0), (0, 0), (before, after), (0, 0)])
+
+
+class _GrowingExact(GrowingCache):
+    """A `KVCache`, read by `RowAttention` in blocks."""
+
+    def __init__(self, cache: Any, attend: RowAttention) -> None:
+        super().__init__(cache)
+        self._attend = attend
+
+    def begin(self, block: bool) -> Any:
+        return RowExactPass(self.cache, self._attend) if block else self.cache
+
+
+class _RotatingExact(RotatingCache):
+    """A `RotatingKVCache`, whose blocks run on a `_Window`; only longer passes run on mlx-lm's own buffer."""
+
+    def __init__(self, cache: Any, attend: RowAttention) -> None:
+        super().__init__(cache)
+        self._attend = attend
+        self._rows: _Window | None = None  # what the cache holds, if it is newer than mlx-lm's buffer
+
+    def begin(self, block: bool) -> Any:
+        if not block:
+            self.release()
+            return self.cache
+        self._rows = self._rows or _Window(self.cache)
+        return RowExactPass(self._rows, self._attend, self.cache.max_size)
+
+    def rewind(self, rows: int, passed: int) -> None:
+        if self._rows is None:
+            super().rewind(rows, passed)
+        else:
+            self._rows.offset -= rows
+
+    def release(self) -> None:
+        cache, rows, self._rows = self.cache, self._rows, None
+        if rows is not None:
+            cache._idx = min(rows.offset, cache.max_size)
+            cache.keys, cache.values = rows.last(cache._idx)
+            cache.offset = rows.offset
+
+    def freeze(self) -> Any:
+        self.release()
+        return super().freeze()
+
+    def thaw(self, frozen: Any) -> None:
+        self._rows = None
+        super().thaw(frozen)
+
+    def grow(self, depth: int) -> None:
+        self.release()
+        super().grow(depth)
+
+
+def adapter(cache: Any, attend: RowAttention) -> CacheAdapter:
+    """Return the adapter of one of mlx-lm's caches for row-exact passes."""
+    if type(cache) is KVCache:
+        return _GrowingExact(cache, attend)
+    if type(cache) is RotatingKVCache and not cache.keep:
+        return _RotatingExact(cache, attend)
+    if type(cache) is ArraysCache:
+        return RecurrentCache(cache)
+    raise refusal(EngineText.of("exact_cache", "it keeps a {kind}", kind=type(cache).__name__))
+
+
+class UnsortedExperts(nn.Module):
+    """Stands for a mixture's experts: x [.., S, H] and their indices [.., S, k] -> [.., S, k, H]."""
+
+    def __init__(self, own: nn.Module) -> None:
+        super().__init__()
+        dict.update(self, own)
+        self._own = own
+
+    def __call__(self, x: mx.array, indices: mx.array) -> mx.array:
+        own: Any = self._own
+        rows, step = x.size // x.shape[-1], max(1, _UNSORTED // indices.shape[-1])
+        if not step < rows <= ROWS:
+            out: mx.array = own(x, indices)
+            return out
+        parts = [own(x[..., at : at + step, :], indices[..., at : at + step, :]) for at in range(0, rows, step)]
+        return mx.concatenate(parts, axis=-3)
+
+
+def experts(own: nn.Module) -> nn.Module | None:
+    """Return what stands for a module of experts; None for another module."""
+    return UnsortedExperts(own) if type(own) in (SwitchGLU, SwitchMLP) else None
+
+
+def refusal(reason: EngineText) -> UserError:
+    """Return the error for a target that can't be row-exact, with the reason as a clause."""
+    template = "Exact mode isn't available for this model: {reason}. Turn exact mode off."
+    return UserError("not_row_exact", template, reason=reason)
+
+
+def weights_text(bits: int, group_size: int, mode: str = "affine") -> EngineText:
+    """Return the clause about weights that the kernel doesn't take."""
+    template = "it has {bits}-bit weights ({mode}, groups of {group_size}); 16, 8, and 4 bits (affine) are possible"
+    return EngineText.of("exact_weights", template, bits=bits, mode=mode, group_size=group_size)
+
+
+def checked(multiply: Operation) -> Operation:
+    """Return `verify_matmul` that refuses what the kernel doesn't take."""
+
+    def run(*given: Any) -> mx.array:
+        if verify_matmul.supports(*given):
+            return multiply(*given)
+        x, weight, scales, _, group_size, bits, *_ = given
+        if scales is not None:
+            raise refusal(weights_text(bits, group_size))
+        names = [str(each.dtype).removeprefix("mlx.core.") for each in (x, weight)]
+        raise refusal(EngineText.of("exact_dtypes", "it multiplies {left} by {right}", left=names[0], right=names[1]))
+
+    return run

@@ -1,0 +1,78 @@
+"""Whether a target is row-exact on this machine: its family and formats, and a trial that compares bits."""
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from mlx_engine.errors import EngineText
+from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.targets import exact
+from mlx_engine.targets.caches import Caches
+from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.rotating import RotatingCache
+from mlx_engine.targets.target import Target
+
+_PROMPT = 24  # rows of the prompt, computed in one pass
+_DEPTH = 600  # tokens before the trial: several parts of attention, and more than most sliding windows
+_WIDTHS = (2, 5, 8, 16)
+_FAR = 0.25  # a difference from MLX's own logits, relative to their spread, that rounding can't explain
+
+
+def check(target: Target, operations: Operations) -> None:
+    """Refuse a target whose rows are not the same alone and in a block. It uses `operations` afterwards, which are row-exact.
+
+    Raises:
+        UserError: says why.
+    """
+    if target.family is None or not target.family.row_exact:
+        family = target.family.model_type if target.family else ""
+        template = "in its family, “{family}”, a single row is computed by another formula than several"
+        raise exact.refusal(EngineText.of("exact_family", template, family=family))
+    target.use(PLAIN)
+    usual = _alone(target).astype(mx.float32)
+    target.use(operations)
+    if operations.verify_matmul is not PLAIN.verify_matmul:
+        for part in target.model.modules():
+            if isinstance(part, nn.QuantizedLinear) and part.mode != "affine":
+                raise exact.refusal(exact.weights_text(part.bits, part.group_size, part.mode))
+    alone = _alone(target)
+    if not _in_blocks(target, alone):
+        raise exact.refusal(EngineText.of("exact_trial", "on this machine, its rows change with the number of rows in a pass"))
+    far = mx.sqrt(mx.square(alone.astype(mx.float32) - usual).mean()) > _FAR * mx.sqrt(mx.var(usual))
+    if far.item():
+        raise exact.refusal(EngineText.of("exact_wrong", "on this machine, the kernels that it needs give wrong results"))
+    mx.clear_cache()
+
+
+def _tokens(target: Target, count: int) -> mx.array:
+    return (mx.arange(count, dtype=mx.uint32) * 7 + 3) % target.rows
+
+
+def _start(target: Target) -> Caches:
+    caches = target.caches()
+    mx.eval(target.forward(_tokens(target, _PROMPT), caches))
+    caches.grow(_DEPTH)
+    return caches
+
+
+def _alone(target: Target) -> mx.array:
+    """Return the logits of rows that follow each other, each computed alone."""
+    caches, tokens = _start(target), _tokens(target, max(_WIDTHS) + len(_WIDTHS))
+    rows = []
+    for row in range(tokens.size):
+        rows.append(target.forward(tokens[row : row + 1], caches))
+        mx.eval(rows[-1])
+    return mx.concatenate(rows)
+
+
+def _in_blocks(target: Target, alone: mx.array) -> bool:
+    """Return whether blocks, of which one row each is kept, give the same bits, by attention that is row-exact."""
+    caches, tokens = _start(target), _tokens(target, alone.shape[0])
+    attending = sum(isinstance(each, GrowingCache | RotatingCache) for each in caches.adapters)
+    assert target.attend is not None
+    for row, width in enumerate(_WIDTHS):
+        before = target.attend.calls
+        block = target.forward(tokens[row : row + width], caches)
+        if target.attend.calls - before < attending or not mx.array_equal(block, alone[row : row + width]).item():
+            return False
+        caches.rewind(width - 1)
+    return True
