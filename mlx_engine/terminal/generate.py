@@ -80,7 +80,7 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
 
     The seed is added only if the reply was sampled.
     """
-    parts = ["DFlash" if stats.mode == "dflash" else "plain"]
+    parts = [("DFlash" if stats.mode == "dflash" else "plain") + (", exact" if stats.exact else "")]
     if stats.decode_tok_s is not None:
         parts.append(f"{stats.decode_tok_s:.0f} tok/s")
     if stats.tokens_per_round is not None:
@@ -101,7 +101,7 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
 
 _JSON_STATS = (
     *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "tested", "accepted", "tokens_per_round"),
-    *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed"),
+    *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed", "exact"),
 )
 
 
