@@ -1,0 +1,195 @@
+"""Exact mode, end to end in the emulator: DFlash's text equals plain text bit for bit in bfloat16 and with quantized weights."""
+
+import copy
+from dataclasses import replace
+from random import Random
+
+import mlx.core as mx
+import mlx.nn as nn
+import pytest
+
+from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
+from mlx_engine.requests import CompareRequest
+from mlx_engine.targets import target
+from tests.metal_emulator import kernel, metal_kernel
+from tests.metal_emulator.compiler import compilers
+from tests.mlx_engine import tiny_families
+from tests.mlx_engine.asking import failure, reply, tokens
+from tests.mlx_engine.conftest import loaded
+
+PROMPT = tuple(Random(5).choices(range(8, 120), k=21))
+# Head dims that the kernels take, and as in the published models one that they don't: Gemma's full attention
+DIMS = {"head_dim": 32, "global_head_dim": 48, "linear_key_head_dim": 32, "linear_value_head_dim": 16, "sliding_window": 40}
+FORMATS = {"bfloat16": None, "4 bits": 4, "8 bits": 8}
+FAMILIES = ("qwen3", "qwen3_5", "gpt_oss", "gemma4", "gemma4_unified")
+
+
+@pytest.fixture(autouse=True)
+def quick_emulator(monkeypatch):
+    """Use one compiler and one thread schedule; the kernels' own tests use several."""
+    monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
+    monkeypatch.setattr(kernel, "compilers", lambda: compilers()[:1])
+
+
+@pytest.fixture
+def half(monkeypatch):
+    """Load targets in bfloat16, which a CPU otherwise never computes in."""
+    own, gather = nn.Module.set_dtype, mx.gather_mm
+    monkeypatch.setattr(nn.Module, "set_dtype", lambda module, dtype: own(module, mx.bfloat16))
+    monkeypatch.setattr(target, "share_mask", lambda cache: None)  # it is float32
+
+    def gathered(a, b, *rest, **options):  # MLX's for a CPU takes only float32
+        return gather(a.astype(mx.float32), b.astype(mx.float32), *rest, **options).astype(a.dtype)
+
+    monkeypatch.setattr(mx, "gather_mm", gathered)
+
+
+def engine_of(family, bits, folder, monkeypatch):
+    """A pair of this family with a random drafter."""
+    config = copy.deepcopy(tiny_families.CONFIGS[family])
+    for part in (config, config.get("text_config", {})):
+        part.update({name: value for name, value in DIMS.items() if name in part})
+    monkeypatch.setitem(tiny_families.CONFIGS, family, config)
+    engine = loaded(tiny_families.save(family, folder / "target", bits), tiny_families.save_drafter(family, folder / "drafter"))
+    engine.pair.exact_operations = with_kernels(ROW_EXACT, metal_kernel, row_exact=True)
+    return engine
+
+
+class Informed:
+    """A drafter's proposals: the known text, with mistakes, so that every number of drafts is accepted now and then."""
+
+    def __init__(self, drafter, text, seed):
+        self.text, self.random = text, Random(seed)
+        drafter.propose = self.propose
+
+    def propose(self, context, anchor, rows, chooser, noise):
+        at = context.position + 1
+        drafts = [*self.text[at : at + rows - 1], *[9] * rows][: rows - 1]
+        drafts = [token if self.random.random() < 0.85 else self.random.randrange(8, 120) for token in drafts]
+        return mx.array(drafts, mx.uint32)
+
+
+def assert_texts_are_equal(engine, temperature, length, widths):
+    asked = {"temperature": temperature, "seed": 7, "max_tokens": length, "ignore_eos": True, "exact": True}
+    plain = reply(engine, tokens(PROMPT, mode="plain", **asked))
+    assert plain.stats.exact and len(plain.tokens) == length
+    for width in widths:
+        Informed(engine.pair.drafter, (*PROMPT, *plain.tokens), width)
+        dflash = reply(engine, tokens(PROMPT, width=width, **asked))
+        assert dflash.tokens == plain.tokens, (width, dflash.stats.accepted_per_round)
+        assert dflash.stats.exact
+        if length > 30:
+            assert len(set(dflash.stats.accepted_per_round)) >= min(width, 5)  # rounds of many lengths
+
+
+@pytest.mark.parametrize(
+    ("family", "form", "temperature", "length", "widths"),
+    [
+        ("qwen3", "4 bits", 0.8, 40, (5, 16)),
+        ("qwen3_5", "bfloat16", 0.0, 24, (8,)),
+        ("gpt_oss", "bfloat16", 0.0, 60, (5,)),
+        ("gemma4", "8 bits", 0.8, 60, (8,)),
+        *(
+            pytest.param(family, form, temperature, 256, (2, 5, 8, 16), marks=pytest.mark.long)
+            for family in FAMILIES
+            for form in FORMATS
+            for temperature in (0.0, 0.8)
+        ),
+    ],
+)
+def test_dflash_gives_the_plain_text(family, form, temperature, length, widths, half, tmp_path, monkeypatch):
+    engine = engine_of(family, FORMATS[form], tmp_path, monkeypatch)
+    assert_texts_are_equal(engine, temperature, length, widths)
+
+
+def test_the_mode_lasts_for_one_reply(half, tmp_path, monkeypatch):
+    engine = engine_of("gpt_oss", None, tmp_path, monkeypatch)
+    layers = [getattr(layer, "layer", layer) for layer in engine.pair.target._layers]
+    before = [id(part) for layer in layers for part in layer.modules()]
+    usual = reply(engine, tokens(PROMPT, max_tokens=8, width=4))
+    Informed(engine.pair.drafter, (*PROMPT, *usual.tokens), 1)
+    assert reply(engine, tokens(PROMPT, max_tokens=8, width=4, exact=True)).stats.exact
+    assert [id(part) for layer in layers for part in layer.modules()] == before
+    again = reply(engine, tokens(PROMPT, max_tokens=8, width=4))
+    assert (again.tokens, again.stats.exact) == (usual.tokens, False)
+
+
+def test_a_prompt_is_always_computed_from_its_start(tiny):
+    """Snapshots would hold rows that other passes computed."""
+    for _ in range(2):
+        asked = tokens(PROMPT, max_tokens=4, exact=True, reuse=True)
+        assert reply(tiny, asked).stats.reused_tokens == 0
+    assert reply(tiny, tokens(PROMPT, max_tokens=4, reuse=True)).stats.reused_tokens == 0
+
+
+def test_in_float32_on_a_cpu_exact_text_is_the_usual_text(tiny):
+    for mode in ("plain", "dflash"):
+        asked = {"mode": mode, "max_tokens": 40, "ignore_eos": True}
+        assert reply(tiny, tokens(PROMPT, exact=True, **asked)).tokens == reply(tiny, tokens(PROMPT, **asked)).tokens
+
+
+REFUSED = {
+    "deepseek_v3": ({}, "in its family, “deepseek_v3”, a single row is computed by another formula than several"),
+    "qwen3": ({"bits": 3}, "it has 3-bit weights (affine, groups of 32)"),
+    "minimax_m2": ({}, "it multiplies float32 by bfloat16"),
+}
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_what_cannot_be_exact_is_refused_by_name(family, half, tmp_path, monkeypatch):
+    made, why = REFUSED[family]
+    engine = engine_of(family, made.get("bits"), tmp_path, monkeypatch)
+    message = failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
+    assert message.startswith(f"Exact mode isn't available for this model: {why}")
+    assert reply(engine, tokens(PROMPT, max_tokens=4)).tokens
+
+
+def test_mxfp4_outside_experts_is_refused(half, tmp_path, monkeypatch):
+    engine = engine_of("llama", None, tmp_path, monkeypatch)
+    own = engine.pair.target.model.layers[1].layer.self_attn if hasattr(engine.pair.target.model.layers[1], "layer") else None
+    own = own or engine.pair.target.model.layers[1].self_attn
+    own.o_proj = own.o_proj.to_quantized(32, 4, "mxfp4")
+    assert "4-bit weights (mxfp4, groups of 32)" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
+
+
+def test_experts_in_mxfp4_are_exact(half, tmp_path, monkeypatch):
+    """As gpt-oss is published: experts in mxfp4, everything else in bfloat16."""
+    engine = engine_of("gpt_oss", None, tmp_path, monkeypatch)
+    for layer in engine.pair.target._layers:
+        experts = getattr(layer, "layer", layer).mlp.experts
+        for name in ("gate_proj", "up_proj", "down_proj"):
+            experts[name] = experts[name].to_quantized(32, 4, "mxfp4")
+    assert_texts_are_equal(engine, 0.0, 24, (8,))
+
+
+@pytest.mark.parametrize(("broken", "why"), [("verify_matmul", "rows change with"), ("verify_attention", "wrong results")])
+def test_a_machine_on_which_a_kernel_fails_the_trial_is_refused(broken, why, half, tmp_path, monkeypatch):
+    engine = engine_of("qwen3", None, tmp_path, monkeypatch)
+    table = engine.pair.exact_operations
+    right = getattr(table, broken)
+
+    def wrong(*arguments):
+        result = right(*arguments)
+        if broken == "verify_attention":
+            return mx.roll(result, 1, axis=1) * 3
+        return result * (1 + 2.0**-7) if result.shape[0] > 5 else result
+
+    engine.pair.exact_operations = replace(table, **{broken: wrong})
+    assert why in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
+
+
+def test_without_a_drafter_it_is_refused(tmp_path):
+    engine = loaded(tiny_families.save("qwen3", tmp_path / "target"), None)
+    assert "no drafter is loaded" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
+
+
+def test_a_comparison_can_be_exact(tiny):
+    request = CompareRequest(tokens(PROMPT, max_tokens=12, ignore_eos=True, exact=True))
+    *_, result = tiny.run(request)
+    assert result.verdict == "identical" and result.plain.stats.exact and result.dflash.stats.exact
+
+
+def test_a_width_above_sixteen_is_refused(tiny, tmp_path):
+    engine = loaded(tiny_families.save("qwen3", tmp_path / "t"), tiny_families.save_drafter("qwen3", tmp_path / "d", block=32))
+    assert "from 1 to 16" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True, width=17))
+    assert reply(engine, tokens(PROMPT, max_tokens=40, exact=True, ignore_eos=True)).tokens
