@@ -327,20 +327,20 @@ class Conductor(QObject):
             self.compare_turn(turn)
 
     @Slot(object)
-    def compare_turn(self, turn: Turn, repeats: int = 1) -> None:
+    def compare_turn(self, turn: Turn, repeats: int = 1, exact: bool = False) -> None:
         """Compare both modes on a turn, with the same messages, seed and settings."""
         if not self._can_start():
             return
         if self.can_dflash:
-            self._compare(same_again(turn), turn.prompt, repeats, turn)
+            self._compare(replace(same_again(turn), exact=exact), turn.prompt, repeats, turn)
         elif self.loader.pair is not None and self.loader.pair.why_plain is not None:
             self.notify(tr("DFlash is not available: {why_plain}", why_plain=translated(self.loader.pair.why_plain)))
 
-    def compare_prompt(self, prompt: str, repeats: int = 1) -> None:
+    def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False) -> None:
         """Compare both modes on a prompt of its own, with the settings of the open chat."""
         if prompt := clean(prompt).strip():
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
-            self._compare(turn.request, prompt, repeats)
+            self._compare(replace(turn.request, exact=exact), prompt, repeats)
 
     def _compare(self, request: GenerationRequest, prompt: str, repeats: int, turn: Turn | None = None) -> None:
         if self.loader.pair is not None and self.can_compare:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
 
 from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
@@ -54,6 +54,9 @@ class CompareDialog(QDialog):
         theme.set_font(self.repeats, SMALL)
         for count in REPEATS:
             self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
+        self.exact = QCheckBox(tr("Exact"))
+        self.exact.setToolTip(as_tooltip(tr("Compute both replies so that their texts are equal, bit for bit. Slower.")))
+        theme.set_font(self.exact, SMALL)
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
         self.hint = small_label(theme, look="secondary", wrap=True)
@@ -80,7 +83,7 @@ class CompareDialog(QDialog):
         top = Qt.AlignmentFlag.AlignTop
         exports = (self.save_button, self.copy_button, self.image_button)
         page = column(
-            row((self.prompt, 1), (self.repeats, 0, top), (self.run_button, 0, top)),
+            row((self.prompt, 1), (self.exact, 0, top), (self.repeats, 0, top), (self.run_button, 0, top)),
             self.hint,
             (row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20), 1),
             self.error,
@@ -150,12 +153,12 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _run(self) -> None:
-        prompt, repeats = self._full_prompt, self.repeats.currentData()
+        prompt, repeats, exact = self._full_prompt, self.repeats.currentData(), self.exact.isChecked()
         if self._turn is not None and prompt == self._turn.prompt.strip():
-            self._conductor.compare_turn(self._turn, repeats)
+            self._conductor.compare_turn(self._turn, repeats, exact)
         else:
             self._turn = None
-            self._conductor.compare_prompt(prompt, repeats)
+            self._conductor.compare_prompt(prompt, repeats, exact)
 
     # What is shown
 
@@ -201,6 +204,7 @@ class CompareDialog(QDialog):
         self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
         self.prompt.setReadOnly(self.running)
         self.repeats.setEnabled(not self.running)
+        self.exact.setEnabled(not self.running)
         self.hint.setText(self._hint(prompt))
         for export in (self.save_button, self.copy_button, self.image_button):
             export.setEnabled(self.record is not None and not self.running)

@@ -132,6 +132,8 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         headline = tr("DFlash is slower here: {ratio} times the plain rate", ratio=number(record.ratio, 2))
     if record.verdict == "identical":
         count = tokens(record.plain.stats.tokens)
+        if record.plain.stats.exact:
+            return headline, tr("Both replies are identical, token by token ({tokens}), in exact mode.", tokens=count)
         return headline, tr("Both replies are identical, token by token ({tokens}).", tokens=count)
     token = number((record.first_difference or 0) + 1)
     if record.verdict == "tie":

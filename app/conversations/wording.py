@@ -149,4 +149,6 @@ def details(stats: Stats) -> str:
     if stats.peak_memory_bytes:
         lines.append(tr("Peak memory: {peak_memory_bytes}", peak_memory_bytes=size(stats.peak_memory_bytes)))
     lines.append(tr("Seed: {seed}", seed=stats.seed))
+    if stats.exact:
+        lines.append(tr("Exact mode: the text is the same without DFlash"))
     return "\n".join(lines)

@@ -640,6 +640,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Compute both replies so that their texts are equal, bit for bit. Slower.</source>
+            <translation>Berechnet beide Antworten so, dass ihre Texte Bit für Bit gleich sind. Langsamer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Copy Image</source>
             <translation>Bild kopieren</translation>
         </message>
@@ -657,6 +662,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Enter a prompt to compare</source>
             <translation>Prompt zum Vergleichen eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Exact</source>
+            <translation>Exakt</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -850,6 +860,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Both replies are identical, token by token ({tokens}), in exact mode.</source>
+            <translation>Beide Antworten sind Token für Token gleich ({tokens}), im exakten Modus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>Both replies are identical, token by token ({tokens}).</source>
             <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
         </message>
@@ -982,6 +997,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
             <translation>{drafted} Tokens entworfen, {tested} geprüft, {accepted} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>Exact mode: the text is the same without DFlash</source>
+            <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3828,6 +3848,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>exact_without_drafter</source>
+            <extracomment>Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.</extracomment>
+            <translation>Der exakte Modus macht den Text mit DFlash gleich dem ohne DFlash, aber es ist kein Drafter geladen. Schalte den exakten Modus aus.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
             <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
@@ -4737,6 +4763,48 @@
             <source>config_quantization_value</source>
             <extracomment>has a quantization with “{field}” as {value}; allowed: {allowed}</extracomment>
             <translation>enthält eine Quantisierung mit „{field}“ als {value}; erlaubt: {allowed}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>exact_cache</source>
+            <extracomment>it keeps a {kind}</extracomment>
+            <translation>es verwendet einen {kind}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>exact_dtypes</source>
+            <extracomment>it multiplies {left} by {right}</extracomment>
+            <translation>es multipliziert {left} mit {right}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>exact_weights</source>
+            <extracomment>it has {bits}-bit weights ({mode}, groups of {group_size}); 16, 8, and 4 bits (affine) are possible</extracomment>
+            <translation>seine Gewichte haben {bits} Bit ({mode}, Gruppen von {group_size}); möglich sind 16, 8 und 4 Bit (affin)</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>not_row_exact</source>
+            <extracomment>Exact mode isn't available for this model: {reason}. Turn exact mode off.</extracomment>
+            <translation>Der exakte Modus ist für dieses Modell nicht verfügbar: {reason}. Schalte den exakten Modus aus.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact_check.py" />
+            <source>exact_family</source>
+            <extracomment>in its family, “{family}”, a single row is computed by another formula than several</extracomment>
+            <translation>in seiner Familie „{family}“ wird eine einzelne Zeile nach einer anderen Formel berechnet als mehrere</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact_check.py" />
+            <source>exact_trial</source>
+            <extracomment>on this machine, its rows change with the number of rows in a pass</extracomment>
+            <translation>auf diesem Gerät hängen seine Zeilen von der Zahl der Zeilen eines Durchlaufs ab</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact_check.py" />
+            <source>exact_wrong</source>
+            <extracomment>on this machine, the kernels that it needs give wrong results</extracomment>
+            <translation>auf diesem Gerät liefern die nötigen Kernel falsche Ergebnisse</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

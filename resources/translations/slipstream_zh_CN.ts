@@ -640,6 +640,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Compute both replies so that their texts are equal, bit for bit. Slower.</source>
+            <translation>以逐位一致的方式计算两个回复，使其文本相同。速度较慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Copy Image</source>
             <translation>拷贝图像</translation>
         </message>
@@ -657,6 +662,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Enter a prompt to compare</source>
             <translation>输入要比较的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Exact</source>
+            <translation>精确</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -850,6 +860,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Both replies are identical, token by token ({tokens}), in exact mode.</source>
+            <translation>两个回复逐个 token 完全相同（{tokens}，精确模式）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>Both replies are identical, token by token ({tokens}).</source>
             <translation>两个回复逐词元完全相同（{tokens}）。</translation>
         </message>
@@ -982,6 +997,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
             <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>Exact mode: the text is the same without DFlash</source>
+            <translation>精确模式：不使用 DFlash 时文本相同</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3828,6 +3848,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>exact_without_drafter</source>
+            <extracomment>Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.</extracomment>
+            <translation>精确模式使 DFlash 的文本与普通解码的文本相同，但没有载入草稿模型。请关闭精确模式。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
             <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选择其他模型。</translation>
@@ -4737,6 +4763,48 @@
             <source>config_quantization_value</source>
             <extracomment>has a quantization with “{field}” as {value}; allowed: {allowed}</extracomment>
             <translation>中量化的“{field}”为 {value}；允许的值：{allowed}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>exact_cache</source>
+            <extracomment>it keeps a {kind}</extracomment>
+            <translation>它使用 {kind}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>exact_dtypes</source>
+            <extracomment>it multiplies {left} by {right}</extracomment>
+            <translation>它将 {left} 与 {right} 相乘</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>exact_weights</source>
+            <extracomment>it has {bits}-bit weights ({mode}, groups of {group_size}); 16, 8, and 4 bits (affine) are possible</extracomment>
+            <translation>其权重为 {bits} 位（{mode}，每组 {group_size} 个）；支持 16、8 和 4 位（affine）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact.py" />
+            <source>not_row_exact</source>
+            <extracomment>Exact mode isn't available for this model: {reason}. Turn exact mode off.</extracomment>
+            <translation>此模型无法使用精确模式：{reason}。请关闭精确模式。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact_check.py" />
+            <source>exact_family</source>
+            <extracomment>in its family, “{family}”, a single row is computed by another formula than several</extracomment>
+            <translation>在其系列“{family}”中，单行与多行使用不同的公式计算</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact_check.py" />
+            <source>exact_trial</source>
+            <extracomment>on this machine, its rows change with the number of rows in a pass</extracomment>
+            <translation>在此设备上，每行的结果会随一次计算的行数而变化</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/exact_check.py" />
+            <source>exact_wrong</source>
+            <extracomment>on this machine, the kernels that it needs give wrong results</extracomment>
+            <translation>在此设备上，它所需的内核给出错误结果</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

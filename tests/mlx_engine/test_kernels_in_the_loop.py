@@ -181,4 +181,4 @@ def test_unsupported_arguments_run_the_reference(tiny):
     operations = with_kernels(build=build)
     few = mx.array([[1.0, 3.0, 2.0]])
     assert operations.block_verify(few, None, None).choices.tolist() == [1]
-    assert {*KERNELS, "traceable", "fewest_rows"} == set(vars(PLAIN))
+    assert {*KERNELS, "traceable", "fewest_rows", "row_exact"} == set(vars(PLAIN))

@@ -34,7 +34,8 @@ def call_attention(build: Any, dtype: mx.Dtype) -> None:
         for window in (0, 4):
             for sinks in (None, mx.zeros((heads,), dtype)):
                 length = mx.array([rows], mx.int32)
-                verify_attention.metal(queries, keys, keys, length, 1.0, True, window, sinks, build=build)
+                for row_exact in (False, True):
+                    verify_attention.metal(queries, keys, keys, length, 1.0, True, window, sinks, row_exact=row_exact, build=build)
 
 
 def call_gated_delta(build: Any, dtype: mx.Dtype) -> None:
