@@ -165,6 +165,6 @@ def joined(first: Stats, second: Stats) -> Stats:
         decode_tok_s=sum(steps for steps, _ in timed) / seconds if seconds else None,
         why_plain=second.why_plain or first.why_plain if first.mode == second.mode else None,
         peak_memory_bytes=max(first.peak_memory_bytes, second.peak_memory_bytes),
-        exact=first.exact and second.exact,
+        exact=first.exact and (second.exact or not second.tokens),
         plain_because=tuple(because.most_common()),
     )

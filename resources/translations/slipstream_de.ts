@@ -3850,7 +3850,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>exact_without_drafter</source>
             <extracomment>Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.</extracomment>
-            <translation>Der exakte Modus macht den Text mit DFlash gleich dem ohne DFlash, aber es ist kein Drafter geladen. Schalte den exakten Modus aus.</translation>
+            <translation>Der exakte Modus macht den Text mit DFlash gleich dem ohne DFlash, aber es ist kein Drafter geladen. Schalten Sie den exakten Modus aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4786,7 +4786,7 @@
             <location filename="../../mlx_engine/targets/exact.py" />
             <source>not_row_exact</source>
             <extracomment>Exact mode isn't available for this model: {reason}. Turn exact mode off.</extracomment>
-            <translation>Der exakte Modus ist für dieses Modell nicht verfügbar: {reason}. Schalte den exakten Modus aus.</translation>
+            <translation>Der exakte Modus ist für dieses Modell nicht verfügbar: {reason}. Schalten Sie den exakten Modus aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />

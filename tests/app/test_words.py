@@ -127,6 +127,7 @@ def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
 def test_the_details_include_seed_and_reused_tokens() -> None:
     text = wording.details(stats())
     assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Widths used: 16" in text
+    assert "Exact mode" not in text and "Exact mode" in wording.details(replace(stats(), exact=True))
 
 
 @given(made_up_stats)
