@@ -63,13 +63,14 @@ class TestGenerate:
 
     def test_options_reach_the_request(self) -> None:
         engine = ScriptedEngine()
-        options = "--max-tokens 9 --temperature 0.5 --seed 3 --width 4 --mode plain --ignore-eos --thinking"
+        options = "--max-tokens 9 --temperature 0.5 --seed 3 --width 4 --mode plain --ignore-eos --thinking --exact"
         options += " --system Be. --stop X --stop Y"
         assert main(["generate", "Hi", *options.split()], lambda: engine) == 0
         (request,) = engine.requests
         assert [(message.role, message.content) for message in request.messages] == [("system", "Be."), ("user", "Hi")]
         assert (request.max_tokens, request.sampling.temperature, request.seed, request.width) == (9, 0.5, 3, 4)
         assert (request.mode, request.ignore_eos, request.thinking, request.stop) == ("plain", True, True, ("X", "Y"))
+        assert request.exact
 
     @pytest.mark.parametrize(("options", "bits"), [((), None), (("--drafter-bits", "8"), 8), (("--drafter-bits", "16"), 16)])
     def test_the_drafter_bits_reach_the_engine(self, options: tuple[str, ...], bits: int | None) -> None:

@@ -47,6 +47,18 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     app.ask("And on")
 
 
+def test_a_comparison_can_be_exact(start: Start) -> None:
+    app = start()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: not app.conductor.busy)
+    dialog.exact.click()
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert [request.exact for request in app.engine.requests] == [False, False, False, True, True]
+
+
 def test_closing_the_dialog_stops_the_comparison(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
