@@ -1,11 +1,14 @@
 """`slipstream bench --compare A.json B.json`: compare two reports, prompt by prompt."""
 
 import json
-from dataclasses import asdict
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
-from mlx_engine.bench.paired import PairedRatio, paired_ratio
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.terminal.console import print_json, say
@@ -14,6 +17,30 @@ _CONDITIONS = {
     "pair": ("name", "family", "block_size", "drafter_weights"),
     "machine": ("system", "device", "blas", "threads", "mlx", "mlx_lm"),
 }
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class PairedRatio:
+    """Geometric mean of paired ratios, with a 95% interval."""
+
+    value: float
+    low: float
+    high: float
+    pairs: int
+
+
+def paired_ratio(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> PairedRatio:
+    """Return ours / theirs from rates [prompts][runs], in which the k-th runs of a prompt are neighbors in time.
+
+    Each prompt contributes the median of its runs' ratios, so that one disturbed run matters little. Then prompts are resampled
+    (percentile bootstrap, fixed seed), because the result should hold for other prompts.
+    """
+    logs = [median(math.log(a / b) for a, b in zip(x, y, strict=True)) for x, y in zip(ours, theirs, strict=True)]
+    draw = random.Random(0)
+    means = sorted(mean(draw.choices(logs, k=len(logs))) for _ in range(_RESAMPLES))
+    low, high = means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES)]
+    return PairedRatio(math.exp(mean(logs)), math.exp(low), math.exp(high), len(logs))
 
 
 def run(a: Path, b: Path, as_json: bool) -> int:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from mlx_engine import blas
 from mlx_engine.bench import comparison, results, roofline
-from mlx_engine.bench.energy import Meter
-from mlx_engine.bench.general_prompts import GENERAL
-from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
+from mlx_engine.bench.prompts import SETS, Prompt
 from mlx_engine.host import EngineDoor
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.data_files import write_json
@@ -29,10 +28,46 @@ from mlx_engine.terminal import generate
 from mlx_engine.terminal.console import note, print_json, progress, say
 from mlx_engine.terminal.session import cancellable, folders, open_pair
 
-SETS = {"mixed": PROMPTS, "long": LONG, "general": GENERAL}
 _ALTERNATING: tuple[results.BenchMode, ...] = (results.PLAIN, results.DFLASH)
 _DEFAULT_WIDTHS = (4, 8, 16)
 _GROUP = 4  # prompts before the fixed widths have their turn
+_COUNTERS = Path("/sys/class/powercap")
+
+
+class Meter:
+    """Adds up the energy of all processor packages, from Linux's powercap counters in `folder`."""
+
+    def __init__(self, folder: Path = _COUNTERS) -> None:
+        self._packages: list[tuple[Path, int]] = []  # counter, and the value at which it wraps
+        self._last: list[int] = []
+        try:
+            for package in sorted(folder.glob("*-rapl:[0-9]")):
+                self._packages.append((package / "energy_uj", int((package / "max_energy_range_uj").read_text())))
+            self._last = self._read()
+        except (OSError, ValueError):  # on many systems only root may read them
+            self._packages = []
+
+    @property
+    def known(self) -> bool:
+        """Whether counters can be read."""
+        return bool(self._packages)
+
+    def joules(self) -> float | None:
+        """Return the energy used since the last call, or since the meter was created; None if unknown."""
+        if not self._packages:
+            return None
+        try:
+            now = self._read()
+        except (OSError, ValueError):
+            self._packages = []
+            return None
+        ranges = (wraps for _, wraps in self._packages)
+        used = sum((b - a) % (wraps + 1) for a, b, wraps in zip(self._last, now, ranges, strict=True))
+        self._last = now
+        return used / 1e6
+
+    def _read(self) -> list[int]:
+        return [int(path.read_text()) for path, _ in self._packages]
 
 
 @dataclass(frozen=True)

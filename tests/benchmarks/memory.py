@@ -21,7 +21,7 @@ blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine.bench.paired import paired_ratio  # noqa: E402
+from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402

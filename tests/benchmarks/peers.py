@@ -36,7 +36,7 @@ from mlx_lm import load as mlx_lm_load  # noqa: E402
 from mlx_lm import stream_generate  # noqa: E402
 
 from mlx_engine import chat  # noqa: E402
-from mlx_engine.bench.paired import paired_ratio  # noqa: E402
+from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.bench import comparison, results
-from mlx_engine.bench.energy import Meter
-from mlx_engine.bench.general_prompts import GENERAL
-from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
+from mlx_engine.bench.prompts import PROMPTS, SETS, Prompt
 from mlx_engine.bench.results import DFLASH, PLAIN, BenchMode, MeasuredReply
-from mlx_engine.bench.speed import Plan, measure, order
+from mlx_engine.bench.speed import Meter, Plan, measure, order
 from mlx_engine.cli import main
 from mlx_engine.events import CompletedReply
 from mlx_engine.host import EngineHost
@@ -143,8 +141,8 @@ def test_an_unwritable_file_and_a_width_beyond_the_block_are_errors(tmp_path: Pa
 
 
 def test_the_prompt_sets_are_mixed_and_their_roles_alternate() -> None:
-    assert len(PROMPTS) == 24 and {prompt.kind for prompt in GENERAL} == {"chat", "code", "maths", "copy", "long"}
-    for prompts in (PROMPTS, LONG, GENERAL):
+    assert len(PROMPTS) == 24 and {prompt.kind for prompt in SETS["general"]} == {"chat", "code", "maths", "copy", "long"}
+    for prompts in SETS.values():
         assert len({(prompt.text, prompt.before) for prompt in prompts}) == len(prompts)
         assert all(a.kind != b.kind for a, b in pairwise(prompts))
         for prompt in prompts:
