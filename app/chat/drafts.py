@@ -56,7 +56,7 @@ def _key(chat: Chat) -> str:
 
 
 def _parse(text: str) -> dict[str, str]:
-    """The drafts by chat; empty if the settings hold something else."""
+    """Return the drafts by chat; empty if the settings hold something else."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -58,6 +58,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.quits_when_closed = sys.platform != "darwin"
         self._quitting = False
+        self._in_dock = False  # closed, while the app goes on
 
         self.top_bar = TopBar(theme, conductor)
         self.transcript = Transcript(theme)
@@ -233,11 +234,13 @@ class MainWindow(QMainWindow):
         else:
             event.ignore()
             self.hide()
+            self._in_dock = True
 
     @Slot(Qt.ApplicationState)
     def _reopen(self, state: Qt.ApplicationState) -> None:
         """Show the window again after a click on the Dock icon."""
-        if state == Qt.ApplicationState.ApplicationActive and self.isHidden() and not self.quits_when_closed:
+        if state == Qt.ApplicationState.ApplicationActive and self._in_dock:
+            self._in_dock = False
             self.bring_to_front()
 
     def _save_state(self) -> None:
