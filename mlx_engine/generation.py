@@ -1,10 +1,11 @@
-"""Generate one reply: prefill the prompt, decode, and yield its events."""
+"""Generate one reply: prefill the prompt, decode, and yield its events and statistics."""
 
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
 
@@ -20,11 +21,10 @@ from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, W
 from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Finished, PrefillProgress, Round, StopReason
+from mlx_engine.events import Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.loading import LoadedPair
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.snapshots import Snapshots
-from mlx_engine.reply_stats import Tally
 from mlx_engine.requests import GenerationRequest, Mode
 from mlx_engine.template_sandbox import RenderingCancelled
 
@@ -137,3 +137,68 @@ def _token_limit(request: GenerationRequest, length: int, context_limit: int) ->
             limit=context_limit,
         )
     return min(request.max_tokens, context_limit - length)
+
+
+@dataclass
+class Tally:
+    """Adds up the steps of a reply to a request that arrived at `began`, on `time.perf_counter`."""
+
+    began: float
+    mode: Mode
+    prompt_tokens: int
+    reused_tokens: int
+    seed: int
+    why_plain: EngineText | None
+    exact: bool
+    _first: float | None = None
+    _last: float | None = None
+    _tokens: int = 0
+    _rounds: list[Step] = field(default_factory=list)
+    _plain: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        mx.reset_peak_memory()
+
+    def elapsed(self) -> float:
+        """Return the seconds since the request arrived."""
+        return time.perf_counter() - self.began
+
+    def add(self, step: Step, tokens: int, at_s: float) -> None:
+        """Add a step that became final at `at_s` with `tokens` tokens that belong to the reply."""
+        self._last = at_s
+        self._tokens += tokens
+        if self._first is None:
+            self._first = at_s  # prefill's token belongs to no round
+        elif step.drafted:
+            self._rounds.append(step)
+        else:
+            self._plain.append(step)
+
+    def stats(self) -> Stats:
+        """Return the reply's statistics so far."""
+        rate = None
+        if self._first is not None and self._last is not None and self._last > self._first:
+            rate = (self._tokens - 1) / (self._last - self._first)
+        return Stats(
+            mode=self.mode,
+            prompt_tokens=self.prompt_tokens,
+            reused_tokens=self.reused_tokens,
+            tokens=self._tokens,
+            ttft_s=self._first,
+            prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / self._first if self._first else None,
+            decode_tok_s=rate,
+            rounds=len(self._rounds),
+            drafted=sum(step.drafted for step in self._rounds),
+            tested=sum(step.tested for step in self._rounds),
+            accepted=sum(step.accepted for step in self._rounds),
+            accepted_per_round=tuple(step.accepted for step in self._rounds),
+            widths=tuple(step.width for step in self._rounds),
+            plain_steps=len(self._plain),
+            why_plain=self.why_plain,
+            peak_memory_bytes=mx.get_peak_memory(),
+            seed=self.seed,
+            lookup_rounds=sum(step.proposer == "lookup" for step in self._rounds),
+            trials=sum(step.trial for step in (*self._rounds, *self._plain)),
+            exact=self.exact,
+            plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),
+        )

@@ -25,7 +25,7 @@ LEVELS = (
     "host",
     "engine",
     "tuning generation",
-    "comparison reply_stats",
+    "comparison",
     "loading",
     "warmup",
     "prefix",
