@@ -69,13 +69,6 @@ class RevisionGone(UserError):
     """The commit that a download was pinned to no longer exists."""
 
 
-def wants_token(error: Exception) -> bool:
-    """Whether the hub refused something that another account might get."""
-    if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
-        return True
-    return isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403)
-
-
 def needs_token(text: EngineText) -> bool:
     """Whether an explained refusal asks the user for another access token."""
     return text.code in _NEEDS_TOKEN
@@ -287,7 +280,7 @@ class Hub:
         except UserError:
             raise
         except Exception as error:  # an invalid answer can fail anywhere
-            if wants_token(error) and self._found_other_token(token):
+            if _is_refusal(error) and self._found_other_token(token):
                 return self._ask(repo, question)
             raise explain(error, repo, self.endpoint, bool(self.token)) from None
 
@@ -350,7 +343,7 @@ def store_token(endpoint: str, token: str) -> str:
     try:
         account = Hub(endpoint, token).account()
     except Exception as error:  # an invalid answer makes the hub's client fail anywhere
-        if isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403):
+        if _is_refusal(error):
             template = "{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens."
             raise UserError("unknown_token", template, endpoint=endpoint) from None
         raise explain(error, "", endpoint, True) from None
@@ -362,6 +355,13 @@ def store_token(endpoint: str, token: str) -> str:
         template = "This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN."
         raise UserError("no_keychain", template, reason=type(error).__name__) from None
     return account
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether another token may get what this one doesn't. The hub says of private repos that they don't exist."""
+    if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
+        return True
+    return isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403)
 
 
 def _is_token(text: str) -> bool:

@@ -79,10 +79,6 @@ class Partial:
             self._clear(segment_length(self.size))
 
     @property
-    def _tail(self) -> int:
-        return _record_offset(self.size)
-
-    @property
     def count(self) -> int:
         return len(self._segments[1])
 
@@ -97,7 +93,7 @@ class Partial:
         self._divide(segment)
         os.ftruncate(self._fd, 0)
         record = _HEAD.pack(_MAGIC, self.size, self._length, self.count) + _DONE.pack(0) * self.count
-        _write_all(self._fd, record, self._tail)
+        _write_all(self._fd, record, _record_offset(self.size))
 
     def missing(self, index: int) -> tuple[int, int]:
         """Return a segment's first missing byte, and the end of the segment."""
@@ -135,7 +131,7 @@ class Partial:
             here = done[index]
             _write_all(self._fd, data, bounds[index] + here)
             done[index] = here + len(data)
-            _write_all(self._fd, _DONE.pack(here + len(data)), self._tail + _HEAD.size + _DONE.size * index)
+            _write_all(self._fd, _DONE.pack(here + len(data)), _record_offset(self.size) + _HEAD.size + _DONE.size * index)
             return True
 
     def read(self, start: int, into: memoryview) -> int:
