@@ -71,8 +71,7 @@ class Slipstream(QObject):
         if self.conductor.busy and (notice := self.conductor.refusal()):
             self.conductor.notify(notice)
             return
-        self.restarting = True
-        self.window.quit()
+        self.restarting = self.window.quit()
 
     @Slot()
     def show_window(self) -> None:

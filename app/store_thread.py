@@ -1,7 +1,8 @@
 """The one thread that owns the chat database, so that the window never waits for a disk.
 
 Jobs run in order, so a read sees everything written before it. A write that the disk refuses is kept and tried again before the
-next one, and every few seconds. A write that fails for another reason is left out, so that it can't hold up the others.
+next one, and every few seconds. A write that fails for another reason is left out, so that it can't hold up the others. The chats
+of both are listed as unsaved.
 """
 
 import logging
@@ -10,6 +11,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -25,14 +27,24 @@ log = logging.getLogger(__name__)
 Work = Callable[[Store], Any]
 Then = Callable[[Any], None]
 
+
 RETRY_S = 5.0
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+@dataclass(frozen=True)
+class _Job:
+    work: Work
+    then: Then | None
+    writes: bool
+    chat_id: str = ""
 
 
 class StoreThread(QObject):
     """The window's side of the store. It lives in the window's thread, where every `then` is called."""
 
     notice = Signal(str)  # a sentence for the user
+    unsaved_changed = Signal(frozenset)  # ids of the chats whose latest changes are not on the disk
 
     _done = Signal(object, object)
 
@@ -42,12 +54,15 @@ class StoreThread(QObject):
         super().__init__(parent)
         self._make = make
         self._log_file = log_file
-        self._jobs: queue.SimpleQueue[tuple[Work, Then | None, bool] | None] = queue.SimpleQueue()
-        self._unwritten: deque[Work] = deque()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._unwritten: deque[_Job] = deque()
         self._refused = False  # by the disk, for a write that is now in `_unwritten`
         self._problems = {"write": "", "read": ""}  # the last notice about each, until it works again
         self._index_rebuilt = False
         self._lost: set[str] = set()  # notices about writes that are not tried again
+        self._left_out: set[str] = set()  # the chats of these writes
+        self._unsaved: frozenset[str] = frozenset()
+        self._in_memory = False  # because the file can't be used
         self._closed = False
         self._done.connect(self._call)
         # A daemon, so that a hanging disk doesn't keep the process alive. `wait` makes sure that everything is written.
@@ -59,11 +74,11 @@ class StoreThread(QObject):
 
     def read(self, work: Work, then: Then) -> None:
         """Call `then` with what `work` returns, unless that fails; then there is a notice."""
-        self._put(work, then, writes=False)
+        self._put(_Job(work, then, writes=False))
 
-    def write(self, work: Work, then: Then | None = None) -> None:
-        """Call `then` with what `work` returns, or with None if that fails."""
-        self._put(work, then, writes=True)
+    def write(self, work: Work, then: Then | None = None, chat_id: str = "") -> None:
+        """Call `then` with what `work` returns, or with None if that fails. `chat_id` is of the chat that is written."""
+        self._put(_Job(work, then, writes=True, chat_id=chat_id))
 
     def wait(self, seconds: float) -> bool:
         """Finish all jobs, close the database and stop; return False if that takes too long."""
@@ -75,9 +90,9 @@ class StoreThread(QObject):
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _put(self, work: Work, then: Then | None, writes: bool) -> None:
+    def _put(self, job: _Job) -> None:
         if not self._closed:
-            self._jobs.put((work, then, writes))
+            self._jobs.put(job)
 
     @Slot(object, object)
     def _call(self, then: Then, value: object) -> None:
@@ -93,8 +108,9 @@ class StoreThread(QObject):
             opened = OpenedStore(Store(None), False, tr("Can't open your chats ({error}). New chats won't be saved.", error=error))
         if opened.notice:
             self.notice.emit(opened.notice)
+            self._in_memory = not opened.saves
         while (job := self._next_job(opened.store)) is not None:
-            self._do(opened.store, *job)
+            self._do(opened.store, job)
         self._catch_up(opened.store)
         if self._unwritten:
             log.error("The disk refuses to write; %s writes are lost", len(self._unwritten))
@@ -104,45 +120,52 @@ class StoreThread(QObject):
             log.exception("Deleted chats could not be erased")
         opened.store.close()
 
-    def _next_job(self, store: Store) -> tuple[Work, Then | None, bool] | None:
+    def _next_job(self, store: Store) -> _Job | None:
         while True:
             try:
                 return self._jobs.get(timeout=RETRY_S if self._unwritten else None)
             except queue.Empty:
                 self._catch_up(store)
 
-    def _do(self, store: Store, work: Work, then: Then | None, writes: bool) -> None:
+    def _do(self, store: Store, job: _Job) -> None:
         value, failed = None, False
-        if writes:
-            self._unwritten.append(work)
+        if job.writes:
+            self._unwritten.append(job)
             value = self._catch_up(store)
         else:
             try:
-                value = self._attempt(store, work)
+                value = self._attempt(store, job.work)
                 self._problems["read"] = ""
             except Exception as error:
                 failed = True
                 self._report("read", error)
-        if then is not None and not failed:
-            self._done.emit(then, value)
+        if job.then is not None and not failed:
+            self._done.emit(job.then, value)
 
     def _catch_up(self, store: Store) -> object:
         """Do all unwritten work in order, and return the result of the last, or None if that failed."""
         value = None
         while self._unwritten:
-            value = None
+            value, job = None, self._unwritten[0]
             try:
-                value = self._attempt(store, self._unwritten[0])
+                value = self._attempt(store, job.work)
                 self._problems["write"] = ""
             except Exception as error:
                 self._report("write", error)
                 if is_disk_fault(error):
                     self._refused = True
-                    return None
+                    break
+                self._left_out.add(job.chat_id)
+            if self._in_memory:
+                self._left_out.add(job.chat_id)
             self._unwritten.popleft()
-        if self._refused:
+        if self._refused and not self._unwritten:
             self._refused = False
             self.notice.emit(tr("Your chats are being saved again."))
+        unsaved = frozenset(self._left_out.union(job.chat_id for job in self._unwritten) - {""})
+        if unsaved != self._unsaved:
+            self._unsaved = unsaved
+            self.unsaved_changed.emit(unsaved)
         return value
 
     def _attempt(self, store: Store, work: Work) -> object:

@@ -38,7 +38,8 @@ class Foot(QWidget):
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN + 24)
-        column(self.elsewhere, self.waiting, self.composer, self.notes, spacing=5, parent=inner)
+        self.unsaved = UnsavedBar(theme, conductor)
+        column(self.unsaved, self.elsewhere, self.waiting, self.composer, self.notes, spacing=5, parent=inner)
         row(None, (inner, 1000), None, spacing=0, margins=(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 8), parent=self)
         self.composer.field.textChanged.connect(self._set_draft)
         self.composer.send_requested.connect(self.send)
@@ -185,3 +186,18 @@ class ElsewhereBar(FootBar):
     def _open(self) -> None:
         if (chat := self._conductor.reply_job.chat) is not None:
             self._conductor.open_chat(chat.id)
+
+
+class UnsavedBar(FootBar):
+    """Says that the latest changes of the open chat are not on the disk."""
+
+    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+        super().__init__(theme, tr("Export…"), tr("Save a copy of this chat in another place"))
+        self._conductor = conductor
+        for signal in (conductor.library.unsaved_changed, conductor.chat_changed):
+            signal.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        unsaved = self._conductor.chat.id in self._conductor.library.unsaved
+        self.show_text(tr("The latest changes in this chat aren't saved.") if unsaved else "")

@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.conversations import chat_export, chat_import
 from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.plain_text import clean
+from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.salvage import ImportedChats
 from app.conversations.settings import ChatSettings, Preset, built_in
 from app.conversations.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
@@ -49,15 +50,19 @@ class ChatLibrary(QObject):
     removed = Signal(object)  # list of ids
     notified = Signal(str)
     undo_offered = Signal(object)  # the UndoStep that was just added, or None after an undo
+    unsaved_changed = Signal()
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._store.notice.connect(self.notified)
+        self._store.unsaved_changed.connect(self._set_unsaved)
         self._store.start()
         self.entries: dict[str, ChatSummary] = {}
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
+        self.unsaved: frozenset[str] = frozenset()  # ids of the chats whose latest changes are not on the disk
+        self._kept: list[Chat] = []  # unsaved ones, which can't be read again from the disk
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         self._deleted: set[str] = set()  # a reply may still be running in one
         self._undo_steps: list[UndoStep] = []
@@ -74,6 +79,12 @@ class ChatLibrary(QObject):
         self.changed.emit()
         self.presets_changed.emit()
         self.loaded.emit(contents.open_chat if contents.open_chat in self.entries else "")
+
+    @Slot(frozenset)
+    def _set_unsaved(self, unsaved: frozenset[str]) -> None:
+        self.unsaved = unsaved
+        self._kept = [chat for one in unsaved if (chat := self._open.get(one)) is not None]
+        self.unsaved_changed.emit()
 
     # Chats
 
@@ -98,7 +109,7 @@ class ChatLibrary(QObject):
         if snapshot.summary != old and chat.id not in self._deleted:
             self.entries[chat.id] = snapshot.summary
             self.changed.emit()
-        self._store.write(lambda store: store.save(snapshot, open_now=is_new), then)
+        self._store.write(lambda store: store.save(snapshot, open_now=is_new), then, chat.id)
 
     def set_open_chat(self, chat_id: str) -> None:
         """Remember which chat to open at the next start; an empty id means a new one."""
@@ -254,10 +265,13 @@ class ChatLibrary(QObject):
     def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
         """Write chats to a file, as Markdown or JSON by its extension."""
         folders = dict(self.folders)
+        unsaved = {
+            one: chat_from_json(chat_to_json(chat)) for one in self.unsaved.intersection(chat_ids) if (chat := self._open.get(one))
+        }
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
         def export(store: Store) -> str:
-            chats = [(chat, entry) for entry in entries if (chat := store.load(entry.id)) is not None]
+            chats = [(chat, entry) for entry in entries if (chat := unsaved.get(entry.id) or store.load(entry.id))]
             return chat_export.export(chats, folders, to)
 
         self._store.read(export, self.notified.emit)
@@ -300,7 +314,7 @@ class ChatLibrary(QObject):
         self.entries[entry.id] = entry
         if (chat := self._open.get(entry.id)) is not None:
             chat.title = entry.title
-        self._store.write(lambda store: store.update(entry))
+        self._store.write(lambda store: store.update(entry), chat_id=entry.id)
         self.changed.emit()
 
     def _save_folder(self, folder: Folder, chat_ids: Sequence[str] = ()) -> None:

@@ -39,13 +39,19 @@ def ask_save_path(parent: QWidget, title: str, stem: str, formats: Mapping[str, 
 
 def confirm_replace(parent: QWidget, file: Path) -> bool:
     """Ask before replacing a file whose name was completed after the dialog closed."""
-    ask = QMessageBox(QMessageBox.Icon.Warning, tr("Replace File?"), "", parent=parent)
+    question = tr("“{name}” already exists. Do you want to replace it?", name=file.name)
+    return confirm(parent, tr("Replace File?"), question, tr("Replace"))
+
+
+def confirm(parent: QWidget, title: str, question: str, action: str) -> bool:
+    """Ask before something is lost; `action` is the text of the button that goes on."""
+    ask = QMessageBox(QMessageBox.Icon.Warning, title, "", parent=parent)
     ask.setTextFormat(Qt.TextFormat.PlainText)
-    ask.setText(tr("“{name}” already exists. Do you want to replace it?", name=file.name))
-    replace = ask.addButton(tr("Replace"), QMessageBox.ButtonRole.DestructiveRole)
+    ask.setText(question)
+    go_on = ask.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
     ask.setDefaultButton(ask.addButton(QMessageBox.StandardButton.Cancel))
     ask.exec()
-    return ask.clickedButton() is replace
+    return ask.clickedButton() is go_on
 
 
 def file_name(text: str, default: str) -> str:

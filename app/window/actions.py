@@ -33,7 +33,7 @@ class Actions(QObject):
     def __init__(
         self,
         window: QMainWindow,
-        quit_app: Callable[[], None],
+        quit_app: Callable[[], object],
         conductor: Conductor,
         commands: ChatCommands,
         dialogs: Dialogs,

@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.chat.announcer import Announcer
@@ -13,6 +13,7 @@ from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
 from app.chat.welcome import Introduction
+from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
 from app.release import this_release
@@ -21,6 +22,7 @@ from app.sidebar.sidebar import Sidebar
 from app.transcript.transcript import Transcript
 from app.updates import Updates
 from app.widgets.layout import column
+from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from app.window.actions import Actions, fill_menu_bar, show_list_menu
 from app.window.chat_commands import ChatCommands
@@ -30,6 +32,7 @@ from app.window.top_bar import TopBar
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import load_catalog
 
+SAVE_MS = 1000  # between a change of the window or a draft and saving it
 GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the top edge that must be on a screen, so that the window can be moved
 
 
@@ -48,6 +51,8 @@ class MainWindow(QMainWindow):
         self.theme = theme
         self.conductor = conductor
         self._settings = settings
+        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
+        self._save_timer.timeout.connect(self._save_state)
         self.picker = picker or Picker(conductor, self)
         self.preferences = Preferences(theme, settings, self)
         self.updates = Updates(this_release(), self.preferences, self)
@@ -92,6 +97,7 @@ class MainWindow(QMainWindow):
         self.sidebar.list.customContextMenuRequested.connect(lambda at: show_list_menu(self.sidebar.list, self.commands, at))
         self.composer.stop_requested.connect(conductor.stop)
         self.composer.paged.connect(self.transcript.page)
+        self.foot.unsaved.button.clicked.connect(self.chat_commands.export)
         self.composer.attach_requested.connect(self.chat_commands.attach_files)
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.sample_chosen.connect(conductor.send)
@@ -134,6 +140,10 @@ class MainWindow(QMainWindow):
             self._introduce()
         self._show_state()
         self._restore_state()
+        for change in (self.composer.field.textChanged, self.split.splitterMoved, self.split.shown):
+            change.connect(self._save_soon)
+        for change in (conductor.loader.loaded, conductor.settings_changed, conductor.chat_changed):
+            change.connect(self._save_soon)
         self.composer.focus()
 
     def _introduce(self) -> None:
@@ -218,14 +228,20 @@ class MainWindow(QMainWindow):
             self.resize(placed.size() - (frame.size() - self.size()))
 
     @Slot()
-    def quit(self) -> None:
-        """Close the window and quit, also on a Mac."""
+    def quit(self) -> bool:
+        """Close the window and quit, also on a Mac. Returns False if the user cancels that."""
         if not self._quitting:
             self.quits_when_closed = True
             self.close()
+        return self._quitting
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """On a Mac the app stays in the Dock and finishes a reply."""
+        unsaved = [entry.title for id, entry in self.conductor.library.entries.items() if id in self.conductor.library.unsaved]
+        if self.quits_when_closed and unsaved and not self._confirm_quitting(unsaved):
+            self.quits_when_closed = sys.platform != "darwin"
+            event.ignore()
+            return
         self.dialogs.close_all()
         self._save_state()
         if self.quits_when_closed:
@@ -243,7 +259,31 @@ class MainWindow(QMainWindow):
             self._in_dock = False
             self.bring_to_front()
 
+    def _confirm_quitting(self, unsaved: Sequence[str]) -> bool:
+        if len(unsaved) == 1:
+            question = tr("“{title}” can't be saved. If you quit now, its latest changes are lost.", title=unsaved[0])
+        else:
+            count = number(len(unsaved))
+            question = tr("{count} chats can't be saved. If you quit now, their latest changes are lost.", count=count)
+        return confirm(self, tr("Quit Without Saving?"), question, tr("Quit Anyway"))
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self._save_soon()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._save_soon()
+
+    @Slot()
+    def _save_soon(self) -> None:
+        """Save the state in a moment: the app may never be closed in an orderly way."""
+        if not self._save_timer.isActive():
+            self._save_timer.start()
+
+    @Slot()
     def _save_state(self) -> None:
+        self._save_timer.stop()
         self._settings.setValue("window", self.saveGeometry())
         self.split.save(self._settings)
         self._drafts.save()
@@ -252,6 +292,7 @@ class MainWindow(QMainWindow):
             self._settings.setValue("drafter", str(loaded.drafter or ""))
         self._settings.setValue("dflash", self.conductor.chat.settings.dflash)
         self._settings.setValue("thinking", self.conductor.chat.settings.thinking)
+        self._settings.sync()
 
     def _restore_state(self) -> None:
         geometry = self._settings.value("window")

@@ -400,6 +400,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Export…</source>
+            <translation>Exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Note</source>
             <translation>Hinweis</translation>
         </message>
@@ -415,8 +420,18 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Save a copy of this chat in another place</source>
+            <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
             <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The latest changes in this chat aren't saved.</source>
+            <translation>Die letzten Änderungen in diesem Chat sind nicht gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -3222,6 +3237,26 @@
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} ist geladen. Wählen Sie „Ablage“ &gt; „Modelle“, um es zu verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Quit Anyway</source>
+            <translation>Trotzdem beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Quit Without Saving?</source>
+            <translation>Ohne Sichern beenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>{count} chats can't be saved. If you quit now, their latest changes are lost.</source>
+            <translation>{count} Chats können nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>“{title}” can't be saved. If you quit now, its latest changes are lost.</source>
+            <translation>„{title}“ kann nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />

@@ -400,6 +400,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Export…</source>
+            <translation>导出…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Note</source>
             <translation>提示</translation>
         </message>
@@ -415,8 +420,18 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Save a copy of this chat in another place</source>
+            <translation>将此对话的副本保存到其他位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
             <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The latest changes in this chat aren't saved.</source>
+            <translation>此对话的最新更改尚未保存。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -3222,6 +3237,26 @@
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Quit Anyway</source>
+            <translation>仍然退出</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Quit Without Saving?</source>
+            <translation>要不保存就退出吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>{count} chats can't be saved. If you quit now, their latest changes are lost.</source>
+            <translation>无法保存 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>“{title}” can't be saved. If you quit now, its latest changes are lost.</source>
+            <translation>无法保存“{title}”。如果现在退出，其最新更改将会丢失。</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidg
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_settings import ChatSettingsDialog
-from app.conversations.database import FILE
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.window.actions import show_list_menu
@@ -370,53 +369,6 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
     assert "nowhere to be found" in side.empty.text()
     qtbot.keyClick(side.search, Qt.Key.Key_Escape)
     assert side.search.text() == "" and side.list.isVisible()
-
-
-# What cannot be kept
-
-
-def test_a_damaged_database_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / FILE).write_bytes(b"SQLite format 3\0" + b"\xee" * 9000)
-    app = start(data=tmp_path / "data")
-    app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
-    app.ask("Hi")
-    assert shown_text(app) == "Fine." and rows(app) == ["[Today]", "Hi"]
-
-
-def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    first = start(data=tmp_path / "data")
-    first.ask("Earlier")
-    first.window.close()
-    first.until(lambda: not first.slipstream.store._thread.is_alive())
-    before = (tmp_path / "data" / FILE).read_bytes()
-    app = start(data=tmp_path / "data", data_writable=False, temporary=True)
-    app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
-    app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "Can't write" in app.notices[0])
-    one = chat_with(app, "Hi")
-    chat_with(app, "Other")
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
-    assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
-
-
-def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data")
-    limits: list[int] = []
-    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
-    app.until(lambda: bool(limits))
-    app.ask("word " * 20_000)
-    app.until(lambda: any("Can't save" in notice for notice in app.notices))
-    app.ask("And another " + "word " * 20_000)
-    assert shown_text(app) == "Fine."
-    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
-    app.ask("Short")
-    app.until(lambda: any("being saved again" in notice for notice in app.notices))
-    found: list[int] = []
-    app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
-    app.until(lambda: found == [3])
 
 
 # Odd text

@@ -18,6 +18,20 @@ def test_an_unsent_message_is_restored_after_a_restart(start: Start, tmp_path: P
     again.until(lambda: again.window.composer.text == 'Not sent,\nyet: "ü" 中')
 
 
+def test_the_draft_the_models_and_the_window_are_saved_without_quitting(start: Start, tmp_path: Path) -> None:
+    """They were saved at quitting only, so that a crash or `kill -9` lost them."""
+    settings = tmp_path / "settings.ini"
+    app = start(data=tmp_path)
+    app.type("Not sent")
+    app.conductor.set_thinking(True)
+    app.window.split.toggle_sidebar()
+    saved = ("Not sent", "target=", "thinking=true", "sidebar=false")
+    app.until(lambda: all(one in settings.read_text() for one in saved))
+    before = settings.read_text()
+    app.window.resize(app.window.width() + 100, app.window.height())
+    app.until(lambda: settings.read_text() != before)
+
+
 def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> None:
     app = start()
     app.ask("One")

@@ -39,6 +39,7 @@ APP = """
 import sys
 from PySide6.QtCore import QTimer
 import app.application as application
+import app.window.main_window
 from tests.benchmarks.recorded_engine import RecordedEngine
 
 class Closing(application.Slipstream):
@@ -53,6 +54,7 @@ class Closing(application.Slipstream):
 
 seen = []
 application.Slipstream = Closing
+app.window.main_window.confirm = lambda *_: True  # quitting although the chat can't be saved
 sys.exit(application.run(["slipstream"]))
 """
 

@@ -213,3 +213,26 @@ def test_a_damaged_search_index_is_rebuilt(tmp_path: Path, block: str, rows: str
     with closing(open_store(tmp_path).store) as store:
         assert len(store.search("needle")) == 2
     assert not list(tmp_path.glob("chats set aside*"))
+
+
+def test_chats_are_unsaved_while_the_disk_refuses_them_or_if_they_are_left_out(
+    heard: NoticedThread, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store_thread.RETRY_S", 0.01)
+    unsaved: list[frozenset[str]] = []
+    heard.thread.unsaved_changed.connect(unsaved.append)
+    full = threading.Event()
+
+    def write(store: Store) -> None:
+        if not full.is_set():
+            failing(FULL)(store)
+
+    heard.thread.write(lambda store: None, chat_id="saved")
+    heard.thread.write(write, chat_id="kept")
+    heard.thread.write(lambda store: None, chat_id="later")
+    qtbot.waitUntil(lambda: unsaved[-1:] == [{"kept", "later"}], timeout=PATIENCE_MS)
+    full.set()
+    qtbot.waitUntil(lambda: unsaved[-1:] == [frozenset()], timeout=PATIENCE_MS)
+    heard.thread.write(failing(None), chat_id="left out")
+    qtbot.waitUntil(lambda: unsaved[-1:] == [{"left out"}], timeout=PATIENCE_MS)
+    assert heard.thread.wait(60)

@@ -1,0 +1,109 @@
+"""Chats that can't be kept: a damaged database, an unwritable folder, a full disk."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.conversations.database import FILE
+from tests.app.conftest import Running
+from tests.app.test_chats_window import chat_with, rows, texts
+from tests.app.test_window import shown_text
+
+Start = Callable[..., Running]
+
+
+def test_a_damaged_database_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / FILE).write_bytes(b"SQLite format 3\0" + b"\xee" * 9000)
+    app = start(data=tmp_path / "data")
+    app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
+    app.ask("Hi")
+    assert shown_text(app) == "Fine." and rows(app) == ["[Today]", "Hi"]
+
+
+def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    first = start(data=tmp_path / "data")
+    first.ask("Earlier")
+    first.window.close()
+    first.until(lambda: not first.slipstream.store._thread.is_alive())
+    before = (tmp_path / "data" / FILE).read_bytes()
+    app = start(data=tmp_path / "data", data_writable=False, temporary=True)
+    app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
+    app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "Can't write" in app.notices[0])
+    one = chat_with(app, "Hi")
+    chat_with(app, "Other")
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
+
+
+def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data")
+    limits: list[int] = []
+    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
+    app.until(lambda: bool(limits))
+    app.ask("word " * 20_000)
+    app.until(lambda: any("Can't save" in notice for notice in app.notices))
+    app.ask("And another " + "word " * 20_000)
+    assert shown_text(app) == "Fine."
+    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
+    app.ask("Short")
+    app.until(lambda: any("being saved again" in notice for notice in app.notices))
+    found: list[int] = []
+    app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
+    app.until(lambda: found == [3])
+
+
+def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later chat on a full disk got no notice and was lost."""
+    monkeypatch.setattr("app.store_thread.RETRY_S", 0.05)
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data")
+    limits: list[int] = []
+
+    def limit_pages(count: int) -> None:
+        app.slipstream.store.read(lambda store: store._db.execute(f"PRAGMA max_page_count = {count}").fetchone()[0], limits.append)
+
+    bar, first = app.window.foot.unsaved, chat_with(app, "Saved")
+    limit_pages(1)
+    second = chat_with(app, "word " * 20_000)
+    app.until(lambda: bar.isVisible() and "aren't saved" in bar.label.text())
+    third = chat_with(app, "Too late")
+    app.until(lambda: app.conductor.library.unsaved == {second, third})
+    assert bar.isVisible()
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
+    assert not bar.isVisible()
+
+    app.conductor.open_chat(third)
+    app.until(lambda: texts(app) == [("Too late", "Fine.")])
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
+    app.conductor.library.export_chats([third], tmp_path / "rescued.md")  # to another disk, say
+    app.until(lambda: any("Exported" in notice for notice in app.notices))
+    assert "Too late" in (tmp_path / "rescued.md").read_text()
+
+    asked: list[str] = []
+    monkeypatch.setattr("app.window.main_window.confirm", lambda parent, title, question, action: asked.append(question))
+    assert not app.window.close() and app.window.isVisible() and "2 chats can't be saved" in asked[0]
+    app.slipstream.restart()
+    assert len(asked) == 2 and not app.slipstream.restarting
+
+    limit_pages(1_000_000)
+    app.until(lambda: not app.conductor.library.unsaved)
+    app.conductor.open_chat(third)
+    app.until(lambda: app.conductor.chat.id == third)
+    assert not bar.isVisible()
+    assert app.window.close() and len(asked) == 2
+
+
+def test_a_chat_that_is_only_in_memory_says_so(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data", data_writable=False)
+    chat_with(app, "Hi")
+    app.until(app.window.foot.unsaved.isVisible)
