@@ -23,7 +23,11 @@ from app.widgets.theme import SMALL, Theme
 
 MAX_SYNTAX = 8  # characters of Markdown in front of a space
 MAX_SKIP = 600  # characters between two words, such as an address or the delimiter row of a table
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?:```|~~~)")
+MIN_WIDTH = 120  # pixels of the legend
+_fence = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?:```|~~~)")
+TextRange = tuple[int, int]  # first offset, and the one after the last
+UnderlineKind = Supplier | Literal["differs"]
+Underline = tuple[int, int, UnderlineKind]  # a range and what it marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class SourceMap:
                     self._shown += 1
 
     def _map_code(self, block: CodeBlock) -> None:
-        if _FENCE.match(self._text, self._at):
+        if _fence.match(self._text, self._at):
             self._skip_line()
         place = self._find(block.text)
         if place >= 0:  # the lines are not indented in the source
@@ -140,11 +144,6 @@ class SourceMap:
             self._mapped.append(MappedText(self._shown, place, length))
         self._shown += length
         self._at = place + length
-
-
-TextRange = tuple[int, int]  # first offset, and the one after the last
-UnderlineKind = Supplier | Literal["differs"]
-Underline = tuple[int, int, UnderlineKind]  # a range and what it marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +240,6 @@ def _extra_selection(document: QTextDocument, part: TextRange, form: QTextCharFo
     made.cursor = cursor_at(document, *part)
     made.format = form
     return made
-
-
-MIN_WIDTH = 120
 
 
 class SourceLegend(QTextEdit):

@@ -28,6 +28,15 @@ from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
 from app.widgets.controls import as_tooltip
 from app.widgets.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
 
+MARKER_GAP = 8
+LINE_HEIGHT = 142  # percent
+HEADING_SIZES = {1: 1.45, 2: 1.25, 3: 1.1}
+
+_quote_property = QTextFormat.Property.UserProperty + 1
+_marker_property = QTextFormat.Property.UserProperty + 2
+_task_property = QTextFormat.Property.UserProperty + 3
+_rule_property = QTextFormat.Property.UserProperty + 4
+
 
 def prepare_document(view: QTextEdit | QPlainTextEdit, name: str) -> None:
     """Make a view show its document and nothing else. It ignores the mouse: the transcript selects across all documents."""
@@ -137,16 +146,6 @@ class DocumentView(QTextEdit):
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         return None  # nothing that a reply refers to is ever loaded
-
-
-MARKER_GAP = 8
-LINE_HEIGHT = 142  # percent
-HEADING_SIZES = {1: 1.45, 2: 1.25, 3: 1.1}
-
-_quote_property = QTextFormat.Property.UserProperty + 1
-_marker_property = QTextFormat.Property.UserProperty + 2
-_task_property = QTextFormat.Property.UserProperty + 3
-_rule_property = QTextFormat.Property.UserProperty + 4
 
 
 class TextView(DocumentView):

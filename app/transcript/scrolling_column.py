@@ -14,7 +14,11 @@ from app.transcript.message_column import MessageColumn, TextPosition, Transcrip
 from app.transcript.message_views import THINKING, PromptView, ReplyView
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
-NEAR_END = 24  # pixels
+NEAR_END = 24  # pixels from the end that still count as the end
+GAP = 22  # between messages
+PADDING = 28  # above and below the column
+AHEAD = 500  # pixels above and below the window that are built
+MAX_PASSES = 6
 
 
 class FollowingScrollArea(QScrollArea):
@@ -60,12 +64,6 @@ class FollowingScrollArea(QScrollArea):
         if following != self.following:
             self.following = following
             self.follow_changed.emit(following)
-
-
-GAP = 22  # between messages
-PADDING = 28  # above and below the column
-AHEAD = 500  # pixels above and below the window that are built
-MAX_PASSES = 6
 
 
 @dataclass(slots=True)
