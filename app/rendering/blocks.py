@@ -20,7 +20,7 @@ PartKind = Literal["text", "code", "table"]
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """Text in one style. A line break inside a paragraph is U+2028. With `math` set, the text is LaTeX."""
+    """Text in one style, or LaTeX if `math` is set. Line breaks are U+2028."""
 
     text: str
     bold: bool = False
@@ -129,7 +129,7 @@ def document_parts(blocks: Sequence[Block]) -> list[DocumentPart]:
 
 
 def update_parts(parts: list[DocumentPart], blocks: Sequence[Block], changed: int) -> int:
-    """Regroup the blocks from number `changed` on. Return the index of the first part that may differ."""
+    """Regroup the blocks from `changed` on. Return the first part that may differ."""
     while parts and parts[-1].first >= changed:
         parts.pop()
     start = parts.pop().first if parts else 0
@@ -142,7 +142,7 @@ def update_parts(parts: list[DocumentPart], blocks: Sequence[Block], changed: in
 
 
 def plain_text_blocks(text: str) -> tuple[TextBlock, ...]:
-    """Turn text that is not Markdown into one block per line. Very long lines become several blocks."""
+    """Turn plain text into a block per line, or several if a line is very long."""
     return tuple(
         TextBlock((TextSpan(line[at : at + MAX_PART_CHARS]),) if line else ())
         for line in text.split("\n")
@@ -155,7 +155,7 @@ def spans_text(spans: Sequence[TextSpan]) -> str:
 
 
 def plain_text(block: Block) -> str:
-    """Return the text of a block as its document holds it. In a table, every cell ends with a line break."""
+    """Return the text of a block's document. Table cells end with a line break."""
     match block:
         case TextBlock():
             return spans_text(block.spans)
@@ -180,7 +180,7 @@ def char_index(text: str, offset: int) -> int:
 
 
 def last_offset(blocks: Sequence[Block]) -> int:
-    """Return the last offset in a part with these blocks. In a table, offsets number the cells."""
+    """Return the last offset in a part. In a table, offsets number the cells."""
     if blocks and isinstance(blocks[0], TableBlock):
         return max(0, len(blocks[0].rows) * len(blocks[0].alignments) - 1)
     return sum(qt_length(plain_text(block)) + 1 for block in blocks) - 1

@@ -1,4 +1,4 @@
-"""A reply's blocks as widgets: adjacent text in one document, each code block and table in a frame of its own."""
+"""A reply's blocks as widgets. Adjacent text blocks share a document."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -36,7 +36,7 @@ PartView = TextView | CodeView | TableView
 
 
 class BlocksView(LazyStack):
-    """Draws blocks and, on a change, only those that changed. Parts off screen are not drawn at all.
+    """Draws blocks that have changed, and no parts that are off screen.
 
     `marks_of` returns the selection and the search hits of a part. `drawn` counts the blocks that have been drawn.
     """
@@ -44,7 +44,7 @@ class BlocksView(LazyStack):
     resized = Signal()  # the height of a part has changed
 
     def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False) -> None:
-        """Create an empty view. `quiet` text has the secondary color; a `lazy` view builds nothing until `show_band`."""
+        """Create a view that draws nothing until `show_band` if it is `lazy`."""
         super().__init__()
         if lazy:
             self._band = (-1, -1)
@@ -96,7 +96,7 @@ class BlocksView(LazyStack):
         self._settle()
 
     def _update_part(self, index: int, unchanged: int) -> None:
-        """Show the current blocks of a part, whose first `unchanged` blocks are drawn already."""
+        """Show the blocks of a part. The first `unchanged` ones are drawn already."""
         part, entry = self.parts[index], self.entries[index]
         first = self._blocks[part.first]
         entry.gap = self._gap_above(index)
@@ -262,7 +262,7 @@ class BlocksView(LazyStack):
     # Underlines
 
     def show_sources(self, sources: Suppliers, text: Callable[[], str]) -> None:
-        """Underline tokens by source while the theme says so. `text` returns all the text appended."""
+        """Underline tokens by source if the theme shows it. `text` returns all the text."""
         self._sources, self._text = sources, text
         self._mark_all()
 

@@ -1,4 +1,4 @@
-"""A code block: its language, buttons to wrap and copy it, and colored lines that scroll sideways."""
+"""A code block with its language, buttons, and colored lines."""
 
 from itertools import takewhile
 from math import ceil
@@ -148,7 +148,7 @@ class _CodeLines(QPlainTextEdit):
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
 
     def fit(self, width: int) -> int:
-        """Return the height of all lines at this width, and of the scroll bar if a line is longer."""
+        """Return the height of all lines, including the scroll bar if a line is longer."""
         layout = self.document().documentLayout()
         first = self.document().begin()
         line = max(layout.blockBoundingRect(first).height() / max(1, first.lineCount()), self.fontMetrics().lineSpacing())

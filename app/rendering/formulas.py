@@ -1,4 +1,4 @@
-"""Formulas in a document: typeset on a thread of their own, drawn sharp at any pixel ratio, in the color of the text.
+"""Formulas in a document, typeset in the background and drawn sharply.
 
 Typesetting needs no TeX, no browser, and no network.
 """
@@ -46,7 +46,7 @@ class Formula:
 
 @lru_cache(maxsize=512)
 def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
-    """Typeset a formula. Return None if it can't be parsed; its source is shown instead."""
+    """Typeset a formula. Return None if it can't be parsed."""
     if len(latex) > MAX_FORMULA or not _balanced(latex):
         return None
     latex = _script_after_environment.sub(r"{\1}", _chemistry.sub(_chemical_formula, latex))
@@ -78,7 +78,7 @@ def _balanced(latex: str) -> bool:
 
 
 class Typesetter(QObject):
-    """Typesets formulas in the background and caches them. `ready` is emitted when requested formulas have become available."""
+    """Typesets formulas in the background. Emits `ready` when some have arrived."""
 
     ready = Signal()
     _finished = Signal()
@@ -103,7 +103,7 @@ class Typesetter(QObject):
         return not self._pending and not self._soon.isActive()
 
     def formula(self, key: FormulaKey) -> Formula | None:
-        """Return the formula and request it if it is new. None while it is pending or if it is invalid."""
+        """Return the formula, None while it is pending or if it is invalid."""
         if key not in self._formulas and key not in self._pending:
             self._pending.add(key)
             if self._thread is None:
@@ -174,7 +174,7 @@ class FormulaRenderer(QPyTextObject):
         return not self._typesetter.known(_key(form))
 
     def intrinsicSize(self, document: QTextDocument, position: int, form: QTextFormat) -> QSizeF:
-        """Return the size on the line. How far a formula reaches below the baseline depends on the alignment of its format."""
+        """Return the size on the line. Alignment decides how much is below the baseline."""
         key = _key(form)
         formula = self._typesetter.formula(key)
         metrics = QFontMetricsF(form.toCharFormat().font())
@@ -218,7 +218,7 @@ class FormulaRenderer(QPyTextObject):
             painter.drawPixmap(QPointF(round(rect.left() * ratio) / ratio, round(top * ratio) / ratio), picture)
 
     def alignment(self, form: QTextCharFormat) -> QTextCharFormat.VerticalAlignment:
-        """Return how to align a formula: centered if it reaches far below the line, on the baseline otherwise."""
+        """Center a formula that reaches far below the line; put others on the baseline."""
         formula = self._typesetter.formula(_key(form))
         deep = formula is not None and formula.descent > QFontMetricsF(form.font()).descent() + 1
         alignments = QTextCharFormat.VerticalAlignment

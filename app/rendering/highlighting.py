@@ -61,7 +61,7 @@ def color_of(kind: _TokenType) -> SyntaxColor | None:
 
 
 def warm_up(pause_s: float = 0.1) -> None:
-    """Load the Markdown parser, LaTeX, and common lexers, on any thread, so that their first use doesn't delay a reply."""
+    """Load the parsers and common lexers, so that their first use is quick."""
     parse_blocks("**a** [b](http://c) | `d`\n\n- $e$\n\n|f|\n|-|\n")
     time.sleep(pause_s)
     typeset("x^2", False, 16.0)
@@ -93,7 +93,7 @@ class Highlighter:
         self.lines: list[ColoredLine] = [()]
 
     def update(self, text: str) -> list[int]:
-        """Color the whole text of the block. Return the numbers of the existing lines whose colors changed."""
+        """Color the text. Return the numbers of earlier lines whose colors changed."""
         if not text.startswith(self._text):
             self._start, self._limit, self._line, self._line_start, self._element = 0, PIECE, 0, (), ""
         first, self._text = self._line, text
@@ -119,7 +119,7 @@ class Highlighter:
         return [first + number for number, (old, new) in enumerate(zip(before, self.lines[first:], strict=False)) if old != new]
 
     def _color(self, code: str, element: str) -> list[SyntaxColor | None]:
-        """Return the color of each character of a piece that starts inside this HTML element."""
+        """Return the color of each character. The piece starts inside `element`."""
         assert self._lexer is not None
         end = _closing_tags.get(_open_element(element + code), "") if isinstance(self._lexer, HtmlLexer) else ""
         colors: list[SyntaxColor | None] = []
@@ -131,7 +131,7 @@ class Highlighter:
         return _open_element(self._element + code) if isinstance(self._lexer, HtmlLexer) else ""
 
     def _piece_size(self, code: str, colors: list[SyntaxColor | None]) -> int | None:
-        """Return the size of a piece that ends where the next line gets the same colors on its own, None if there is none."""
+        """Return where a piece can end so that the rest keeps its colors, or None."""
         starts = [at for at in range(PIECE // 4, len(code) - LOOKAHEAD + 1) if code[at - 1] == "\n" != code[at]]
         if not starts:
             return len(code) - LOOKAHEAD  # a huge line
@@ -164,7 +164,7 @@ class Highlighter:
 
 
 def _open_element(code: str) -> str:
-    """Return the tag that opens the HTML comment, script, or style sheet in which the code ends, or empty."""
+    """Return the tag of the comment, script, or style sheet that is still open."""
     opened = ""
     for match in _html_tag.finditer(code):
         tag = f"<{match[1] or ''}{match[2].lower()}>" if match[2] else match[0]

@@ -14,7 +14,7 @@ MAX_PASSES = 8
 
 @dataclass(slots=True)
 class StackEntry:
-    """One entry of a stack. Its height is measured while it has a view, and otherwise the last one measured, or a guess."""
+    """An entry of a stack. Its height is the last one measured, or a guess."""
 
     height: int = 0
     gap: int = 0  # above it
@@ -103,7 +103,7 @@ class LazyStack(QWidget):
         return self.total_height
 
     def show_band(self, top: int, bottom: int) -> bool:
-        """Build what is between two heights and discard what is far away. Return whether heights changed."""
+        """Build what is between two heights. Return whether heights changed."""
         self._band = (top, bottom)
         if self._width <= 0:
             return False
@@ -158,7 +158,7 @@ class LazyStack(QWidget):
         return changed
 
     def _keep_focus(self, view: QWidget) -> None:
-        """Move the focus up from a view that is deleted. Qt would move it to the next button and scroll there."""
+        """Move the focus up from a deleted view. Qt would go to the next button."""
         focus = QApplication.focusWidget()
         if focus is not None and (focus is view or view.isAncestorOf(focus)):
             above: QWidget | None = self

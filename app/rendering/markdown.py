@@ -145,7 +145,7 @@ _unmarked = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SectionChild:
-    """An item of a list or a child of a quote: its first line, its first block in the section, and an item's number."""
+    """A list item or a child of a quote: its first line, first block, and number."""
 
     line: int
     block: int
@@ -154,7 +154,7 @@ class SectionChild:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A top-level Markdown element: its blocks, its first line, and the line after its last."""
+    """A top-level Markdown element, from its first line to the one after its last."""
 
     line: int
     end: int
@@ -165,7 +165,7 @@ class Section:
 
 
 def is_safe_link(address: str) -> bool:
-    """Return whether an address is a web page: a reply must not start a program or open a file."""
+    """Return whether an address is a web page. Others may open files or programs."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -178,7 +178,7 @@ def parse_blocks(source: str) -> tuple[Block, ...]:
 
 
 def clean_text(text: str) -> str:
-    """Replace what Qt and the parser can't handle: carriage returns, NUL, and lone surrogates."""
+    """Replace what Qt can't show: carriage returns, NUL, and lone surrogates."""
     if "\r" in text or "\0" in text:
         text = text.replace("\r", "").replace("\0", "\ufffd")
     try:
@@ -189,7 +189,7 @@ def clean_text(text: str) -> str:
 
 
 def parse_sections(source: str, number: int | None = None) -> list[Section]:
-    """Return the top-level elements of a text. `number` is the first item's, if the text starts inside a numbered list."""
+    """Return the top-level elements. `number` is that of a list item at the start."""
     source = clean_text(source)
     tokens = _parser.parse(source)
     sections: list[Section] = []
@@ -346,7 +346,7 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
 
 
 def _split_addresses(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a text, each with its address if it is one. References to footnotes become superscripts."""
+    """Yield the parts of a text, each with its address if it is one."""
     at = 0
     for match in _address.finditer(text):
         address = match[0].rstrip(".,:;!?'*_~]")

@@ -1,4 +1,4 @@
-"""Parse Markdown as it streams: freeze finished blocks and parse only the unfinished tail.
+"""Parse Markdown as it streams: freeze finished blocks and parse the rest.
 
 Parsing the whole reply on every update would take time quadratic in its length. Here an update costs as much as the last paragraph,
 list item, table row, or line of code, however long the reply, list, table, or code block has grown.
@@ -25,7 +25,7 @@ class BlockChange:
 
 @dataclass(frozen=True, slots=True)
 class BlockOrigin:
-    """Characters `start` to `end` of the source yield the blocks from number `block` up to the next origin's."""
+    """The source, `start` to `end`, of the blocks from `block` to the next origin's."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class BlockOrigin:
 
 @dataclass(slots=True)
 class _PartlyFrozen:
-    """A table or code block whose first lines are finished. `head` is parsed again before the tail to give the tail its meaning."""
+    """A table or code block whose first lines are finished. `head` opens it again."""
 
     head: str
     rows: tuple[Row, ...] = ()
@@ -87,7 +87,7 @@ class StreamingMarkdown:
         return BlockChange(first + same, after[same:])
 
     def _pieces(self, text: str) -> Iterator[str]:
-        """Split the text so that the tail is parsed at exactly its maximum length, however the text arrived."""
+        """Split the text so that the tail is parsed whenever it is full."""
         while text:
             size = MAX_TAIL - len(self._tail)
             room = MAX_TAIL_LINES - self._tail.count("\n")
@@ -178,7 +178,7 @@ class StreamingMarkdown:
         self._tail = body[size:]
 
     def _split(self, sections: list[Section], source: str) -> None:
-        """Freeze what is possible of a tail of maximum length in which nothing is finished."""
+        """Freeze as much as possible of a full tail in which nothing is finished."""
         if self._open and self._open.code and len(sections) == 1:
             self._open.code += sections[0].content
             self._tail_start += len(self._tail)

@@ -1,4 +1,4 @@
-"""A table that scrolls sideways if it is wide and builds only the rows near the reader if it is long."""
+"""A table that scrolls sideways and builds only the rows near the reader."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -48,7 +48,7 @@ class TableScroller(QScrollArea):
         self.table.setAutoFillBackground(False)
 
     def fit(self, width: int) -> int:
-        """Lay out the table. Return the height, including the scroll bar if the table is wider than this."""
+        """Lay out the table. Return the height, including the scroll bar."""
         scrolls = self.table.natural_width > width
         return self._resize_table() + (self.horizontalScrollBar().sizeHint().height() if scrolls else 0)
 
@@ -72,7 +72,7 @@ class TableScroller(QScrollArea):
 
 
 class TableView(LazyStack):
-    """The rows of a table, in one document per chunk. Offsets number the cells, row by row."""
+    """The rows of a table, in chunks. Offsets number the cells, row by row."""
 
     def __init__(self, theme: Theme, block: TableBlock) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class TableView(LazyStack):
         return min(row, len(self.block.rows) - 1) * self._columns + column
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
-        """Return the cell at an offset, or the first and last cell of its row for a paragraph."""
+        """Return the cell at an offset, or all cells of its row for a paragraph."""
         row = offset // self._columns * self._columns
         return (row, row + self._columns - 1) if paragraph else (offset, offset)
 
@@ -165,7 +165,7 @@ class TableView(LazyStack):
         return rect.translated(0, entry.top)
 
     def mark(self, marks: TextMarks) -> None:
-        """Show marks. Selection and hits number the cells; underlines are in offsets of the table's plain text."""
+        """Show marks. Underlines are in offsets of the plain text; others number cells."""
         self._marks = marks
         for index, chunk in self._chunks():
             self._mark_chunk(index, chunk)

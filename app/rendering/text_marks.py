@@ -1,4 +1,4 @@
-"""What is drawn over the text of a part: the selection, search hits, and underlines.
+"""Marks over the text of a part: the selection, search hits, and underlines.
 
 Underlines show where each token came from, or where two replies differ. Both are known for the Markdown, so the characters shown
 are mapped to it. Rendering drops Markdown syntax and keeps the words in order: each word is searched for after the previous one. A
@@ -32,7 +32,7 @@ Underline = tuple[int, int, UnderlineKind]  # a range and what it marks
 
 @dataclass(frozen=True, slots=True)
 class MappedText:
-    """`length` characters at `start` of a block's plain text are those at `source` of the Markdown."""
+    """A run of a block's plain text, and the offset of its source in the Markdown."""
 
     start: int
     source: int
@@ -40,7 +40,7 @@ class MappedText:
 
 
 def map_blocks(text: str, markdown: StreamingMarkdown, number: int) -> Iterator[tuple[int, tuple[MappedText, ...]]]:
-    """Map the block with this number and all blocks of the same origin. Yield each block's number and mapping."""
+    """Yield the number and mapping of all blocks with the same origin as this one."""
     origins = markdown.origins
     blocks = markdown.blocks
     index = bisect_right(origins, number, key=lambda origin: origin.block) - 1
@@ -176,7 +176,7 @@ def extra_selections(document: QTextDocument, marks: TextMarks, theme: Theme) ->
 
 
 def underline_format(theme: Theme, kind: UnderlineKind) -> QTextCharFormat:
-    """Return a solid line for accepted drafts, dots for copied text, dashes for the target's own tokens, waves for differences."""
+    """Return the underline of a kind of token, or of a difference."""
     colors = theme.colors
     styles = QTextCharFormat.UnderlineStyle
     style, color, background = {
@@ -195,7 +195,7 @@ def underline_format(theme: Theme, kind: UnderlineKind) -> QTextCharFormat:
 def underline_block(
     block: Block, mapping: Sequence[MappedText], between: Callable[[int, int], Iterable[Underline]]
 ) -> list[Underline]:
-    """Return the underlines of a block in Qt offsets. `between` returns those between two offsets of the source."""
+    """Return a block's underlines. `between` returns those of a range of the source."""
     found: list[Underline] = []
     for mapped in mapping:
         for first, last, kind in between(mapped.source, mapped.source + mapped.length):
@@ -226,7 +226,7 @@ def _format(background: str) -> QTextCharFormat:
 
 
 def cursor_at(document: QTextDocument, first: int, last: int | None = None) -> QTextCursor:
-    """Return a cursor at an offset, or one that selects up to `last`. Offsets after the end are those of the end."""
+    """Return a cursor at an offset, at most the end, or one that selects to `last`."""
     end = document.characterCount() - 1
     cursor = QTextCursor(document)
     cursor.setPosition(min(first, end))

@@ -39,7 +39,7 @@ _rule_property = QTextFormat.Property.UserProperty + 4
 
 
 def prepare_document(view: QTextEdit | QPlainTextEdit, name: str) -> None:
-    """Make a view show its document and nothing else. It ignores the mouse: the transcript selects across all documents."""
+    """Make a view show only its text. The transcript handles the mouse."""
     view.setReadOnly(True)
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -52,7 +52,7 @@ def prepare_document(view: QTextEdit | QPlainTextEdit, name: str) -> None:
 
 
 def make_selectable(view: QTextEdit | QPlainTextEdit) -> None:
-    """Let the mouse and the keyboard select in one document. Outside a transcript, nothing else does."""
+    """Let the mouse and the keyboard select text, for use outside a transcript."""
     view.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
     view.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
 
@@ -149,7 +149,7 @@ class DocumentView(QTextEdit):
 
 
 class TextView(DocumentView):
-    """Blocks are appended and removed at the end; those above are never laid out again."""
+    """A document that grows at the end without laying out the text above again."""
 
     def __init__(self, theme: Theme, quiet: bool = False) -> None:
         """Create an empty view. `quiet` text has the secondary text color."""
@@ -175,7 +175,7 @@ class TextView(DocumentView):
             cursor.setBlockCharFormat(QTextCharFormat())
 
     def append_block(self, block: ParagraphBlock, plain: bool = False) -> None:
-        """Add a block at the end. `plain` text has lines, not paragraphs with space between them."""
+        """Add a block at the end. Blocks of `plain` text have no space between them."""
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
@@ -307,7 +307,7 @@ class TextView(DocumentView):
 
 
 def vertical_margins(block: ParagraphBlock, plain: bool) -> tuple[int, int]:
-    """Return the space above and below a block, in pixels. Between two blocks, only the larger counts."""
+    """Return the space above and below a block in pixels. Qt uses the larger one."""
     match block:
         case TextBlock():
             return 0 if plain else 20 if block.heading else 5 if block.marker else 10, 0

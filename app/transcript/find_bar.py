@@ -1,4 +1,4 @@
-"""Step through what is found in a chat: the hits of a search, and links. Messages need not be built."""
+"""Step through the hits of a search, and through links, in a whole chat."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -167,7 +167,7 @@ class FindBar(QFrame):
         self._show_count()
 
     def _search_message(self, index: int) -> int:
-        """Search a message. Return the cost: 0 if its source shows that it has no hits, otherwise at least 1."""
+        """Search a message. Return the cost, 0 if its source shows that nothing is there."""
         item = self._column.items[index]
         pattern = re.compile(r"\s+".join(re.escape(word) for word in self._words), re.IGNORECASE)
         cost = 0
@@ -212,7 +212,7 @@ def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[Text
 
 
 class LinkNavigator(QObject):
-    """Steps through the links of all replies. After the last one comes the first. The current link is selected."""
+    """Steps through the links of all replies and selects the current one."""
 
     def __init__(self, view: ScrollingColumn, selection: TextSelection) -> None:
         super().__init__(view)
@@ -273,7 +273,7 @@ class LinkNavigator(QObject):
 
 
 def _block_links(block: Block) -> Iterator[tuple[int, int, str]]:
-    """Yield the range and the address of each link in a block. In a table, ranges are cells."""
+    """Yield the range and address of each link. In a table, ranges are cells."""
     if isinstance(block, TextBlock):
         yield from _span_links(block.spans)
     elif isinstance(block, TableBlock):
@@ -283,7 +283,7 @@ def _block_links(block: Block) -> Iterator[tuple[int, int, str]]:
 
 
 def _span_links(spans: tuple[TextSpan, ...]) -> Iterator[tuple[int, int, str]]:
-    """Yield the links in a paragraph. Adjacent spans with the same address, in different styles, are one link."""
+    """Yield the links in a paragraph. A link may have several styles."""
     at = 0
     for address, same in groupby(spans, lambda span: span.link):
         start, at = at, at + qt_length(spans_text(tuple(same)))

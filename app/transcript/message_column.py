@@ -1,4 +1,4 @@
-"""The messages of a chat in a column, and their text as one text with positions and marks."""
+"""The messages of a chat in a column, with positions and marks in their text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ PartKey = tuple[int, int, int]  # item, area, part
 
 @dataclass(frozen=True, order=True, slots=True)
 class TextPosition:
-    """A position in the text of a chat: item, area (thinking or answer), part of the area, offset in the part."""
+    """An offset in one part of an area (thinking or answer) of an item."""
 
     item: int
     area: int
@@ -62,7 +62,7 @@ class TextPosition:
 
 
 class MessageColumn(LazyStack):
-    """Builds messages near the reader and marks the selection and the search hits in them."""
+    """Builds messages near the reader and marks the selection and search hits."""
 
     layout_requested = Signal()  # the size of a message has changed
 
@@ -102,7 +102,7 @@ class MessageColumn(LazyStack):
     # Marks
 
     def update_marks(self, only: int | None = None) -> None:
-        """Show the selection and the search hits in all messages that are built, or only in one."""
+        """Show the selection and search hits in all built messages, or only in one."""
         for index in range(len(self.items)) if only is None else (only,):
             self._mark_message(index)
 
@@ -151,7 +151,7 @@ class MessageColumn(LazyStack):
         return TextPosition(index, number, part, view.position_at(view.mapFrom(area, inside)))
 
     def part_at(self, position: TextPosition) -> tuple[BlocksView, PartView] | None:
-        """Return the area and the view of the part with a position, None if they aren't built."""
+        """Return the area and the part's view at a position, None if they aren't built."""
         area = self.areas(position.item).get(position.area) if position.item < len(self.entries) else None
         view = area.part_view(position.part) if area is not None else None
         return (area, view) if area is not None and view is not None else None

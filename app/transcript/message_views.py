@@ -29,7 +29,7 @@ LINE_GAP = 13  # pixels from the line at the left of thinking to its text
 
 
 class ThinkingView(QWidget):
-    """Open while the model thinks and closed once the answer begins, until the reader opens or closes it."""
+    """The model's thinking, open until the answer begins or the reader closes it."""
 
     def __init__(self, theme: Theme, lazy: bool = False) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class MessageActions(QObject):
 
 
 class VersionStepper(QWidget):
-    """Steps through the versions of a message, "‹ 2 of 3 ›". Visible if there are several."""
+    """Steps through the versions of a message, "‹ 2 of 3 ›"."""
 
     def __init__(self, theme: Theme, node: Node, actions: MessageActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -125,7 +125,7 @@ class VersionStepper(QWidget):
 
 
 class ReplyActions(QWidget):
-    """Buttons below a reply. While the reply is generated, only its versions are shown, if there are several."""
+    """Buttons below a reply. While it is generated, only its versions are shown."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
         super().__init__(stats)

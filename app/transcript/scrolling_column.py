@@ -22,7 +22,7 @@ MAX_PASSES = 6
 
 
 class FollowingScrollArea(QScrollArea):
-    """Scrolls vertically. `following` becomes true again when the reader returns to the end."""
+    """Follows the end of its content until the reader scrolls away."""
 
     follow_changed = Signal(bool)
 
@@ -68,7 +68,7 @@ class FollowingScrollArea(QScrollArea):
 
 @dataclass(slots=True)
 class _Anchor:
-    """A point in the text, `down` pixels below the start or end of a message, or below the start of one of its parts."""
+    """A point `down` pixels below the start or end of a message, or of its part."""
 
     entry: StackEntry
     down: int
@@ -78,7 +78,7 @@ class _Anchor:
 
 
 class ScrollingColumn(FollowingScrollArea):
-    """Lays out messages, or a welcome page while there are none, and scrolls to positions in their text."""
+    """Lays out messages or a welcome page, and scrolls to positions in the text."""
 
     def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget | None = None) -> None:
         super().__init__(parent)

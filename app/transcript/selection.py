@@ -173,7 +173,7 @@ class TextSelection(QObject):
             self._column.setCursor(shape)
 
     def _extend(self, position: TextPosition) -> None:
-        """Extend the selection to a position, or to the word or paragraph there after several clicks."""
+        """Extend the selection to a position, or to the word or paragraph there."""
         first, last = self._anchor or (position, position)
         start, end = (position, position) if self._clicks < 2 else self._column.word_at(position, paragraph=self._clicks > 2)
         self._set((min(first, start), max(last, end)))

@@ -17,7 +17,7 @@ from mlx_engine.events import Stats
 
 
 class StatsLine(QWidget):
-    """A chip with the mode, and figures after it, or below it if `stacked`. Buttons get a line of their own."""
+    """A chip with the mode, and figures next to it, or below it if `stacked`."""
 
     def __init__(self, theme: Theme, stacked: bool = False) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class StatsLine(QWidget):
             self.facts.setToolTip(tip)
 
     def show_details(self, corner: QPoint) -> None:
-        """Show all statistics and a chart of the rounds, above this point of the screen if there is space."""
+        """Show all statistics and a chart of the rounds above a point of the screen."""
         if self._reply is not None and self._reply.stats is not None:
             StatsPopover(self._theme, self._reply.stats, self).open_at(corner)
 
@@ -91,7 +91,7 @@ class StatsPopover(QFrame):
         column(*charts, self.facts, spacing=10, margins=(16, 14, 16, 14), parent=self)
 
     def open_at(self, corner: QPoint) -> None:
-        """Show with the lower left corner at this point of the screen, or where the screen has space."""
+        """Show above this point of the screen, or where there is space."""
         self.adjustSize()
         place = corner - QPoint(0, self.height() + 4)
         screen = self.screen().availableGeometry()
@@ -103,7 +103,7 @@ class StatsPopover(QFrame):
 
 
 class PromptBar(QWidget):
-    """How many tokens of the prompt were reused, how many were processed, and how fast."""
+    """A bar that shows how many tokens of the prompt were reused."""
 
     def __init__(self, theme: Theme, stats: Stats) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class PromptBar(QWidget):
 
 
 class RoundsChart(QWidget):
-    """One bar per round: its height shows the drafted tokens, its filled part the accepted ones."""
+    """One bar per round: drafted tokens, with the accepted ones filled."""
 
     def __init__(self, theme: Theme, stats: Stats) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class RoundsChart(QWidget):
 
 
 def merge_rounds(accepted: tuple[int, ...], widths: tuple[int, ...], max_bars: int) -> list[tuple[float, float]]:
-    """Return the accepted and drafted tokens of each bar. If there are too many rounds, a bar is the mean of several."""
+    """Return the accepted and drafted tokens per bar, the mean of several rounds."""
     if not accepted:
         return []
     drafted = tuple(width - 1 for width in widths) or accepted

@@ -1,4 +1,4 @@
-"""The transcript of a chat: its messages and notices, with selection, search, and link navigation."""
+"""The transcript of a chat, with selection, search, and link navigation."""
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
@@ -64,7 +64,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
-        """Add a turn at the end: the prompt one frame later and the reply two, so that no frame takes long."""
+        """Add a turn at the end. Its prompt and reply appear in separate frames."""
         self._set_following(True)
         self.clear_notices()
         self._append(_items(turn), deferred=True)
@@ -80,7 +80,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(list)
     def show_turns(self, turns: list[Turn]) -> None:
-        """Show exactly these turns. Those at the start that are already shown stay as they are."""
+        """Show exactly these turns. Keep those at the start that are already shown."""
         shown = list(dict.fromkeys(item.turn for item in self.column.items if item.turn is not None))
         pairs = zip(shown, turns, strict=False)
         same = next((number for number, (old, new) in enumerate(pairs) if old is not new), min(len(shown), len(turns)))
