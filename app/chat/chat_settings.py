@@ -212,7 +212,7 @@ class ChatSettingsDialog(QDialog):
 
 
 class _NoWheel(QObject):
-    """Scrolling the page must not change the number under the pointer."""
+    """Keeps scrolling the page from changing the number under the pointer."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
@@ -222,7 +222,7 @@ class _NoWheel(QObject):
 
 
 class _Seed(QValidator):
-    """Accepts a seed or nothing; other text must not mean a random seed."""
+    """Accepts a seed or nothing. Other text must not silently mean a random seed."""
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
         fits = not text.strip() or _seed(text) is not None

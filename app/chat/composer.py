@@ -205,7 +205,7 @@ class _Field(QPlainTextEdit):
 
 
 def files_in(data: QMimeData) -> list[Path]:
-    """The local files in dropped or pasted data."""
+    """Return the local files in dropped or pasted data."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 

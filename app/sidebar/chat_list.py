@@ -49,7 +49,7 @@ def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float
 
 
 def day_name(at: float, now: float) -> str:
-    """Today, Yesterday, Previous 7 Days, Previous 30 Days, or the month. Times in the future count as today."""
+    """Return Today, Yesterday, Previous 7 Days, Previous 30 Days, or the month. Times in the future count as today."""
     day, today = datetime.date.fromtimestamp(at), datetime.date.fromtimestamp(now)
     days = (today - day).days
     if days <= 0:
@@ -101,7 +101,7 @@ class ChatList(QTreeView):
         self.refresh()
 
     def chat_ids(self) -> list[str]:
-        """All chats in the order of the list, including those in closed folders."""
+        """Return all chats in the order of the list, including those in closed folders."""
         return [entry.id for section in self._shown for entry in section.chats]
 
     @property

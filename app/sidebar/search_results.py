@@ -51,7 +51,7 @@ class SearchResults(QListView):
         self.scrollToTop()
 
     def hits(self) -> list[SearchHit]:
-        """All shown hits."""
+        """Return all shown hits."""
         return [self._model.item(row).data(HIT) for row in range(self._model.rowCount())]
 
     def open_row(self, row: int) -> None:

@@ -1,7 +1,7 @@
 """Layouts: rows and columns written as one expression, wrapping rows, forms, sheets and notices."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypeVar
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import (
@@ -27,23 +27,20 @@ FORM_SPACING = 14  # above a label
 # A widget or layout, also with its stretch factor and alignment; a number is an empty space in pixels and None a flexible one.
 Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout, int] | tuple[QWidget, int, Qt.AlignmentFlag]
 Margins = tuple[int, int, int, int]  # left, top, right, bottom
+Box = TypeVar("Box", bound=QBoxLayout)
 
 
 def row(*items: Item, spacing: int = 8, margins: Margins = (0, 0, 0, 0), parent: QWidget | None = None) -> QHBoxLayout:
     """Lay out items from left to right, as the layout of `parent` if one is given."""
-    layout = QHBoxLayout() if parent is None else QHBoxLayout(parent)
-    _fill(layout, items, spacing, margins)
-    return layout
+    return _fill(QHBoxLayout() if parent is None else QHBoxLayout(parent), items, spacing, margins)
 
 
 def column(*items: Item, spacing: int = 8, margins: Margins = (0, 0, 0, 0), parent: QWidget | None = None) -> QVBoxLayout:
     """Lay out items from top to bottom, as the layout of `parent` if one is given."""
-    layout = QVBoxLayout() if parent is None else QVBoxLayout(parent)
-    _fill(layout, items, spacing, margins)
-    return layout
+    return _fill(QVBoxLayout() if parent is None else QVBoxLayout(parent), items, spacing, margins)
 
 
-def _fill(layout: QBoxLayout, items: tuple[Item, ...], spacing: int, margins: Margins) -> None:
+def _fill(layout: Box, items: tuple[Item, ...], spacing: int, margins: Margins) -> Box:
     layout.setSpacing(spacing)
     layout.setContentsMargins(*margins)
     for item in items:
@@ -55,6 +52,7 @@ def _fill(layout: QBoxLayout, items: tuple[Item, ...], spacing: int, margins: Ma
             what, *rest = item if isinstance(item, tuple) else (item,)
             add: Callable[..., None] = layout.addLayout if isinstance(what, QLayout) else layout.addWidget
             add(what, *rest)
+    return layout
 
 
 class Flow(QLayout):
@@ -113,13 +111,10 @@ class Flow(QLayout):
 
     def minimumSize(self) -> QSize:
         if self._minimum is None:
-            self._minimum = self._measure()
+            sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
+            widest = min(max((size.width() for size in sizes), default=0), 200)
+            self._minimum = QSize(widest, max((size.height() for size in sizes), default=0))
         return self._minimum
-
-    def _measure(self) -> QSize:
-        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
-        widest = min(max((size.width() for size in sizes), default=0), 200)
-        return QSize(widest, max((size.height() for size in sizes), default=0))
 
     def _place(self, rect: QRect, move: bool) -> int:
         lines: list[list[tuple[QLayoutItem, QSize]]] = [[]]

@@ -28,7 +28,7 @@ _Item = QAction | QMenu | None  # None is a separator
 
 
 class Actions(QObject):
-    """Actions whose shortcuts would also edit text have none: Delete acts on the chat list by its own key."""
+    """No shortcut is a key that edits text: the chat list handles the Delete key itself."""
 
     def __init__(
         self,
