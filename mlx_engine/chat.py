@@ -56,11 +56,12 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
     markers = markers_of(tokenizer)
     if request.continue_thinking:
         opening += tokens_opening(tokenizer, markers, opening, "thinking")
-        continued = _encode(tokenizer, request.continue_thinking)
+        continued = list(tokenizer.encode(request.continue_thinking, add_special_tokens=False))
         opening += continued
     if request.continue_from:
-        continued = _encode(tokenizer, request.continue_from)
-        if not (markers and markers.closing and _contains(continued, markers.closing)):
+        continued = list(tokenizer.encode(request.continue_from, add_special_tokens=False))
+        closing = markers.closing if markers else ()
+        if not closing or all(tuple(continued[at : at + len(closing)]) != closing for at in range(len(continued))):
             opening += tokens_opening(tokenizer, markers, opening, "answer")
         opening += continued
     if not tokens[:shared] and not opening:
@@ -125,10 +126,8 @@ def template(
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
     turns = [_turn(message) for message in messages]
-    chats, merged = [turns], _merged(turns)
-    if merged != turns:
-        chats.append(merged)
-    for chat in chats:
+    merged = _merged(turns)
+    for chat in [turns] if merged == turns else [turns, merged]:
         try:
             with bounded(cancel):
                 return list(tokenizer.apply_chat_template(chat, **options))
@@ -164,20 +163,11 @@ def _merged(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 def _template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
     """Return whether a chat template reads a variable of this name."""
     text = tokenizer.chat_template
-    if isinstance(text, dict):
-        text = text.get("default")
+    text = text.get("default") if isinstance(text, dict) else text
     if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
         return False  # mlx-lm renders this target's chats itself, and rejects options that it does not know
     statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
     return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
-
-
-def _encode(tokenizer: TokenizerWrapper, text: str) -> list[int]:
-    return list(tokenizer.encode(text, add_special_tokens=False))
-
-
-def _contains(tokens: Sequence[int], marker: tuple[int, ...]) -> bool:
-    return any(tuple(tokens[at : at + len(marker)]) == marker for at in range(len(tokens)))
 
 
 @dataclass
@@ -225,6 +215,9 @@ class _Piece:
     text: _Text = field(default_factory=_Text)
     tokens: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+
+    def commit(self) -> Commit:
+        return Commit(self.text.text, self.channel, tuple(self.tokens), tuple(self.sources), tuple(self.text.runs))
 
 
 class ReplyText:
@@ -282,7 +275,7 @@ class ReplyText:
             shown = self._decode(text)
             if ended:
                 piece.text.extend(self._flush(shown))
-                yield self._commit(piece)
+                yield piece.commit()
                 if self.stopped:
                     return
                 self._begin_section()
@@ -292,7 +285,7 @@ class ReplyText:
             if self.stopped:  # checked after every token, so that no later token counts
                 break
         if piece.tokens:
-            yield self._commit(piece)
+            yield piece.commit()
 
     def finish(self) -> Iterator[Commit]:
         """Yield what was held back, at the end of the reply."""
@@ -300,7 +293,7 @@ class ReplyText:
             return
         piece = _Piece(self.channel, self._flush(self._decode(self._parser.finish())))
         if piece.text.text:
-            yield self._commit(piece)
+            yield piece.commit()
 
     def _decode(self, tokens: Sequence[int]) -> _Text:
         """Return the text of tokens that are not markers."""
@@ -359,11 +352,6 @@ class ReplyText:
         shown = found.take(len(text) - max(_overlap(text, stop) for stop in self._stop))
         self._held = found
         return shown
-
-    @staticmethod
-    def _commit(piece: _Piece) -> Commit:
-        text = piece.text
-        return Commit(text.text, piece.channel, tuple(piece.tokens), tuple(piece.sources), tuple(text.runs))
 
 
 def _overlap(text: str, stop: str) -> int:

@@ -163,5 +163,4 @@ def _distinct(replies: Sequence[CompletedReply]) -> list[CompletedReply]:
 
 
 def _median(replies: Sequence[CompletedReply]) -> CompletedReply:
-    """Return the reply of median rate."""
     return sorted(replies, key=lambda reply: reply.stats.decode_tok_s or 0.0)[len(replies) // 2]

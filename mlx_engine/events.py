@@ -283,7 +283,6 @@ class Failed(EngineText):
 
     @classmethod
     def because(cls, error: UserError) -> "Failed":
-        """Return the event for an error."""
         return cls(error.text.code, error.text.message, error.text.values)
 
 

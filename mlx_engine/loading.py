@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import cast
 
 import mlx.core as mx
@@ -215,7 +216,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         can_think=chat.can_think(tokenizer),
         takes_effort=chat.takes_effort(tokenizer),
         why_plain=why_plain,
-        drafter_weights=_format_name(drafter.bits, dtype) if drafter else "",
+        drafter_weights="" if not drafter else f"{drafter.bits} bit" if drafter.bits < 16 else str(dtype).removeprefix("mlx.core."),
         sampling=recommended_sampling(target_folder),
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size))
@@ -282,13 +283,9 @@ def _tokenizer_code(folder: Path) -> str:
         return ""
     try:
         own = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["auto_map"]["AutoTokenizer"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
     return str(own[0] if isinstance(own, list) and own else own)
-
-
-def _format_name(bits: int, dtype: mx.Dtype) -> str:
-    return str(dtype).removeprefix("mlx.core.") if bits == 16 else f"{bits} bit"
 
 
 def _pair_name(target: Path) -> str:
@@ -385,17 +382,15 @@ def _load_error(error: Exception, folder: Path) -> UserError:
             name=name,
             reason=mismatch,
         )
-    if isinstance(error, StrictDataclassError) and (field_name := re.search(r"for field '(\w+)'|The `(\w+)`", reason)):
-        shown = field_name[1] or field_name[2]
-        return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=shown))
+    if isinstance(error, StrictDataclassError) and (named := re.search(r"(?:for field '|The `)(\w+)", reason)):
+        return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=named[1]))
     last = traceback.extract_tb(error.__traceback__)[-1]
     if "mlx_lm" in last.filename and (last.line or "").startswith("raise "):  # mlx-lm's own refusal, not an accident
-        reason = " ".join(reason.split()).rstrip(".")
         return UserError(
             "model_unreadable",
             "mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.",
             name=name,
-            reason=reason if len(reason) <= _MAX_QUOTE else reason[: _MAX_QUOTE - 1] + "…",
+            reason=shorten(reason, _MAX_QUOTE, placeholder="…").rstrip("."),
         )
     return _config_fault(folder, EngineText.of("config_not_of_family", "doesn't describe a model of its family"))
 

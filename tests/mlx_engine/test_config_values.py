@@ -114,3 +114,11 @@ def test_several_chat_templates_without_a_default_are_none(tmp_path):
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     with pytest.raises(UserError, match="has no chat template"):
         chat.template(loaded(folder, None).pair.tokenizer, [Message("user", "Hi")])
+
+
+def test_a_tokenizer_config_nested_too_deeply_is_refused(tmp_path):
+    folder = tiny_families.save("qwen3", tmp_path / "target")
+    (folder / "tokenizer.json").rename(folder / "tiktoken.model")
+    (folder / "tokenizer_config.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match="Can't read the tokenizer"):
+        loaded(folder, None)
