@@ -1,6 +1,6 @@
 """The thread that owns an engine, and the door through which front ends use it.
 
-MLX arrays belong to the thread that made them. One thread loads, runs and frees models for as long as the process lives.
+MLX arrays belong to the thread that made them. One thread loads, runs, and frees models for as long as the process lives.
 """
 
 import logging
@@ -48,7 +48,7 @@ class EngineDoor(Protocol):
         ...
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, free the models and end; then call `closed`. Returns immediately."""
+        """Cancel all jobs, free the models, and end. Then call `closed`. Returns immediately."""
         ...
 
 
@@ -90,7 +90,7 @@ class EngineHost:
         return job
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, free the models on their thread and end it; then call `closed` there. Returns immediately."""
+        """Cancel all jobs, free the models on their thread, and end it. Then call `closed` there. Returns immediately."""
         with self._lock:
             ended = self._ended.is_set()
             self._closed = closed or self._closed

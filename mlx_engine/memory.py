@@ -16,7 +16,7 @@ _EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc"
 
 
 def working_set() -> int:
-    """Bytes that models, caches and buffers may take together on this machine; Metal recommends a number."""
+    """Bytes that models, caches, and buffers may take together on this machine; Metal recommends a number."""
     return _recommended() or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _CPU_SHARE)
 
 

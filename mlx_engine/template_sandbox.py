@@ -1,4 +1,4 @@
-"""Bounds on chat templates, which are programs from the hub: time, size of every result, and total size.
+"""Bounds on chat templates, which are programs from the hub: time, size of every result and comparison, and memory.
 
 transformers compiles templates in Jinja's sandbox, which bounds none of these. Here its environment is replaced by one that checks
 each operation *before* it runs, because Python can't interrupt a string operation. A trace function checks time and memory between
