@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine import blas
-from mlx_engine.bench import comparison, results, roofline
+from mlx_engine.bench import comparison, results
 from mlx_engine.bench.prompts import SETS, Prompt
+from mlx_engine.events import Roofline
 from mlx_engine.host import EngineDoor
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.data_files import write_json
 from mlx_engine.pairs.demo import demo_pair
-from mlx_engine.requests import GenerationRequest
-from mlx_engine.terminal import generate
+from mlx_engine.requests import GenerationRequest, MeasureMachine
+from mlx_engine.terminal import generate, session
 from mlx_engine.terminal.console import note, print_json, progress, say
 from mlx_engine.terminal.session import cancellable, folders, open_pair
 
@@ -87,7 +88,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if given.compare:
         return comparison.run(given.compare[0], given.compare[1], given.json)
     if given.roofline:
-        return roofline.run(given, door)
+        return _run_roofline(given, door)
     info = open_pair(door, given, calibrated=True)
     prompts = given.set or ("mixed" if folders(given) == demo_pair() else "general")
     plan = Plan(
@@ -190,3 +191,43 @@ def _machine(load_before: list[float], load_after: list[float]) -> dict[str, Any
         "mlx_lm": version("mlx-lm"),
         "facts": asdict(facts) if facts else None,
     }
+
+
+def _run_roofline(given: argparse.Namespace, door: EngineDoor) -> int:
+    """Measure and print this machine's limits, and return the exit code."""
+    info = open_pair(door, given)
+    found = session.measure(door, MeasureMachine(again=True))
+    if not isinstance(found, Roofline):
+        note("Stopped. There is nothing to report.")
+        return 130
+    print_json({"pair": info.name, **_roofline_json(found)}) if given.json else say(*roofline_table(found).split("\n"))
+    return 0
+
+
+def _roofline_json(found: Roofline) -> dict[str, Any]:
+    phases = [
+        asdict(phase) | {"floor_s": found.floor_s(phase), "bound": found.bound(phase), "reached": found.reached(phase)}
+        for phase in found.phases
+    ]
+    return {"machine": asdict(found.facts), "phases": phases, "plain_ceiling_tok_s": found.plain_ceiling}
+
+
+def roofline_table(found: Roofline) -> str:
+    facts = found.facts
+    lines = [
+        f"{facts.name}: {facts.device}, {facts.memory_bytes / 2**30:.0f} GiB, {facts.cores} cores, measured {facts.measured}",
+        f"memory {facts.bandwidth / 1e9:.1f} GB/s, arithmetic {facts.compute / 1e12:.2f} TFLOP/s ({facts.dtype})",
+        "",
+        f"{'pass':10}{'tokens':>8}{'depth':>8}{'time':>12}{'limit':>12}{'bound':>10}{'reached':>10}{'reads':>12}{'computes':>12}",
+    ]
+    for phase in found.phases:
+        lines.append(
+            f"{phase.name:10}{phase.rows:>8}{phase.depth:>8}{1e3 * phase.seconds:>9.1f} ms{1e3 * found.floor_s(phase):>9.2f} ms"
+            f"{found.bound(phase):>10}{found.reached(phase):>10.0%}{phase.bytes / 1e6:>9,.0f} MB"
+            f"{phase.operations / 1e9:>8,.1f} GFLOP"
+        )
+    if found.plain_ceiling is not None:
+        lines += ["", f"At the limit, plain decoding would reach {found.plain_ceiling:,.0f} tokens per second on this machine."]
+    if any(found.reached(phase) > 1 for phase in found.phases):
+        lines += ["More than 100% means that the weights are read from the processor's cache."]
+    return "\n".join(lines)

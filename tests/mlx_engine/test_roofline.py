@@ -10,7 +10,7 @@ import mlx.nn as nn
 import pytest
 from mlx_lm.models.switch_layers import SwitchLinear
 
-from mlx_engine.bench.roofline import table
+from mlx_engine.bench.speed import roofline_table
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts, Phase, Roofline, TuningProgress
@@ -48,7 +48,7 @@ def test_a_measured_pair_gives_the_same_replies(kept_in, case):
     assert all(phase.seconds > 0 and phase.bytes > 0 and phase.operations > 0 for phase in found.phases)
     assert machine.load_facts() == found.facts
     assert reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens == before
-    assert "reached" in table(found)
+    assert "reached" in roofline_table(found)
     # the second time the machine's limits are known; a target alone has two phases
     alone = loaded(GOLDEN / case / "target", None)
     again = list(alone.run(MeasureMachine()))[-1]
