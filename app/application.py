@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, QSettings, QSocketNotifier, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QProcess, QSettings, QSocketNotifier, Signal, Slot
+from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
 from app import child, crash_log, data_paths, language
@@ -18,7 +19,6 @@ from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.data_paths import DataPaths
 from app.engine_adapter import EngineAdapter
-from app.file_opening import FileOpening
 from app.language import tr
 from app.machine.memory_watch import MemoryWatch
 from app.macos import Activity
@@ -128,6 +128,21 @@ def last_pair(settings: QSettings) -> LoadPair:
     if not target or not Path(target).is_dir() or (drafter and not Path(drafter).is_dir()):
         return LoadPair()
     return LoadPair(Path(target), Path(drafter) if drafter else None)
+
+
+class FileOpening(QObject):
+    """Event filter for what macOS asks: to open a double-clicked or dropped export, and to quit. Links are ignored."""
+
+    opened = Signal(object)  # Path
+    quit_requested = Signal()  # from the Dock, or to log out
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.opened.emit(Path(event.file()))
+            return True
+        if event.type() == QEvent.Type.Quit:
+            self.quit_requested.emit()
+        return False
 
 
 class Signals(QObject):

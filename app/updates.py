@@ -1,20 +1,60 @@
-"""Checks for a newer version, only when the user asks or has turned that on. Nothing is sent but the request."""
+"""This build's version and licenses, and the check for a newer version.
+
+The check runs only if the user asks or has turned it on. Nothing is sent but the request.
+"""
 
 import json
 import logging
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 
 from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
 from app.language import tr
-from app.release import Release
 from app.settings.preferences import Preferences
 
 log = logging.getLogger(__name__)
 
+STAMP = "release.json"  # in resources; written by the build
 TIMEOUT_MS = 15_000
 MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Release:
+    """A build of the app.
+
+    Attributes:
+        version: empty for a development build.
+        address: answers like GitHub's “latest release” API; empty if this build has no updates.
+    """
+
+    version: str
+    address: str = ""
+
+    @property
+    def has_updates(self) -> bool:
+        return bool(self.address and self.version)
+
+
+def this_release() -> Release:
+    """The release stored by the build; in a checkout or a wheel, the installed version."""
+    stamp = files("resources") / STAMP
+    if stamp.is_file():
+        stored = json.loads(stamp.read_text(encoding="utf-8"))
+        return Release(str(stored.get("version", "")), str(stored.get("releases", "")))
+    try:
+        return Release(version("slipstream"))
+    except PackageNotFoundError:
+        return Release("")
+
+
+def licenses() -> str:
+    """The licenses of everything in the app."""
+    return (files("resources") / "licenses.txt").read_text(encoding="utf-8")
 
 
 def newer(answer: bytes, current: str) -> tuple[str, str] | None:

@@ -6,8 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord, spread
-from app.conversations.difference import Difference
+from app.conversations.comparison_record import ComparisonRecord, Difference, spread
 from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView

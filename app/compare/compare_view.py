@@ -15,8 +15,7 @@ from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison, ComparisonHistory
 from app.conversations import wording
 from app.conversations.chat_tree import Turn, messages_before_prompt
-from app.conversations.comparison_record import ComparisonRecord, short_verdict, verdict_on
-from app.conversations.difference import difference_between
+from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, verdict_on
 from app.conversations.reply import Reply
 from app.language import tr, translated
 from app.widgets.controls import as_tooltip, button, small_label, styled_label

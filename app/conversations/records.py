@@ -13,9 +13,8 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, NodeRole, new_id
 from app.conversations.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
 from app.conversations.plain_text import NEW_CHAT
-from app.conversations.reply import Reply
+from app.conversations.reply import Reply, Suppliers
 from app.conversations.settings import MAX_TOKENS, ChatSettings
-from app.conversations.token_sources import Suppliers
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest, Message, Mode
 

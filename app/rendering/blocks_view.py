@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect, QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.conversations.token_sources import Suppliers
+from app.conversations.reply import Suppliers
 from app.rendering.blocks import (
     Block,
     CodeBlock,

@@ -15,7 +15,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
-from app.conversations.token_sources import Supplier
+from app.conversations.reply import Supplier
 from app.language import tr
 from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan, plain_text, qt_length
 from app.rendering.streaming import StreamingMarkdown

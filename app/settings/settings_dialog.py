@@ -7,8 +7,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QVBoxLayout, QWidget
 
 from app.language import tr
-from app.settings.preferences import SETTINGS, Preferences
-from app.settings.setting import Setting
+from app.settings.preferences import SETTINGS, Preferences, Setting
 from app.widgets.controls import Label, button
 from app.widgets.layout import Form, lay_out
 from app.widgets.theme import Theme, set_look

@@ -12,8 +12,7 @@ from app.chat.composer import Composer
 from app.chat.conductor import Conductor
 from app.language import tr
 from app.machine.this_mac import machine_title
-from app.settings.preferences import Preferences
-from app.settings.setting import Setting
+from app.settings.preferences import Preferences, Setting
 from app.sidebar.chat_list import ChatList
 from app.transcript.transcript import Transcript
 from app.updates import Updates

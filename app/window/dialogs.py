@@ -16,9 +16,9 @@ from app.language import tr
 from app.machine.this_mac import ThisMacDialog
 from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
-from app.release import Release, licenses
 from app.settings.preferences import Preferences
 from app.settings.settings_dialog import SettingsDialog
+from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme

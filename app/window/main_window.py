@@ -16,11 +16,10 @@ from app.chat.welcome import Introduction
 from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
-from app.release import this_release
 from app.settings.preferences import Preferences
 from app.sidebar.sidebar import Sidebar
 from app.transcript.transcript import Transcript
-from app.updates import Updates
+from app.updates import Updates, this_release
 from app.widgets.layout import column
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme

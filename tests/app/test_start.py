@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app import crash_log, data_paths
 from app.__main__ import main
-from app.file_opening import FileOpening
+from app.application import FileOpening
 from app.single_instance import SingleInstance, address
 from tests.benchmarks import window
 

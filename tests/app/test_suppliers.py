@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations.reply import Reply
-from app.conversations.token_sources import Suppliers
+from app.conversations.reply import Reply, Suppliers
 from mlx_engine.events import Commit
 
 sources = st.sampled_from(["prefill", "drafter", "lookup", "target"])

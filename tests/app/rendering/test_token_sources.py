@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextCharFormat
 
-from app.conversations.token_sources import Suppliers
+from app.conversations.reply import Suppliers
 from app.rendering.blocks import OBJECT, Block, RuleBlock, TableBlock, plain_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import MappedText, map_blocks, underline_block
