@@ -100,7 +100,8 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> b
 
 def _definitions(database: sqlite3.Connection) -> dict[str, str]:
     """Return the SQL of tables, indexes, and so on by name, without the tables that SQLite itself creates."""
-    rows = database.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT GLOB 'found_*'")
+    own = "sql NOT NULL AND name NOT GLOB 'found_*' AND name NOT GLOB 'sqlite_*'"
+    rows = database.execute(f"SELECT name, sql FROM sqlite_schema WHERE {own}")
     return {name: " ".join(sql.split()) for name, sql in rows}
 
 

@@ -315,6 +315,16 @@ def cut_short(data: bytearray) -> None:
     del data[len(data) // 2 :]
 
 
+def test_a_file_that_another_program_has_analyzed_is_used(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / FILE)) as store:
+        save(store, chat_of("One"))
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute("ANALYZE")
+    opened = open_store(tmp_path)
+    assert opened.notice == "" and len(opened.store.contents().chats) == 1
+    opened.store.close()
+
+
 @pytest.mark.parametrize("harm", [damaged_header, damaged_pages, cut_short])
 def test_a_damaged_file_is_moved_aside_unchanged(tmp_path: Path, harm) -> None:  # type: ignore[no-untyped-def]
     data = bytearray(filled(tmp_path))
