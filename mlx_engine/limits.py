@@ -30,8 +30,8 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
         if not isinstance(token, int) or not 0 <= token < rows:
             raise UserError(
                 "unknown_prompt_token",
-                "The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a "
-                "chat, the tokenizer doesn't match the weights: download the model again.",
+                "The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. If "
+                "this happens in a chat, the tokenizer doesn't match the weights; download the model again.",
                 token=str(token)[:40],
                 last=rows - 1,
             )

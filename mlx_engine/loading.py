@@ -138,7 +138,7 @@ def check(target: Path, drafter: Path | None) -> None:
     if code := _tokenizer_code(target):
         raise UserError(
             "tokenizer_needs_code",
-            "The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. "
+            "The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. "
             "Choose a copy of the model that has a tokenizer.json.",
             name=target.name,
             code=code,
@@ -367,8 +367,8 @@ def _load_error(error: Exception, folder: Path) -> UserError:
     if reason.startswith("Model type "):
         return UserError(
             "family_unknown_to_mlx_lm",
-            "The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. "
-            "Choose another model.",
+            "The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a "
+            "model. Choose another model.",
             name=name,
             family=str(config["model_type"]),
         )

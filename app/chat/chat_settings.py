@@ -38,7 +38,7 @@ NumberField = tuple[str, str, str, float, float, float, int]
 def _number_fields() -> tuple[NumberField, ...]:
     """Return name, label, help, minimum, maximum, step and digits of each field."""
     seen = tr("Penalizes tokens that have already appeared.")
-    often = tr("Penalizes tokens once for each time they have appeared.")
+    often = tr("Penalizes tokens more each time they appear.")
     length = tr("Maximum length of a reply. Continue extends it.")
     return (
         ("temperature", tr("Temperature"), tr("0 always picks the likeliest token. Higher values add variety."), 0.0, 2.0, 0.05, 2),
@@ -100,7 +100,7 @@ class ChatSettingsDialog(QDialog):
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
-        self._add_field(tr("Seed"), tr("The same seed gives the same reply. Empty means random."), self.seed)
+        self._add_field(tr("Seed"), tr("The same seed gives the same reply. Leave it empty for a random one."), self.seed)
         self.thinking = QCheckBox(tr("Let the model think before it answers"))
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)

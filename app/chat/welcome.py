@@ -41,7 +41,7 @@ class Introduction(QWidget):
         self.why = small_label(theme, look="secondary", wrap=True)
         self.choose_button = button(tr("Choose Models…"), look="bordered", clicked=self.choose.emit)
         self.begin_button = button(tr("Try the Demo Pair"), look="primary", clicked=self.accepted.emit)
-        note = tr("Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.")
+        note = tr("Nothing you write leaves this computer. The included demo pair is only for trying out the app.")
         private = small_label(theme, note, "secondary", wrap=True)
         private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         panel = QFrame()
@@ -58,9 +58,9 @@ class Introduction(QWidget):
             self.why.setText(tr("Slipstream found no GPU. Larger pairs are too slow on a CPU."))
         elif found is None:
             self.name.setText(tr("Demo pair"))
-            self.why.setText(tr("No larger pair in the catalog fits this computer’s memory and is fast enough."))
+            self.why.setText(tr("No larger pair in the catalog fits this computer's memory and is fast enough."))
         else:
-            self.name.setText(f"{found.entry.name}{tr(', {bits} bits', bits=found.target.bits) if found.target.bits else ''}")
+            self.name.setText(f"{found.entry.name}{tr(', {bits}-bit', bits=found.target.bits) if found.target.bits else ''}")
             needed, budget = size(found.needed), size(found.budget)
             self.why.setText(
                 tr("The models need about {needed} of the {budget} available to models.", needed=needed, budget=budget)
@@ -126,7 +126,7 @@ class Welcome(QWidget):
             self.progress.show_fraction(loading.fraction)
             self.subtitle.setText(f"{translated(loading.step)}…")
         elif pair is not None and not pair.why_plain:
-            self.subtitle.setText(tr("A small model drafts and the large one checks, with exactly the large model’s output."))
+            self.subtitle.setText(tr("A small model drafts and the large one checks. The output is exactly the large model's."))
         elif pair is not None:
             self.subtitle.setText(tr("Ready (DFlash is off)"))
         else:

@@ -216,7 +216,7 @@ class CompareDialog(QDialog):
                 return tr("To compare, stop the reply or wait for it to finish.")
             pair = self._conductor.loader.pair
             if pair is None or pair.why_plain is None:
-                return tr("Load models to compare.")
+                return tr("To compare, load a pair first.")
             return tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain))
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0

@@ -179,7 +179,7 @@ def _run_child(name: str, data: bytes, cancellation: ReadCancellation) -> dict[s
 def _too_large(name: str, length: int) -> UserError:
     return UserError(
         "attachment_too_large",
-        "“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.",
+        "“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.",
         name=name,
         size=size(length),
         text_limit=size(MAX_TEXT),

@@ -105,7 +105,9 @@ def _from_zip(file: Path) -> bytes:
             entry = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == "conversations.json"), None)
             if entry is None or entry.file_size > MAX_BYTES:
                 raise UserError(
-                    "import_wrong_archive", "“{name}” contains no conversations.json. Choose the archive from ChatGPT.", name=name
+                    "import_wrong_archive",
+                    "“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.",
+                    name=name,
                 )
             return archive.read(entry)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:

@@ -93,7 +93,7 @@ class ThisMacDialog(QDialog):
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
         self.memory.show_figure(
-            f"{number(facts.bandwidth / 1e9, 1)} GB/s" if facts else "–", tr("matrix-vector products over 0.5 GB of weights")
+            f"{number(facts.bandwidth / 1e9, 1)} GB/s" if facts else "–", tr("matrix-vector products with 0.5 GB of weights")
         )
         self.compute.show_figure(
             rate(facts.compute) if facts else "–",

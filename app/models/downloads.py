@@ -196,7 +196,7 @@ class Downloads(QObject):
         """A process that can't start does not report its end."""
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
             log.error("Can't start the download process: %s", self._process.errorString())
-            self.problem = tr("Can’t start the download process. If you moved or replaced Slipstream, restart it.")
+            self.problem = tr("Can't start the download process. If you moved or replaced Slipstream, restart it.")
             self._ended()
 
     @Slot()

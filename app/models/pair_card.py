@@ -238,7 +238,7 @@ def _advantages(one: Candidate) -> str:
     if one.entry is not None and one.entry.generation == 2:
         sentences.append(tr("DFlash 2 drafter: more drafts are accepted."))
     if "small" in one.tags and one.shown.size:
-        sentences.append(tr("Quick to download, light on memory."))
+        sentences.append(tr("Quick to download and light on memory."))
     return " ".join([*sentences, one.note]).strip()
 
 
@@ -261,9 +261,9 @@ def _reported(one: Candidate) -> str:
     for reported in one.entry.reported if one.entry else ():
         low, high = (number(ratio, 2) for ratio in reported.speedup)
         if low == high:
-            texts.append(tr("{ratio}× plain on {machine}", ratio=low, machine=reported.machine))
+            texts.append(tr("{ratio}× the plain speed on {machine}", ratio=low, machine=reported.machine))
         else:
-            texts.append(tr("{low} to {high}× plain on {machine}", low=low, high=high, machine=reported.machine))
+            texts.append(tr("{low} to {high}× the plain speed on {machine}", low=low, high=high, machine=reported.machine))
     return "; ".join(texts)
 
 

@@ -337,9 +337,8 @@ class ModelSettingsDialog(QDialog):
             self.room.setText(f"{moved}. {tr('You can keep chatting, but not download, load, or delete models.')}")
         elif folder is not None:
             text = tr("{size} available", size=size(folder.free))
-            self.room.setText(
-                f"{text}. {tr('Set by {variable}, so you can’t change it here.', variable=variable)}" if variable else text
-            )
+            fixed = tr("Set by {variable}, so you can't change it here.", variable=variable)
+            self.room.setText(f"{text}. {fixed}" if variable else text)
         self._show_limit(self._storage.limit)
         self.save.setEnabled(bool(self.token.text().strip()))
         self.remove.setEnabled(self._storage.has_token)

@@ -112,7 +112,7 @@ class Candidate:
             "comfortable": tr("Fits comfortably"),
             "tight": tr("Tight fit"),
             "will swap": tr("Too large: would swap"),
-            "no": tr("Doesn’t fit"),
+            "no": tr("Doesn't fit"),
             "unknown": tr("Unknown fit"),
         }
         return tr("Not supported yet") if self.why_not else names[self.verdict]
@@ -240,7 +240,7 @@ class Estimator:
             return replace(variant, problem=error.text)
         except Exception:
             log.exception("Can't estimate %s", variant.folders or variant.pair)
-            text = tr("Can’t estimate memory use: config.json has an unknown format.")
+            text = tr("Can't estimate memory use: config.json has an unknown format.")
             return replace(variant, problem=EngineText("window", text))
 
     def from_folders(self, folders: Folders) -> Variant:
@@ -349,7 +349,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
     drafters = [model for model in models if model.is_drafter and not model.problem]
     places = {
         "hub cache": tr("In the hub cache."),
-        "LM Studio": tr("In LM Studio’s models folder."),
+        "LM Studio": tr("In LM Studio's models folder."),
         "folder": tr("In one of your model folders."),
     }
     found = []

@@ -103,20 +103,20 @@ class Preferences(QObject):
         "less_motion",
         False,
         lambda: tr("Reduce motion"),
-        help=lambda: tr("Turn off animations. Always off when Reduce Motion is on."),
+        help=lambda: tr("Turns off animations. They are also off when your system reduces motion."),
     )
     token_sources = Setting(
         "tint",
         False,
         lambda: tr("Show token sources in replies"),
-        help=lambda: tr("Underlines drafted, copied, and target tokens in different colors."),
+        help=lambda: tr("Underlines drafted, copied, and target tokens in different styles."),
     )
     language = Setting(
         "language",
         "system",
         lambda: tr("Language"),
         choices=lambda: {"system": tr("System"), **LANGUAGES},
-        help=lambda: tr("Takes effect after restart."),
+        help=lambda: tr("Takes effect after a restart."),
         section="general",
         takes_effect="after restart",
     )

@@ -130,7 +130,7 @@ class AboutDialog(QDialog):
         name = styled_label(theme, "Slipstream", size=1.6, bold=True)
         version = tr("Version {version}", version=release.version) if release.version else tr("Development build")
         self.version = styled_label(theme, version, "secondary", selectable=True)
-        about = tr("A small model drafts and a large one checks, with exactly the large model’s output.")
+        about = tr("A small model drafts and the large one checks. The output is exactly the large model's.")
         summary = styled_label(theme, about, wrap=True)
         caption = small_label(theme, tr("Licenses"), bold=True)
         self.licenses = QPlainTextEdit(licenses())

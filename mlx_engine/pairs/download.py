@@ -202,7 +202,7 @@ class Download:
         for repo in self.pair.repos:
             listing = self._ask(partial(self.hub.listing, repo))
             if listing is not None and self.pins.get(repo) not in (None, listing.commit):
-                template = "{repo} was revised during the download. Files that changed start over."
+                template = "{repo} was revised during the download. Changed files are downloaded again."
                 self._note(EngineText.of("repo_revised", template, repo=repo))
             self.pins.pop(repo, None)
 

@@ -71,15 +71,19 @@ class Fit:
             case "unknown":
                 return EngineText.of("fit_unknown", "Unknown: config.json lacks the necessary fields.")
             case "no":
-                template = "Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate."
+                template = "At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate."
                 return EngineText.of("fit_no", template, **values)
             case "will swap":
-                template = "Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap."
+                template = (
+                    "At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models: it would swap."
+                )
                 return EngineText.of("fit_will_swap", template, **values)
             case "tight" if self.crowded:
-                template = "Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first."
+                template = "At {context:,} tokens, this pair needs {needed}, but only {free} are free now. Quit other apps first."
                 return EngineText.of("fit_crowded", template, **values)
-        return EngineText.of("fit_ok", "Needs {needed} of the {budget} available for models at {context:,} tokens.", **values)
+        return EngineText.of(
+            "fit_ok", "At {context:,} tokens, this pair needs {needed} of the {budget} available to models.", **values
+        )
 
 
 def predict_fit(

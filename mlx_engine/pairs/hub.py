@@ -114,8 +114,8 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case errors.GatedRepoError():
             return UserError(
                 "repo_gated",
-                "{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, "
-                "or use “slipstream models login”, “hf auth login” or HF_TOKEN.",
+                "{repo} is gated. Open {page}, log in, and accept its conditions. Then enter your access token in Settings, "
+                "or use “slipstream models login”, “hf auth login”, or HF_TOKEN.",
                 **values,
             )
         case errors.RevisionNotFoundError():
@@ -132,14 +132,14 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             return UserError(
                 "repo_not_found_or_private",
                 "There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, "
-                "or use “slipstream models login”, “hf auth login” or HF_TOKEN.",
+                "or use “slipstream models login”, “hf auth login”, or HF_TOKEN.",
                 **values,
             )
         case _ if status == 401:
             return NoAnswer(
                 "token_rejected",
                 "The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, "
-                "or use “slipstream models login”, “hf auth login” or HF_TOKEN.",
+                "or use “slipstream models login”, “hf auth login”, or HF_TOKEN.",
                 **values,
             )
         case _ if status == 403:

@@ -46,10 +46,10 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
             return Pair(target, name)
         refused.append((name, problem))
     if refused:
-        template = "No drafter for {target} was found in the catalog, on this disk or on the hub. {drafter} doesn't fit: {reason}"
+        template = "No drafter for {target} was found in the catalog, on this disk, or on the hub. {drafter} doesn't fit: {reason}"
         raise NoDrafter("no_fitting_drafter", template, target=target, drafter=refused[0][0], reason=refused[0][1])
     raise NoDrafter(
-        "drafter_not_found", "No drafter for {target} was found in the catalog, on this disk or on the hub.", target=target
+        "drafter_not_found", "No drafter for {target} was found in the catalog, on this disk, or on the hub.", target=target
     )
 
 

@@ -63,7 +63,7 @@ def predict_speeds(
     if not passes.known or passes.seconds(1, full=False) < _SHORTEST:
         return {}
     slow, fast = 1 / passes.seconds(1, full=True), 1 / passes.seconds(1, full=False)
-    template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer."
+    template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower."
     reason = EngineText.of("speed_plain", template, read=passes.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
     speeds: dict[Mode, SpeedRange] = {"plain": SpeedRange(slow, fast, reason)}
     if drafter is not None:

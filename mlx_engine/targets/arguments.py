@@ -113,7 +113,7 @@ def _relation_fault(fields: dict) -> EngineText | None:
             shown = ", ".join(allowed)
             return EngineText.of("config_entry_unknown", template, field=name, value=_shortened(wrong[0]), allowed=shown)
         if type(layers) is int and len(entries) < layers:
-            template = "has “{field}” for {count} of {layers} layers"
+            template = "has “{field}” for only {count} of {layers} layers"
             return EngineText.of("config_entries_missing", template, field=name, count=len(entries), layers=layers)
     return None
 

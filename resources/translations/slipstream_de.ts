@@ -190,8 +190,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens once for each time they have appeared.</source>
-            <translation>Benachteiligt Tokens für jedes Mal, das sie vorgekommen sind.</translation>
+            <source>Penalizes tokens more each time they appear.</source>
+            <translation>Benachteiligt Tokens mit jedem Vorkommen stärker.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -260,8 +260,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Empty means random.</source>
-            <translation>Derselbe Seed ergibt dieselbe Antwort. Leer heißt zufällig.</translation>
+            <source>The same seed gives the same reply. Leave it empty for a random one.</source>
+            <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer bedeutet zufällig.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -470,7 +470,7 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>, {bits} bits</source>
+            <source>, {bits}-bit</source>
             <translation>, {bits} Bit</translation>
         </message>
         <message>
@@ -480,8 +480,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A small model drafts and the large one checks, with exactly the large model’s output.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Der Text ist immer der des großen Modells.</translation>
+            <source>A small model drafts and the large one checks. The output is exactly the large model's.</source>
+            <translation>Das kleine Modell entwirft, das große prüft. Der Text ist genau der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -510,13 +510,13 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
+            <source>No larger pair in the catalog fits this computer's memory and is fast enough.</source>
             <translation>Kein größeres Paar im Katalog passt in den Speicher dieses Computers und ist schnell genug.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
-            <translation>Nichts, was Sie schreiben, verlässt diesen Computer. Das Demo-Paar dient zum Ausprobieren der App; seine Antworten sind schlecht.</translation>
+            <source>Nothing you write leaves this computer. The included demo pair is only for trying out the app.</source>
+            <translation>Nichts, was Sie schreiben, verlässt diesen Computer. Das mitgelieferte Demo-Paar dient nur zum Ausprobieren der App.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -715,11 +715,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Load models to compare.</source>
-            <translation>Laden Sie Modelle, um zu vergleichen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG-Bild (*.png)</translation>
         </message>
@@ -787,6 +782,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>The modes run one after the other, with the same seed and settings.</source>
             <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>To compare, load a pair first.</source>
+            <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1295,8 +1295,8 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>matrix-vector products over 0.5 GB of weights</source>
-            <translation>einzeilige Produkte über 0,5 GB Gewichte</translation>
+            <source>matrix-vector products with 0.5 GB of weights</source>
+            <translation>Matrix-Vektor-Produkte mit 0,5 GB Gewichten</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1345,7 +1345,7 @@
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
         </message>
         <message>
@@ -1550,7 +1550,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Quick to download, light on memory.</source>
+            <source>Quick to download and light on memory.</source>
             <translation>Schnell geladen, braucht wenig Speicher.</translation>
         </message>
         <message>
@@ -1705,8 +1705,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{low} to {high}× plain on {machine}</source>
-            <translation>{low} bis {high}× einfach auf {machine}</translation>
+            <source>{low} to {high}× the plain speed on {machine}</source>
+            <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1715,8 +1715,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{ratio}× plain on {machine}</source>
-            <translation>{ratio}× einfach auf {machine}</translation>
+            <source>{ratio}× the plain speed on {machine}</source>
+            <translation>{ratio}-fache einfache Geschwindigkeit auf {machine}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2030,8 +2030,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Set by {variable}, so you can’t change it here.</source>
-            <translation>Durch {variable} festgelegt, daher hier nicht verschiebbar.</translation>
+            <source>Set by {variable}, so you can't change it here.</source>
+            <translation>Durch {variable} festgelegt, daher hier nicht änderbar.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2145,8 +2145,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Can’t estimate memory use: config.json has an unknown format.</source>
-            <translation>Speicherbedarf nicht abschätzbar: config.json ist ungewöhnlich.</translation>
+            <source>Can't estimate memory use: config.json has an unknown format.</source>
+            <translation>Speicherbedarf nicht abschätzbar: config.json hat ein unbekanntes Format.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2155,7 +2155,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Doesn’t fit</source>
+            <source>Doesn't fit</source>
             <translation>Passt nicht</translation>
         </message>
         <message>
@@ -2165,8 +2165,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>In LM Studio’s models folder.</source>
-            <translation>Bei den Modellen von LM Studio.</translation>
+            <source>In LM Studio's models folder.</source>
+            <translation>Im Modellordner von LM Studio.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2340,7 +2340,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Takes effect after restart.</source>
+            <source>Takes effect after a restart.</source>
             <translation>Wird nach einem Neustart wirksam.</translation>
         </message>
         <message>
@@ -2350,13 +2350,13 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Turn off animations. Always off when Reduce Motion is on.</source>
-            <translation>Schaltet Animationen aus. Immer aus, wenn „Bewegung reduzieren“ aktiviert ist.</translation>
+            <source>Turns off animations. They are also off when your system reduces motion.</source>
+            <translation>Schaltet Animationen aus. Sie sind auch aus, wenn Ihr System Bewegung reduziert.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens in different colors.</source>
-            <translation>Unterstreicht entworfene, kopierte und vom Zielmodell stammende Tokens in verschiedenen Farben.</translation>
+            <source>Underlines drafted, copied, and target tokens in different styles.</source>
+            <translation>Unterstreicht entworfene, kopierte und vom Zielmodell stammende Tokens in verschiedenen Stilen.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3175,8 +3175,8 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON for reimport (*.json)</source>
-            <translation>JSON, kann wieder importiert werden (*.json)</translation>
+            <source>JSON for importing again (*.json)</source>
+            <translation>JSON zum erneuten Importieren (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -3207,11 +3207,6 @@
             <location filename="../../app/window/chat_commands.py" />
             <source>Text, code, and PDF (*)</source>
             <translation>Text, Code und PDF (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/dialogs.py" />
-            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
-            <translation>Ein kleines Modell entwirft, ein großes prüft. Der Text ist immer der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3398,7 +3393,7 @@
         <message>
             <location filename="../../app/conversations/attachments.py" />
             <source>attachment_too_large</source>
-            <extracomment>“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
             <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}.</translation>
         </message>
         <message>
@@ -3500,8 +3495,8 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_wrong_archive</source>
-            <extracomment>“{name}” contains no conversations.json. Choose the archive from ChatGPT.</extracomment>
-            <translation>„{name}“ enthält keine conversations.json. Wählen Sie das Archiv von ChatGPT.</translation>
+            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
+            <translation>„{name}“ enthält keine conversations.json. Wählen Sie ein aus ChatGPT exportiertes Archiv.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chatgpt_import.py" />
@@ -3830,8 +3825,8 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a chat, the tokenizer doesn't match the weights: download the model again.</extracomment>
-            <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}.</translation>
+            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. If this happens in a chat, the tokenizer doesn't match the weights; download the model again.</extracomment>
+            <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}. Verwenden Sie andere Tokens. Tritt das in einem Chat auf, passt der Tokenizer nicht zu den Gewichten; laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -3890,7 +3885,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
-            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
             <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
@@ -3956,7 +3951,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
-            <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <extracomment>The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
             <translation>Der Tokenizer von „{name}“ braucht eigenen Python-Code ({code}), der nie ausgeführt wird. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
         </message>
         <message>
@@ -4184,8 +4179,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
-            <extracomment>{repo} was revised during the download. Files that changed start over.</extracomment>
-            <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien beginnen von vorn.</translation>
+            <extracomment>{repo} was revised during the download. Changed files are downloaded again.</extracomment>
+            <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien werden erneut geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4262,20 +4257,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
-            <extracomment>Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first.</extracomment>
-            <translation>Benötigt {needed} bei {context:,} Tokens, aber derzeit sind nur {free} frei. Beenden Sie zuerst andere Apps.</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} are free now. Quit other apps first.</extracomment>
+            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, aber derzeit sind nur {free} frei. Beenden Sie zuerst andere Apps.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_no</source>
-            <extracomment>Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate.</extracomment>
-            <translation>Benötigt {needed} bei {context:,} Tokens, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
+            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_ok</source>
-            <extracomment>Needs {needed} of the {budget} available for models at {context:,} tokens.</extracomment>
-            <translation>Benötigt {needed} der {budget} für Modelle bei {context:,} Tokens.</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
+            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed} der {budget}, die für Modelle verfügbar sind.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4286,8 +4281,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
-            <extracomment>Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap.</extracomment>
-            <translation>Benötigt {needed} bei {context:,} Tokens, mehr als die {budget} für Modelle: Der Computer würde auslagern.</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models: it would swap.</extracomment>
+            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind: Der Computer würde auslagern.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4394,7 +4389,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <extracomment>{repo} is gated. Open {page}, log in, and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
             <translation>Der Zugang zu {repo} ist beschränkt. Öffnen Sie {page}, melden Sie sich an, und stimmen Sie den Bedingungen zu. Geben Sie dann Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
@@ -4412,7 +4407,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
             <translation>Unter {endpoint} gibt es kein Repo {repo}. Prüfen Sie die Schreibweise. Ist es privat, geben Sie Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
@@ -4430,7 +4425,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
             <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens. Geben Sie es dann in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
@@ -4484,13 +4479,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>drafter_not_found</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub.</extracomment>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub.</extracomment>
             <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub. {drafter} doesn't fit: {reason}</extracomment>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub. {drafter} doesn't fit: {reason}</extracomment>
             <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden. {drafter} passt nicht: {reason}</translation>
         </message>
         <message>
@@ -4622,7 +4617,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_plain</source>
-            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
+            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
             <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
         </message>
         <message>
@@ -4742,7 +4737,7 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_entries_missing</source>
-            <extracomment>has “{field}” for {count} of {layers} layers</extracomment>
+            <extracomment>has “{field}” for only {count} of {layers} layers</extracomment>
             <translation>gibt „{field}“ nur für {count} von {layers} Schichten an</translation>
         </message>
         <message>

@@ -190,8 +190,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens once for each time they have appeared.</source>
-            <translation>按出现次数惩罚词元。</translation>
+            <source>Penalizes tokens more each time they appear.</source>
+            <translation>词元每出现一次，惩罚就加重一分。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -260,8 +260,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Empty means random.</source>
-            <translation>相同的种子给出相同的回复。留空表示随机。</translation>
+            <source>The same seed gives the same reply. Leave it empty for a random one.</source>
+            <translation>相同的种子产生相同的回复。留空则随机。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -470,7 +470,7 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>, {bits} bits</source>
+            <source>, {bits}-bit</source>
             <translation>，{bits} 位</translation>
         </message>
         <message>
@@ -480,8 +480,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A small model drafts and the large one checks, with exactly the large model’s output.</source>
-            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
+            <source>A small model drafts and the large one checks. The output is exactly the large model's.</source>
+            <translation>小模型起草，大模型检查。输出与大模型完全一致。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -510,13 +510,13 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
+            <source>No larger pair in the catalog fits this computer's memory and is fast enough.</source>
             <translation>目录中没有更大的模型对既能放入这台电脑的内存又足够快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
-            <translation>您写的内容不会离开这台电脑。演示模型对仅供试用本 App，其回复质量较差。</translation>
+            <source>Nothing you write leaves this computer. The included demo pair is only for trying out the app.</source>
+            <translation>您写的内容不会离开这台电脑。附带的演示模型对仅供试用本 App。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -715,11 +715,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Load models to compare.</source>
-            <translation>载入模型后即可比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG 图像 (*.png)</translation>
         </message>
@@ -787,6 +782,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>The modes run one after the other, with the same seed and settings.</source>
             <translation>两种模式依次运行，使用相同的种子和设置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>To compare, load a pair first.</source>
+            <translation>请先载入模型对，然后再比较。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1295,8 +1295,8 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>matrix-vector products over 0.5 GB of weights</source>
-            <translation>对 0.5 GB 权重做单行乘积</translation>
+            <source>matrix-vector products with 0.5 GB of weights</source>
+            <translation>对 0.5 GB 权重做矩阵-向量乘积</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1345,7 +1345,7 @@
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
         </message>
         <message>
@@ -1550,7 +1550,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Quick to download, light on memory.</source>
+            <source>Quick to download and light on memory.</source>
             <translation>下载快，占用内存少。</translation>
         </message>
         <message>
@@ -1705,8 +1705,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{low} to {high}× plain on {machine}</source>
-            <translation>{machine} 上为普通的 {low} 到 {high} 倍</translation>
+            <source>{low} to {high}× the plain speed on {machine}</source>
+            <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1715,8 +1715,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{ratio}× plain on {machine}</source>
-            <translation>{machine} 上为普通的 {ratio} 倍</translation>
+            <source>{ratio}× the plain speed on {machine}</source>
+            <translation>{machine} 上为普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2030,8 +2030,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Set by {variable}, so you can’t change it here.</source>
-            <translation>由 {variable} 指定，无法在此移动。</translation>
+            <source>Set by {variable}, so you can't change it here.</source>
+            <translation>由 {variable} 指定，无法在此更改。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2145,8 +2145,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Can’t estimate memory use: config.json has an unknown format.</source>
-            <translation>无法估计其内存：config.json 不常见。</translation>
+            <source>Can't estimate memory use: config.json has an unknown format.</source>
+            <translation>无法估计内存用量：config.json 的格式未知。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2155,7 +2155,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Doesn’t fit</source>
+            <source>Doesn't fit</source>
             <translation>无法容纳</translation>
         </message>
         <message>
@@ -2165,8 +2165,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>In LM Studio’s models folder.</source>
-            <translation>位于 LM Studio 的模型中。</translation>
+            <source>In LM Studio's models folder.</source>
+            <translation>位于 LM Studio 的模型文件夹中。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2340,7 +2340,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Takes effect after restart.</source>
+            <source>Takes effect after a restart.</source>
             <translation>重新启动后生效。</translation>
         </message>
         <message>
@@ -2350,13 +2350,13 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Turn off animations. Always off when Reduce Motion is on.</source>
-            <translation>关闭动画。系统开启“减弱动态效果”时始终关闭。</translation>
+            <source>Turns off animations. They are also off when your system reduces motion.</source>
+            <translation>关闭动画。系统减弱动态效果时，动画也会关闭。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens in different colors.</source>
-            <translation>用不同颜色的下划线标出草稿、复制和目标模型的词元。</translation>
+            <source>Underlines drafted, copied, and target tokens in different styles.</source>
+            <translation>用不同样式的下划线标出草稿、复制和目标模型的词元。</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3175,7 +3175,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON for reimport (*.json)</source>
+            <source>JSON for importing again (*.json)</source>
             <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
@@ -3207,11 +3207,6 @@
             <location filename="../../app/window/chat_commands.py" />
             <source>Text, code, and PDF (*)</source>
             <translation>文本、代码和 PDF (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/dialogs.py" />
-            <source>A small model drafts and a large one checks, with exactly the large model’s output.</source>
-            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3398,7 +3393,7 @@
         <message>
             <location filename="../../app/conversations/attachments.py" />
             <source>attachment_too_large</source>
-            <extracomment>“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
             <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}。</translation>
         </message>
         <message>
@@ -3500,8 +3495,8 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_wrong_archive</source>
-            <extracomment>“{name}” contains no conversations.json. Choose the archive from ChatGPT.</extracomment>
-            <translation>“{name}”不含 conversations.json。请选择 ChatGPT 的归档。</translation>
+            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
+            <translation>“{name}”不含 conversations.json。请选择从 ChatGPT 导出的归档。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chatgpt_import.py" />
@@ -3830,8 +3825,8 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a chat, the tokenizer doesn't match the weights: download the model again.</extracomment>
-            <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。</translation>
+            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. If this happens in a chat, the tokenizer doesn't match the weights; download the model again.</extracomment>
+            <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。请使用其他词元。如果在对话中出现此问题，说明分词器与权重不匹配，请重新下载模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -3890,7 +3885,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
-            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
             <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选择其他模型。</translation>
         </message>
         <message>
@@ -3956,7 +3951,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
-            <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <extracomment>The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
             <translation>“{name}”的分词器需要自己的 Python 代码 ({code})，这绝不会被运行。请选择带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
@@ -4184,7 +4179,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
-            <extracomment>{repo} was revised during the download. Files that changed start over.</extracomment>
+            <extracomment>{repo} was revised during the download. Changed files are downloaded again.</extracomment>
             <translation>{repo} 在下载过程中有更新。已更改的文件会从头下载。</translation>
         </message>
         <message>
@@ -4262,20 +4257,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
-            <extracomment>Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} are free now. Quit other apps first.</extracomment>
             <translation>在 {context:,} 个词元时需要 {needed}，但目前只有 {free} 可用。请先退出其他 App。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_no</source>
-            <extracomment>Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
             <translation>在 {context:,} 个词元时需要 {needed}，超过这台电脑可分配的 {limit}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_ok</source>
-            <extracomment>Needs {needed} of the {budget} available for models at {context:,} tokens.</extracomment>
-            <translation>在 {context:,} 个词元时需要模型可用的 {budget} 中的 {needed}。</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
+            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，可供模型使用的内存为 {budget}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4286,7 +4281,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
-            <extracomment>Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models: it would swap.</extracomment>
             <translation>在 {context:,} 个词元时需要 {needed}，超过可供模型使用的 {budget}：会用到交换空间。</translation>
         </message>
         <message>
@@ -4394,7 +4389,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <extracomment>{repo} is gated. Open {page}, log in, and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
             <translation>{repo} 受访问限制。请打开 {page}，登录并接受其条件。然后在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
@@ -4412,7 +4407,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
             <translation>{endpoint} 上没有仓库 {repo}。请检查拼写。如果它是私有的，请在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
@@ -4430,7 +4425,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
             <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。然后在设置中输入，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
@@ -4484,13 +4479,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>drafter_not_found</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub.</extracomment>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub.</extracomment>
             <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub. {drafter} doesn't fit: {reason}</extracomment>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub. {drafter} doesn't fit: {reason}</extracomment>
             <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。{drafter} 不适用：{reason}</translation>
         </message>
         <message>
@@ -4622,7 +4617,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_plain</source>
-            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
+            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
             <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
         </message>
         <message>
@@ -4742,7 +4737,7 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_entries_missing</source>
-            <extracomment>has “{field}” for {count} of {layers} layers</extracomment>
+            <extracomment>has “{field}” for only {count} of {layers} layers</extracomment>
             <translation>中的“{field}”只涵盖 {layers} 层中的 {count} 层</translation>
         </message>
         <message>

@@ -295,7 +295,7 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     dialog.target.setText("owner/alone")
     dialog.search.click()
     app.until(dialog.search.isEnabled)
-    assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalog, on this disk or on the hub.")
+    assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalog, on this disk, or on the hub.")
     assert dialog.verdict.text().endswith("Enter one, or leave the drafter empty for plain decoding.")
     for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter is possible
         dialog.target.setText(target)
@@ -404,7 +404,7 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
 
     monkeypatch.setattr(survey, "predict_fit", failing)
     found = {one.name: str(one.shown.problem or "") for one in survey.survey().candidates}
-    assert "Can’t estimate" in found["Odd"] and found["Zebra"] == ""
+    assert "Can't estimate" in found["Odd"] and found["Zebra"] == ""
 
 
 def test_every_control_of_the_picker_has_a_name(start: Start) -> None:

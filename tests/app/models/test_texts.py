@@ -129,7 +129,7 @@ def test_a_process_that_cannot_start_fails_its_pairs(qtbot: QtBot, monkeypatch: 
     downloads = Downloads()
     downloads.add(PAIR)
     qtbot.waitUntil(lambda: downloads.pairs[PAIR].state == "failed", timeout=60_000)
-    assert not downloads.running and "Can’t start the download process" in str(downloads.pairs[PAIR].note)
+    assert not downloads.running and "Can't start the download process" in str(downloads.pairs[PAIR].note)
 
 
 def test_the_picker_does_not_import_mlx() -> None:

@@ -130,7 +130,7 @@ def test_more_context_never_needs_less_memory(size: int, one: int, other: int) -
 )
 def test_the_verdict_matches_its_reason(size: int, free: int, verdict: str) -> None:
     predicted = predict_fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
-    assert predicted.verdict == verdict and "at 1,024 tokens" in str(predicted.reason)
+    assert predicted.verdict == verdict and "At 1,024 tokens" in str(predicted.reason)
     assert (predicted.reason.code == "fit_crowded") == (free == 4)
 
 
