@@ -25,10 +25,12 @@ _NO_MEMORY = EngineText.of(
     "no_memory_to_compare", "There is not enough memory to compare the two texts. Close other apps or load a smaller model."
 )
 
+Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
+
 
 def compare(
     pair: LoadedPair,
-    generate: Callable[[GenerationRequest, threading.Event], Iterator[Event]],
+    generate: Generate,
     request: CompareRequest,
     cancel: threading.Event,
 ) -> Iterator[Event]:

@@ -95,8 +95,8 @@ class Engine:
                 return roofline.measure(self._idle_pair(), cancel, again)
             case Calibrate():
                 return calibration.calibrate(self._idle_pair(), cancel)
-            case SelectKernels():
-                return kernel_selection.select(self._idle_pair(), self.generate, cancel)
+            case SelectKernels(again=again):
+                return kernel_selection.select(self._idle_pair(), self.generate, cancel, again)
 
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         """Load a pair in place of the present one, which stays if the new one's files are refused.
@@ -129,11 +129,12 @@ class Engine:
                 kernel_selection.restore(event)
                 self._pair = event
                 self._snapshots = Snapshots(event.target, event.drafter, memory.snapshot_budget(event.held))
-                plain = event.drafter is None
+                plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
                 yield replace(
                     event.info,
                     calibrated=plain or event.history.costs.table.reliable,
-                    kernels_selected=plain or not kernel_selection.available() or bool(kernel_selection.known(event)),
+                    kernels_selected=plain or not kernel_selection.available() or kernels is not None,
+                    kernels=kernels,
                 )
 
     def unload(self) -> None:

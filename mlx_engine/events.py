@@ -44,6 +44,7 @@ class PairInfo:
         sampling: recommended by the target's authors.
         calibrated: the costs of its passes are known, or not needed.
         kernels_selected: the Metal kernels to run are known, or Metal is missing.
+        kernels: the evidence for them, if it is known.
     """
 
     name: str
@@ -61,6 +62,7 @@ class PairInfo:
     sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
     kernels_selected: bool = True
+    kernels: "KernelsSelected | None" = None
 
 
 @dataclass(frozen=True)
@@ -84,31 +86,47 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
+class KernelSaving:
+    """The share of a token's time that a kernel saves after `depth` tokens, and its standard error. Negative: it costs time."""
+
+    depth: int
+    share: float
+    error: float
+
+
+@dataclass(frozen=True)
 class KernelTrial:
-    """The result of trying one Metal kernel.
+    """What is known about one Metal kernel on this machine.
 
     Attributes:
-        plain_s: DFlash's seconds per token on plain MLX.
-        kernel_s: the same with the kernel.
+        used_at: measured context lengths at which it is used; empty if it is off.
+        savings: at every measured context length; empty if it wasn't timed.
         off: largest difference from the reference on the pair's own arrays, as a share of the largest value.
         shapes: how many sets of shapes, dtypes and settings were compared.
     """
 
     kernel: str
-    used: bool
     why: EngineText
-    plain_s: float | None = None
-    kernel_s: float | None = None
+    used_at: tuple[int, ...] = ()
+    savings: tuple[KernelSaving, ...] = ()
     off: float | None = None
     shapes: int = 0
 
 
 @dataclass(frozen=True)
 class KernelsSelected:
-    """The trial of every Metal kernel. The loaded pair runs those that are used. `saved`: also at later starts."""
+    """The trials of all Metal kernels. The loaded pair runs those that are used.
+
+    Attributes:
+        depths: measured context lengths in tokens, rising.
+        switch: context length from which those of the last depth run instead of those of the first; 0 if they are the same.
+        saved: also at later starts.
+    """
 
     trials: tuple[KernelTrial, ...]
-    saved: bool
+    depths: tuple[int, ...] = ()
+    switch: int = 0
+    saved: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,10 @@ def _generate(
     prompt, length = rendered.tokens, len(rendered.tokens)
     limits.check_tokens(prompt, target.rows)
     limit = _token_limit(request, length, pair.info.context_limit)
-    chooser, penalties = Chooser(request.sampling, seed, pair.operations), Penalties(request.sampling, prompt)
+    if not request.exact:
+        pair.run_at(length)
+    operations = pair.exact_operations if request.exact else pair.operations  # a kernel may choose otherwise than MLX in a tie
+    chooser, penalties = Chooser(request.sampling, seed, operations), Penalties(request.sampling, prompt)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import shorten
-from typing import cast
+from typing import Any, cast
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -27,7 +27,7 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import KernelTrial, LoadProgress, PairInfo
+from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
@@ -64,7 +64,9 @@ class LoadedPair:
         dtype: the format that the target computes in.
         weights: the target's.
         history: what is known of the pair's speed and acceptance.
-        kernel_trials: of a kernel selection that was cancelled.
+        ranges: what runs from which context length on; the first begins at 0.
+        operations: what runs now.
+        kernel_turns: what a kernel selection that was canceled has measured.
         exact_operations: what exact replies run.
         exact_history: what is known of their speed and acceptance; None until the pair was found to be row-exact.
     """
@@ -76,8 +78,9 @@ class LoadedPair:
     info: PairInfo
     weights: Weights
     history: PairHistory
+    ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
-    kernel_trials: list[KernelTrial] = field(default_factory=list)
+    kernel_turns: dict[int, list[Any]] = field(default_factory=dict)
     exact_operations: Operations = field(default_factory=_exact_operations)
     exact_history: PairHistory | None = None
 
@@ -113,12 +116,17 @@ class LoadedPair:
         finally:
             self.target.use(self.operations)
 
-    def use(self, operations: Operations) -> None:
-        """Run these operations from the next reply on."""
-        self.operations = operations
-        self.target.use(operations)
+    def use(self, operations: Operations, *longer: tuple[int, Operations]) -> None:
+        """Run these operations from the next reply on; in longer contexts, those of the last length that is reached."""
+        self.ranges = ((0, operations), *longer)
+        self.run_at(0)
+
+    def run_at(self, length: int) -> None:
+        """Run the operations for a context of this length."""
+        self.operations = next(operations for start, operations in reversed(self.ranges) if start <= length)
+        self.target.use(self.operations)
         if self.drafter is not None:
-            self.drafter.operations = operations
+            self.drafter.operations = self.operations
 
 
 def check(target: Path, drafter: Path | None) -> None:

@@ -111,7 +111,9 @@ class Calibrate:
 
 @dataclass(frozen=True)
 class SelectKernels:
-    """Find out which Metal kernels the loaded pair should run. Any other request cancels it."""
+    """Find out which Metal kernels the loaded pair should run. Any other request cancels it. `again`: even if they are known."""
+
+    again: bool = False
 
 
 Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate | SelectKernels

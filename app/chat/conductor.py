@@ -64,6 +64,7 @@ class Conductor(QObject):
         self.comparison_job.recorded.connect(self.comparisons.add)
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
+        self.roofline_job.kernels_selected.connect(self.loader.tuning.use)
         self.loader.loaded.connect(self.attachments.count_all)
 
     @Slot(object)

@@ -27,11 +27,13 @@ class BackgroundTuning(QObject):
         self._engine = engine
         self._engine.idle.connect(self._wait)
         self._tasks: list[Task] = []
+        self.kernels: KernelsSelected | None = None  # the evidence for those in use
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
 
     def tune(self, pair: PairInfo) -> None:
         """Do what is missing for a pair that has been loaded."""
+        self.kernels = pair.kernels
         self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
         self._wait()
 
@@ -45,8 +47,15 @@ class BackgroundTuning(QObject):
             event = delivery.event
             if isinstance(event, Calibrated | KernelsSelected | Failed):
                 del tasks[:1]
-                if isinstance(event, KernelsSelected) and any(trial.used for trial in event.trials):
-                    tasks.append(Calibrate())  # with the selected kernels
+                if isinstance(event, KernelsSelected):
+                    self.use(event)
+
+    @Slot(object)
+    def use(self, found: KernelsSelected) -> None:
+        """Keep the evidence for kernels that were selected, and calibrate the pair with them."""
+        self.kernels = found
+        if any(trial.used_at for trial in found.trials):
+            self._tasks.append(Calibrate())
 
     @Slot()
     def _wait(self) -> None:
@@ -57,9 +66,10 @@ class BackgroundTuning(QObject):
 
 
 class RooflineJob(QObject):
-    """Measures the machine's limits. `progress` is None while no measurement runs."""
+    """Measures the machine's limits and tests the kernels. `progress` is None while neither runs."""
 
     changed = Signal()
+    kernels_selected = Signal(object)
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -76,11 +86,19 @@ class RooflineJob(QObject):
 
     def start(self, again: bool = False) -> None:
         """Start unless a measurement runs. `again` also measures the machine itself again."""
+        self._submit(MeasureMachine(again))
+
+    @Slot()
+    def test_kernels(self) -> None:
+        """Test the kernels again, unless a measurement runs."""
+        self._submit(SelectKernels(again=True))
+
+    def _submit(self, request: MeasureMachine | SelectKernels) -> None:
         if self.running:
             return
         self.error, self.stopped = "", False
         self.progress = TuningProgress(0.0, EngineText("", tr("Waiting for the engine")))
-        self._job = self._engine.submit(MeasureMachine(again), self._receive)
+        self._job = self._engine.submit(request, self._receive)
         self.changed.emit()
 
     @Slot()
@@ -102,6 +120,9 @@ class RooflineJob(QObject):
                 case Roofline() as found:
                     self.found = found
                     self.progress = TuningProgress(1.0, EngineText("", tr("Measured")))
+                case KernelsSelected() as kernels:
+                    self.kernels_selected.emit(kernels)
+                    self.progress = TuningProgress(1.0, EngineText("", tr("Tested")))
                 case Failed() as failed:
                     self.error = translated(failed)
                 case None:

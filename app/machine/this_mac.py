@@ -13,7 +13,7 @@ from app.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.events import MachineFacts, Phase, Roofline
+from mlx_engine.events import KernelsSelected, MachineFacts, Phase, Roofline
 
 CHART_HEIGHT = 220
 LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40  # margins of the chart
@@ -54,10 +54,12 @@ class ThisMacDialog(QDialog):
         self.phases = {name: _PhaseRow(theme, text, grid) for name, text in _phase_names().items()}
         self.chart = RooflineChart(theme)
         self.remark = small_label(theme, look="secondary", wrap=True, selectable=True)
+        self.kernels = small_label(theme, look="secondary", wrap=True, selectable=True)
         self.error = NoticeView("", "error")
         self.state = small_label(theme, look="secondary")
         self.bar = ThinBar(theme, tr("Measurement progress"))
         self.again = button(tr("Measure Again"), look="bordered", clicked=self._measure_again)
+        self.test_kernels = button(tr("Test Kernels"), look="bordered", clicked=self._job.test_kernels)
         close = button(tr("Close"), look="bordered", clicked=self.accept)
         column(
             self.chip,
@@ -67,10 +69,11 @@ class ThisMacDialog(QDialog):
             grid,
             self.chart,
             self.remark,
+            self.kernels,
             self.error,
             None,
             line(),
-            row(self.state, (self.bar, 100), None, self.again, close, spacing=12),
+            row(self.state, (self.bar, 100), None, self.test_kernels, self.again, close, spacing=12),
             spacing=12,
             margins=(24, 20, 24, 20),
             parent=self,
@@ -107,12 +110,17 @@ class ThisMacDialog(QDialog):
         self.chart.show_roofline(found)
         self.remark.setText(remark(found) if found else "")
         self.remark.setVisible(bool(self.remark.text()))
+        selected = self._conductor.loader.tuning.kernels if pair else None
+        self.kernels.setText(kernel_evidence(selected) if selected else "")
+        self.kernels.setVisible(selected is not None)
         self.error.label.setText(self._job.error)
         self.error.setVisible(bool(self._job.error))
         self.bar.setVisible(progress is not None)
         self.bar.show_fraction(progress.fraction if progress else None)
         self.state.setText(self._state())
         self.again.setEnabled(self._can_measure)
+        self.test_kernels.setVisible(selected is not None or (facts is not None and facts.device == "Metal"))
+        self.test_kernels.setEnabled(self._can_measure)
 
     def _state(self) -> str:
         if self._job.progress is not None:
@@ -179,6 +187,17 @@ def remark(found: Roofline) -> str:
     if any(found.reached(phase) > 1 for phase in found.phases):
         return tr("Above 100%: these weights fit in the processor cache, which is faster than memory.")
     return ""
+
+
+def kernel_evidence(found: KernelsSelected) -> str:
+    """Describe every Metal kernel in one line: whether it is used, and why."""
+    lines = [tr("Metal kernels")]
+    for trial in found.trials:
+        state = tr("used") if trial.used_at else tr("off")
+        lines.append(f"{trial.kernel}: {state} · {translated(trial.why)}")
+    if found.switch:
+        lines.append(tr("The kernels for long contexts run from {count} tokens on.", count=number(found.switch)))
+    return "\n".join(lines)
 
 
 class _Figure(QFrame):

@@ -25,7 +25,7 @@ class PairLoader(QObject):
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._tuning = BackgroundTuning(engine, self)
+        self.tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
         self._cancelled = False
         self._replaces = False  # a pair was loaded when loading started
@@ -77,7 +77,7 @@ class PairLoader(QObject):
             case PairInfo() as pair:
                 self.loaded_from = self.loading_from
                 self._set_pair(pair)
-                self._tuning.tune(pair)
+                self.tuning.tune(pair)
                 if pair.why_plain:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
             case Failed() as failed:

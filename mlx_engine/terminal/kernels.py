@@ -16,36 +16,39 @@ from mlx_engine.terminal.session import measure, open_pair
 from mlx_engine.tuning.kernel_selection import NO_METAL
 
 _EXPLANATION = (
-    'Times are per token, over whole replies. "Error" is the largest difference from plain MLX in float32 on this pair\'s own',
-    "arrays, as a share of the largest value.",
+    "Columns show the time per token that each kernel saves among the others, by tokens of context.",
+    '"Error" is the largest difference from plain MLX in float32 on this pair\'s own arrays, as a share of the largest value.',
 )
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
     """Test and print, and return the exit code. Without Metal the exit code is 0: plain MLX does the kernels' work."""
     if not mx.metal.is_available():
-        _print(given, tuple(KernelTrial(name, False, NO_METAL) for name in KERNELS), "", saved=False)
+        _print(given, KernelsSelected(tuple(KernelTrial(name, NO_METAL) for name in KERNELS)), "")
         return 0
     info = open_pair(door, given)
-    found = measure(door, SelectKernels())
+    found = measure(door, SelectKernels(again=True))
     if not isinstance(found, KernelsSelected):
         note("Stopped. Nothing was selected.")
         return 130
-    _print(given, found.trials, info.name, found.saved)
+    _print(given, found, info.name)
     return 0
 
 
-def _print(given: argparse.Namespace, trials: tuple[KernelTrial, ...], pair: str, saved: bool) -> None:
+def _print(given: argparse.Namespace, found: KernelsSelected, pair: str) -> None:
     device = str(mx.device_info().get("device_name", "")) if mx.metal.is_available() else platform.machine()
     machine = f"{platform.system()} {platform.release()}, {device}, mlx {version('mlx')}"
     if given.json:
-        kernels = [asdict(trial) | {"why": str(trial.why)} for trial in trials]
-        print_json({"machine": machine, "pair": pair, "kept": saved, "kernels": kernels})
+        kernels = [asdict(trial) | {"used": bool(trial.used_at), "why": str(trial.why)} for trial in found.trials]
+        print_json({"machine": machine, "pair": pair, "kept": found.saved, "switch": found.switch, "kernels": kernels})
         return
     say(f"{machine}{', ' if pair else ''}{pair}")
-    say(f"{'kernel':22}{'':6}{'plain MLX':>12}{'kernel':>12}{'error':>12}  reason")
-    for trial in trials:
-        times = "".join(f"{'–' if each is None else f'{1000 * each:.2f} ms':>12}" for each in (trial.plain_s, trial.kernel_s))
+    say(f"{'kernel':22}{'':6}" + "".join(f"{depth:>16,}" for depth in found.depths) + f"{'error':>12}  reason")
+    for trial in found.trials:
+        shares = [f"{saving.share:.1%} ± {saving.error:.1%}" for saving in trial.savings] or ["–"] * len(found.depths)
         error = "–" if trial.off is None else f"{trial.off:.1e}"
-        say(f"{trial.kernel:22}{'used' if trial.used else 'off':6}{times}{error:>12}  {trial.why}")
+        row = f"{trial.kernel:22}{'used' if trial.used_at else 'off':6}" + "".join(f"{share:>16}" for share in shares)
+        say(f"{row}{error:>12}  {trial.why}")
+    if found.switch:
+        say(f"The kernels for long contexts run from {found.switch:,} tokens on.")
     say(*(_EXPLANATION if pair else ("Plain MLX is used instead of the kernels.",)))

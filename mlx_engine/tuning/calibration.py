@@ -22,7 +22,7 @@ _DEPTHS = (128, 2048, 8192)  # tokens in the caches
 _WIDTHS = (2, 4, 8, 16)
 _TIMES = 6  # of every pass, after one to warm up
 _ENOUGH_S = 6.0  # no further depth is started after this time
-_FORMAT = 5  # of the saved table
+_FORMAT = 6  # of the saved table
 _NO_MEMORY = EngineText.of(
     "no_memory_to_calibrate", "There is not enough memory to calibrate. Close other apps or load a smaller model."
 )
@@ -62,6 +62,7 @@ def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[
             break
         step = EngineText.of("measuring_at_depth", "Measuring at {depth:,} tokens", depth=depth)
         yield TuningProgress(done / total, step)
+        pair.run_at(depth)
         timer = PassTimer(pair.target, pair.drafter, depth, pair.operations)
         times: dict[tuple[str, int], list[float]] = {each: [] for each in passes}
         for _ in range(_TIMES + 1):
@@ -151,5 +152,5 @@ def _identity(pair: LoadedPair) -> dict[str, Any]:
         "format": _FORMAT,
         "block": pair.info.block_size,
         "backend": [backend.name, backend.threads],
-        "kernels": pair.operations.kernels,
+        "kernels": [[start, operations.kernels] for start, operations in pair.ranges],
     }

@@ -12,20 +12,27 @@ import mlx.core as mx
 
 import metal
 from mlx_engine import device, kernels, memory
-from mlx_engine.decoding.costs import ASSUMED, CostTable
+from mlx_engine.comparison import Generate, compare
+from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import KernelsSelected, KernelTrial, TuningProgress
-from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
+from mlx_engine.events import CompareResult, Failed, KernelSaving, KernelsSelected, KernelTrial, TuningProgress
+from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
+from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.tuning import calibration, saved
-from mlx_engine.tuning.kernel_trials import Generate, Stopped, TrialReplies, failure, try_kernels
+from mlx_engine.tuning.kernel_trials import PairTrials, failure, fewest_rows, try_kernels
 from mlx_engine.warmup import warm
 
 NO_METAL = EngineText.of("no_metal", "Metal isn't available on this machine")
 _NO_MEMORY = EngineText.of(
     "no_memory_to_try_kernels", "There is not enough memory to test the kernels. Close other apps or load a smaller model."
 )
-_FORMAT = 4  # of the saved trials
+_NOT_EXACT = EngineText.of(
+    "kernels_not_exact", "not exact: with the kernels, DFlash and plain decoding differ by more than rounding allows"
+)
+_QUESTION = "Write the numbers from one to forty in words, separated by commas."
+_TOKENS = 64
+_FORMAT = 5  # of the saved evidence
 
 
 def available() -> bool:
@@ -33,80 +40,138 @@ def available() -> bool:
     return mx.default_device().type == mx.gpu and mx.metal.is_available()
 
 
-def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Iterator[TuningProgress | KernelsSelected]:
-    """Find out which Metal kernels make the pair faster and leave its text alone, in about a minute; run and save those.
+def select(
+    pair: LoadedPair, generate: Generate, cancel: threading.Event, again: bool = False
+) -> Iterator[TuningProgress | KernelsSelected | Failed]:
+    """Find out which Metal kernels make the pair faster and leave its text alone, in about two minutes; run and save those.
+
+    Args:
+        pair: the pair.
+        generate: makes its replies.
+        cancel: set to stop. The pair then runs what it ran before, and a later call continues with what was measured.
+        again: whether to repeat a selection that is known.
 
     Yields:
-        Progress, and last the result. Nothing more once `cancel` is set: the pair then runs what it ran before, and a later call
-        continues with the kernel that was being tried.
+        Progress, and last the result.
 
     Raises:
-        UserError: the pair has no drafter, Metal is missing, a trial reply failed, or memory ran out.
+        UserError: the pair has no drafter, Metal is missing, or memory ran out.
     """
     if pair.drafter is None:
         raise UserError("no_kernels_to_try", "There are no kernels to test: the pair has no drafter.")
     if not available():
         raise UserError("no_kernels_without_metal", "Kernels can't be tested: Metal isn't available on this machine.")
-    operations, found = pair.operations, list[KernelTrial]()
+    if not again and (found := known(pair)):
+        yield found
+        return
+    (_, first), *longer = pair.ranges
+    result: KernelsSelected | None = None
     try:
         yield TuningProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
         with memory.enough_for(_NO_MEMORY):
-            for trial in try_kernels(TrialReplies(pair, generate, cancel), done=pair.kernel_trials):
-                if isinstance(trial, KernelTrial):
-                    found.append(trial)
-                    step = EngineText.of("kernel_tried", "{kernel}: {why}", kernel=trial.kernel, why=str(trial.why))
-                    yield TuningProgress(len(found) / (len(KERNELS) + 1), step)
-                else:
-                    found, operations = [], with_kernels(tuple(each.kernel for each in trial if each.used))
-                    yield KernelsSelected(trial, save(pair, trial))
-    except Stopped:
-        return
+            for event in try_kernels(PairTrials(pair), pair.kernel_turns):
+                if cancel.is_set():
+                    return
+                if isinstance(event, TuningProgress):
+                    yield event
+                    continue
+                _use(pair, event)
+                if pair.operations != PLAIN and not _texts_agree(pair, generate, cancel):
+                    event = _without(event, _NOT_EXACT)
+                if cancel.is_set():
+                    return
+                result, pair.kernel_turns = replace(event, saved=save(pair, event)), {}
+                yield result
     finally:
-        pair.kernel_trials = found
-        pair.use(operations)
+        if result is None:
+            pair.use(first, *longer)
+        else:
+            _use(pair, result)
+
+
+def _texts_agree(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> bool:
+    """Return whether a reply is the same with and without DFlash, as far as the target's format allows."""
+    request = GenerationRequest(
+        (Message("user", _QUESTION),), max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size
+    )
+    *_, end = compare(pair, generate, CompareRequest(request), cancel)
+    if isinstance(end, Failed):
+        raise UserError.of(end)
+    return not isinstance(end, CompareResult) or end.verdict in (
+        ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
+    )
+
+
+def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
+    """The same evidence, but no kernel is used."""
+    trials = tuple(replace(trial, used_at=(), why=why) if trial.used_at else trial for trial in found.trials)
+    return replace(found, trials=trials, switch=0)
+
+
+def _use(pair: LoadedPair, found: KernelsSelected | None) -> None:
+    """Run the kernels that were selected for each context length."""
+
+    def operations(depth: int) -> Operations:
+        assert found is not None
+        names = tuple(trial.kernel for trial in found.trials if depth in trial.used_at)
+        return with_kernels(names, fewest_rows=fewest_rows(pair))
+
+    if found is None or not found.depths:
+        pair.use(PLAIN)
+    elif found.switch:
+        pair.use(operations(found.depths[0]), (found.switch, operations(found.depths[-1])))
+    else:
+        pair.use(operations(found.depths[0]))
 
 
 def restore(pair: LoadedPair) -> None:
     """Run the kernels selected earlier for a pair that was just loaded, use the costs calibrated with them, and warm both up."""
-    trials = known(pair) if available() else ()
-    pair.use(with_kernels(tuple(trial.kernel for trial in trials if trial.used)))
+    found = known(pair) if available() else None
+    _use(pair, found)
+    why: EngineText | None = None
     try:
         _warm(pair)
     except Exception as error:  # whatever goes wrong in a driver
-        if memory.exhausted(error) or pair.operations == PLAIN:
+        if memory.exhausted(error) or found is None or pair.operations == PLAIN:
             raise
-        pair.use(PLAIN)
         why = failure(error)
+    if found is not None and why is not None:  # outside the handler, whose traceback holds the arrays of the failed pass
+        pair.use(PLAIN)
         _warm(pair)
-        save(pair, tuple(replace(trial, used=False, why=why) if trial.used else trial for trial in trials))
+        save(pair, _without(found, why))
 
 
 def _warm(pair: LoadedPair) -> None:
-    table: CostTable | None = calibration.known(pair) if pair.drafter else None
+    table = calibration.known(pair) if pair.drafter else None
     ahead = device.runs_beside_host() and table is not None and table.queued
-    if ahead or pair.operations != PLAIN:  # loading has warmed up everything else
-        warm(pair.target, pair.drafter, pair.info.context_limit, pair.operations, ahead)
+    for start, operations in pair.ranges:
+        pair.run_at(start)
+        if ahead or operations != PLAIN:  # loading has warmed up everything else
+            warm(pair.target, pair.drafter, pair.info.context_limit, operations, ahead)
     pair.use_costs(table or ASSUMED)
 
 
-def known(pair: LoadedPair) -> tuple[KernelTrial, ...]:
-    """Return the trials saved for this pair, machine, MLX and kernel sources; none if none are valid."""
+def known(pair: LoadedPair) -> KernelsSelected | None:
+    """Return the evidence saved for this pair, machine, system, MLX and kernel sources; None if there is none."""
     try:
-        return tuple(_trial(data) for data in saved.read("kernels", _identity(pair)) if data["kernel"] in KERNELS)
+        data = saved.read("kernels", _identity(pair))
+        trials = tuple(_trial(each) for each in data["trials"])
+        return KernelsSelected(trials, tuple(map(int, data["depths"])), int(data["switch"]), saved=True)
     except (ValueError, KeyError, TypeError):
-        return ()
+        return None
 
 
 def _trial(data: dict[str, Any]) -> KernelTrial:
     why = EngineText(data["why"]["code"], data["why"]["message"], tuple((name, value) for name, value in data["why"]["values"]))
-    if not isinstance(data["used"], bool):
-        raise ValueError("not a trial")
-    return KernelTrial(**data | {"why": why})
+    if data["kernel"] not in KERNELS:
+        raise ValueError("not a kernel")
+    savings = tuple(KernelSaving(**each) for each in data["savings"])
+    return KernelTrial(**data | {"why": why, "used_at": tuple(map(int, data["used_at"])), "savings": savings})
 
 
-def save(pair: LoadedPair, trials: tuple[KernelTrial, ...]) -> bool:
-    """Save trials for later starts. Returns False if the folder can't be written to."""
-    return saved.write("kernels", _identity(pair), [asdict(trial) for trial in trials])
+def save(pair: LoadedPair, found: KernelsSelected) -> bool:
+    """Save evidence for later starts. Returns False if the folder can't be written to."""
+    return saved.write("kernels", _identity(pair), asdict(found))
 
 
 def kernel_files() -> list[Path]:

@@ -1,35 +1,35 @@
-"""Trials of Metal kernels on a loaded pair: correct, exact, and faster in whole replies.
+"""Which Metal kernels pay: start with all that are right on this machine, leave one out at a time, keep what pays.
 
-A kernel that wins on its own can lose in use, so whole replies are timed, alternately with plain MLX and with the kernel. DFlash
-replies must be faster. Plain replies, which run the same kernels, must not be slower. Kernels that win alone are then tried
-together.
+Sets of kernels are timed in turns, so what disturbs a turn disturbs all sets. A kernel pays if the turns agree that it saves time,
+however little. Time is counted per token, at the widths that rounds choose, after a short and after a long context.
 """
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from statistics import median
-from typing import Any
+from math import sqrt
+from statistics import mean, median, quantiles
+from typing import Any, Protocol
 
 import mlx.core as mx
 
 from mlx_engine import memory
-from mlx_engine.comparison import collect, difference, first_difference
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, Finished, KernelTrial
-from mlx_engine.kernels.agreement import Agreement, Witness
+from mlx_engine.decoding.acceptance import tokens_by_width
+from mlx_engine.errors import EngineText
+from mlx_engine.events import KernelSaving, KernelsSelected, KernelTrial, TuningProgress
+from mlx_engine.kernels.agreement import Witness
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
-from mlx_engine.requests import GenerationRequest, Message, Mode
 from mlx_engine.tuning import self_check
+from mlx_engine.tuning.pass_timer import PassTimer
 
-_TRIAL_S = 5.0  # of replies for each kernel and mode
-_MIN_REPLIES = 3  # with the kernel, and as many without
-_FASTER = 0.99  # of plain MLX's time: a smaller gain is noise
-_SLOWER = 1.01  # of plain MLX's time in plain decoding: a smaller loss is noise
-_QUESTION = "Write the numbers from one to forty in words, separated by commas."
-_TOKENS = 64
+_DEPTHS = (256, 6144)  # tokens in the caches
+_WIDTHS = (2, 4, 8, 16)
+_ACCEPTANCES = (0.5, 0.7, 0.9)  # of a draft, in texts that are hard, ordinary and easy to predict
+_TURNS = (12, 30)  # at least and at most
+_ENOUGH_S = 20.0  # after the fewest turns
+_SURE = 2.5  # standard errors
+_RIGHT = EngineText.of("kernel_right", "right on this machine")
 # In float32, DFlash's text must equal plain decoding's. These kernels sum a row differently in a block than in a plain step.
 _OFF_IN_FLOAT32 = {
     "verify_attention": EngineText.of("kernel_sums_by_block", "off in float32: its sums depend on the other rows of the block"),
@@ -37,141 +37,96 @@ _OFF_IN_FLOAT32 = {
     "gated_delta_replay": EngineText.of("kernel_verifies_only", "off in float32: plain steps run mlx-lm's own operations"),
 }
 
-Tokens = tuple[int, ...]
-Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
+Names = tuple[str, ...]
+Turn = dict[Names, dict[int, float]]  # seconds by set of kernels and width
 
 
-class Stopped(Exception):
-    """The trials were cancelled."""
-
-
-class TrialReplies:
-    """Replies of a pair with a drafter to one fixed request.
+class Trials(Protocol):
+    """What kernels are tried on.
 
     Attributes:
-        exact: the target computes in float32, so only equal tokens pass.
+        depths: tokens before the rounds, rising.
+        widths: of the rounds; with 1, kernels must not slow down plain steps either.
     """
 
-    def __init__(self, pair: LoadedPair, generate: Generate, cancel: threading.Event) -> None:
-        self._pair, self._generate, self._cancel = pair, generate, cancel
-        self.exact = pair.dtype == mx.float32
-        self._wrong = {result.name: result.detail for result in self_check.check_kernels() if result.state == "fail"}
+    depths: tuple[int, ...]
+    widths: tuple[int, ...]
 
-    def agreement(self, name: str) -> Agreement:
-        """Compare a kernel with its reference, on made-up cases and on the pair's own arrays in a reply of each mode.
+    def check(self) -> Iterator[KernelTrial]:
+        """Yield a trial of each kernel whose reason is that it is right, or why it can't be used."""
 
-        Raises:
-            UserError, Stopped: as `reply`.
-        """
-        if wrong := self._wrong.get(name):
-            return Agreement(wrong=wrong)
-        witness = Witness(name)
-        self.reply(witness.operations(), "dflash")
-        self.reply(witness.operations(), "plain")
-        return witness.agreement
-
-    def reply(self, operations: Operations, mode: Mode) -> tuple[float, Tokens]:
-        """Generate a reply with these operations. Returns its seconds per token and its tokens.
-
-        Raises:
-            UserError: it failed, or was too short to be timed.
-            Stopped: it was cancelled.
-        """
-        if self._cancel.is_set():
-            raise Stopped
-        self._pair.use(operations)
-        events = list(self._generate(self._request(mode), self._cancel))
-        if self._cancel.is_set():
-            raise Stopped
-        end = events[-1]
-        if isinstance(end, Failed):
-            raise UserError.of(end)
-        assert isinstance(end, Finished)
-        if not end.stats.decode_tok_s:
-            raise UserError("reply_too_short_to_time", "The trial reply is too short to be timed. Load another pair.")
-        return 1 / end.stats.decode_tok_s, collect(events, end).tokens
-
-    def is_tie(self, mode: Mode, expected: Tokens, found: Tokens) -> bool:
-        """Return whether rounding alone explains the first difference between two replies, by the rule of `compare`."""
-        at = first_difference(expected, found)
-        if at is None:
-            return True
-        self._pair.use(PLAIN)
-        return difference(self._pair, self._request(mode), expected, found, at).tie
-
-    def _request(self, mode: Mode) -> GenerationRequest:
-        width = self._pair.info.block_size if mode == "dflash" else None
-        messages = (Message("user", _QUESTION),)
-        return GenerationRequest(messages, mode=mode, max_tokens=_TOKENS, ignore_eos=True, width=width, seed=1, reuse=False)
+    def seconds(self, names: Names, width: int, depth: int) -> float:
+        """Time a round with these kernels, or a plain step for width 1."""
 
 
-def try_kernels(
-    replies: TrialReplies,
-    build: Any = mx.fast.metal_kernel,
-    clock: Callable[[], float] = time.perf_counter,
-    done: Sequence[KernelTrial] = (),
-) -> Iterator[KernelTrial | tuple[KernelTrial, ...]]:
-    """Try every kernel alone, then those that won together.
+class PairTrials:
+    """Trials on a loaded pair with a drafter, which runs other operations afterwards."""
 
-    Args:
-        replies: what kernels are tried with.
-        build: makes a kernel.
-        clock: seconds.
-        done: trials of single kernels from a run that was stopped.
+    def __init__(self, pair: LoadedPair, build: Any = mx.fast.metal_kernel) -> None:
+        self._pair, self._build, self._exact = pair, build, fewest_rows(pair) == 1
+        block = pair.info.block_size
+        self.widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block, *([1] if self._exact else [])}))
+        room = pair.info.context_limit - 2 * block - 100
+        self.depths = tuple(depth for depth in _DEPTHS if depth < room) or (max(room, 1),)
+        self._tables = dict[Names, Operations]()  # a kernel is traced again for every new table
+        self._timers = dict[int, PassTimer]()
+        self._running: Operations | None = None
 
-    Yields:
-        A `KernelTrial` of each kernel alone. Last all of them; only those that also win together are used.
+    def check(self) -> Iterator[KernelTrial]:
+        """Compare every kernel with its reference, on made-up cases and in passes of the pair."""
+        wrong = {result.name: result.detail for result in self_check.check_kernels(self._build) if result.state == "fail"}
+        for name in KERNELS:
+            try:
+                yield self._check(name, wrong.get(name, ""))
+            except Exception as error:  # whatever goes wrong in a driver, the pair runs without the kernel
+                if memory.exhausted(error):
+                    raise
+                yield KernelTrial(name, failure(error))
 
-    Raises:
-        UserError, Stopped: as `TrialReplies.reply`.
-    """
-    found, earlier = list[KernelTrial](), {trial.kernel: trial for trial in done}
-    for name in KERNELS:
-        found.append(earlier.get(name) or _alone(replies, name, build, clock))
-        yield found[-1]
-    winners = [trial for trial in found if trial.used]
-    if len(winners) > 1:
-        names = tuple(trial.kernel for trial in winners)
-        together = _guarded(", ".join(names), lambda: _measure(replies, ", ".join(names), with_kernels(names, build), clock))
-        best, reason = min(winners, key=_ratio), str(together.why)
-        if together.used and _ratio(together) > _ratio(best):
-            together, reason = replace(together, used=False), f"slower than {best.kernel} alone"
-        if not together.used:
-            why = EngineText.of("kernel_not_with_others", "not used with the other kernels: {reason}", reason=reason)
-            found = [replace(trial, used=False, why=why) if trial.used and trial is not best else trial for trial in found]
-    yield tuple(found)
+    def _check(self, name: str, wrong: str) -> KernelTrial:
+        witness = Witness(name, self._build)
+        if not wrong:
+            timer = self._run(witness.operations(), self.depths[0])
+            for width in self.widths:
+                _round(timer, width)
+        found = witness.agreement
+        if wrong or found.wrong:
+            return KernelTrial(
+                name, EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=wrong or found.wrong)
+            )
+        if not found.shapes:
+            return KernelTrial(name, EngineText.of("kernel_not_called", "this pair does not use it"))
+        return KernelTrial(name, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT, off=found.off, shapes=found.shapes)
+
+    def seconds(self, names: Names, width: int, depth: int) -> float:
+        """Time a draft and a verify with these kernels, or a plain step for width 1."""
+        table = self._tables.setdefault(names, with_kernels(names, self._build, fewest_rows(self._pair)))
+        return _round(self._run(table, depth), width)
+
+    def _run(self, operations: Operations, depth: int) -> PassTimer:
+        """Return a timer that runs these operations."""
+        assert self._pair.drafter is not None
+        if depth not in self._timers:
+            self._pair.use(PLAIN)
+            self._timers = {}  # frees the caches of another depth
+            self._timers = {depth: PassTimer(self._pair.target, self._pair.drafter, depth)}
+            self._running = None
+        timer = self._timers[depth]
+        if operations is not self._running:
+            self._pair.use(operations)
+            timer.chooser.operations = self._running = operations
+            for width in self.widths:  # what is new is compiled
+                _round(timer, width)
+        return timer
 
 
-def _ratio(trial: KernelTrial) -> float:
-    return (trial.kernel_s or 0.0) / (trial.plain_s or 1.0)
+def _round(timer: PassTimer, width: int) -> float:
+    return timer.plain(1) if width == 1 else timer.draft(width) + timer.verify(width)
 
 
-def _alone(replies: TrialReplies, name: str, build: Any, clock: Callable[[], float]) -> KernelTrial:
-    def attempt() -> KernelTrial:
-        agreement = replies.agreement(name)
-        if agreement.wrong:
-            wrong = EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=agreement.wrong)
-            return KernelTrial(name, False, wrong)
-        if replies.exact and name in _OFF_IN_FLOAT32:
-            trial = KernelTrial(name, False, _OFF_IN_FLOAT32[name])
-        elif not agreement.shapes:
-            return KernelTrial(name, False, EngineText.of("kernel_not_called", "this pair does not use it"))
-        else:
-            trial = _guarded(name, lambda: _measure(replies, name, with_kernels((name,), build), clock))
-        return replace(trial, off=agreement.off, shapes=agreement.shapes) if agreement.shapes else trial
-
-    return _guarded(name, attempt)
-
-
-def _guarded(label: str, attempt: Callable[[], KernelTrial]) -> KernelTrial:
-    try:
-        return attempt()
-    except (Stopped, UserError):  # not the kernel's fault
-        raise
-    except Exception as error:  # whatever goes wrong in a driver, the pair runs without the kernel
-        if memory.exhausted(error):
-            raise
-        return KernelTrial(label, False, failure(error))
+def fewest_rows(pair: LoadedPair) -> int:
+    """Return how many rows kernels run for at least: MLX is faster at one row, but in float32 plain steps need a block's sums."""
+    return 1 if pair.dtype == mx.float32 else 2
 
 
 def failure(error: Exception) -> EngineText:
@@ -180,56 +135,139 @@ def failure(error: Exception) -> EngineText:
     return EngineText.of("kernel_fails", "fails in use: {reason}", reason=reason)
 
 
-def _measure(replies: TrialReplies, label: str, operations: Operations, clock: Callable[[], float]) -> KernelTrial:
-    tie_at, texts = 0, dict[Mode, Tokens]()
-    modes: tuple[Mode, Mode] = ("dflash", "plain")
-    for mode in modes:  # not timed: the kernel is compiled and caches are filled
-        (_, expected), (_, texts[mode]) = replies.reply(PLAIN, mode), replies.reply(operations, mode)
-        if (at := first_difference(expected, texts[mode])) is None:
-            continue
-        if replies.exact or not replies.is_tie(mode, expected, texts[mode]):
-            return KernelTrial(
-                label,
-                False,
-                EngineText.of(
-                    "kernel_not_exact",
-                    "not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows",
-                    mode=mode,
-                    token=at + 1,
-                ),
-            )
-        tie_at = tie_at or at + 1
-    if replies.exact and texts["plain"] != texts["dflash"]:
-        why = EngineText.of("kernel_breaks_exactness", "not exact: DFlash and plain decoding produce different text in float32")
-        return KernelTrial(label, False, why)
-    without, with_kernel = _seconds_per_token(replies, operations, "dflash", clock)
-    plain_without, plain_with = _seconds_per_token(replies, operations, "plain", clock)
-    if with_kernel >= _FASTER * without:
-        why = EngineText.of("kernel_not_faster", "not faster: {ratio:.1%} of plain MLX's time", ratio=with_kernel / without)
-        return KernelTrial(label, False, why, without, with_kernel)
-    if plain_with > _SLOWER * plain_without:
-        ratio = plain_with / plain_without
-        why = EngineText.of("kernel_slows_plain", "slows plain decoding: {ratio:.1%} of plain MLX's time", ratio=ratio)
-        return KernelTrial(label, False, why, without, with_kernel)
-    saving = 1 - with_kernel / without
-    why = EngineText.of("kernel_faster", "{saving:.1%} less time per token", saving=saving)
-    if tie_at:
-        why = EngineText.of(
-            "kernel_faster_near_tie",
-            "{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie",
-            saving=saving,
-            token=tie_at,
+def try_kernels(
+    trials: Trials, turns: dict[int, list[Turn]], clock: Callable[[], float] = time.perf_counter
+) -> Iterator[TuningProgress | KernelsSelected]:
+    """Check every kernel, and find those that pay at each depth.
+
+    Args:
+        trials: what they are tried on.
+        turns: measured turns by depth. A run that was stopped leaves its own there, and the next one continues.
+        clock: seconds.
+
+    Yields:
+        Progress, and last the result.
+    """
+    found = dict[str, KernelTrial]()
+    for trial in trials.check():
+        found[trial.kernel] = trial
+        step = EngineText.of("kernel_tried", "{kernel}: {why}", kernel=trial.kernel, why=str(trial.why))
+        yield TuningProgress(0.2 * len(found) / len(KERNELS), step)
+    right = tuple(name for name, trial in found.items() if trial.why is _RIGHT)
+    kept, slow = dict[int, Names](), set[str]()
+    try:
+        for index, depth in enumerate(trials.depths if right else ()):
+            step = EngineText.of("timing_kernels", "Timing kernels at {depth:,} tokens", depth=depth)
+            paired = _PairedTimes(trials, depth, turns.setdefault(depth, []), clock)
+            for count, each in enumerate(_keep(paired, right)):
+                kept[depth], slower = each
+                yield TuningProgress(0.2 + 0.8 * (index + min(count / (3 * _TURNS[0]), 1.0)) / len(trials.depths), step)
+            slow.update(slower)
+            for name in right:
+                savings = (*found[name].savings, paired.saving(right, _without(right, name)))
+                found[name] = replace(found[name], savings=savings)
+    except Exception as error:  # in a set of kernels that are right one by one
+        if memory.exhausted(error):
+            raise
+        found |= {name: replace(found[name], why=failure(error)) for name in right}
+        kept = {}
+    for name in right if kept else ():
+        used = tuple(depth for depth in kept if name in kept[depth])
+        found[name] = replace(found[name], used_at=used, why=_reason(used, found[name].savings, name in slow))
+    yield KernelsSelected(tuple(found.values()), tuple(kept), _switch(found, kept))
+
+
+class _PairedTimes:
+    """Times of sets of kernels at one depth, taken in turns."""
+
+    def __init__(self, trials: Trials, depth: int, turns: list[Turn], clock: Callable[[], float]) -> None:
+        self._trials, self._depth, self._turns, self._clock = trials, depth, turns, clock
+
+    def take(self, *sets: Names) -> Iterator[None]:
+        """Time the sets in turns until there are enough, and yield after each turn."""
+        began, count = self._clock(), sum(set(sets) <= set(turn) for turn in self._turns)
+        while count < _TURNS[0] or (count < _TURNS[1] and self._clock() - began < _ENOUGH_S):
+            order = sets if count % 2 else sets[::-1]
+            widths = self._trials.widths
+            self._turns.append({names: {w: self._trials.seconds(names, w, self._depth) for w in widths} for names in order})
+            count += 1
+            yield
+
+    def saving(self, more: Names, fewer: Names, cost: Callable[[dict[int, float]], float] | None = None) -> KernelSaving:
+        """Return what share of the cost, usually per token, `more` saves against `fewer`."""
+        cost = cost or _per_token
+        shares = [1 - cost(turn[more]) / cost(turn[fewer]) for turn in self._turns if more in turn and fewer in turn]
+        low, _, high = quantiles(shares, n=4, method="inclusive")
+        # The quartiles of a normal distribution are 1.35 standard deviations apart, and its median scatters 1.25 times as its mean
+        return KernelSaving(self._depth, median(shares), 1.25 * (high - low) / 1.35 / sqrt(len(shares)))
+
+
+def _per_token(seconds: dict[int, float]) -> float:
+    """Return the mean seconds per token in texts of several kinds, each at the width at which it is fastest."""
+    yields = [tokens_by_width([chance] * max(seconds)) for chance in _ACCEPTANCES]
+    return mean(min(each / tokens[width - 1] for width, each in seconds.items() if width > 1) for tokens in yields)
+
+
+def _per_plain_step(seconds: dict[int, float]) -> float:
+    return seconds.get(1, 1.0)
+
+
+def _pays(saving: KernelSaving) -> bool:
+    return saving.share > _SURE * saving.error
+
+
+def _costs(saving: KernelSaving) -> bool:
+    return saving.share < -_SURE * saving.error
+
+
+def _without(names: Names, name: str) -> Names:
+    return tuple(other for other in names if other != name)
+
+
+def _keep(times: _PairedTimes, right: Names) -> Iterator[tuple[Names, Names]]:
+    """Yield the kernels that pay and those that slow down plain steps, as far as they are known, after each turn."""
+    for _ in times.take(right, *(_without(right, name) for name in right)):
+        yield (), ()
+    slow = tuple(name for name in right if _costs(times.saving(right, _without(right, name), _per_plain_step)))
+    savings = {name: times.saving(right, _without(right, name)) for name in right if name not in slow}
+    kept = sure = tuple(name for name, saving in savings.items() if _pays(saving))
+    likely = tuple(name for name, saving in savings.items() if not _costs(saving))
+    if likely != sure:  # some are too close to call one by one: decide on them together
+        for _ in times.take(likely, sure):
+            yield (), slow
+        kept = likely if _pays(times.saving(likely, sure)) else sure
+    for _ in times.take(kept, ()) if kept else ():
+        yield (), slow
+    if kept and (not _pays(times.saving(kept, ())) or _costs(times.saving(kept, (), _per_plain_step))):
+        kept = ()
+    yield kept, slow
+
+
+def _reason(used: tuple[int, ...], savings: tuple[KernelSaving, ...], slow: bool) -> EngineText:
+    saving = mean(each.share for each in savings if each.depth in used or not used)
+    if len(used) == len(savings):
+        return EngineText.of("kernel_faster", "{saving:.1%} less time per token", saving=saving)
+    if used:
+        where = used[-1] == savings[-1].depth
+        return (
+            EngineText.of("kernel_faster_in_long", "{saving:.1%} less time per token in long contexts", saving=saving)
+            if where
+            else EngineText.of("kernel_faster_in_short", "{saving:.1%} less time per token in short contexts", saving=saving)
         )
-    return KernelTrial(label, True, why, without, with_kernel)
+    if slow:
+        return EngineText.of("kernel_slower_plain_steps", "slows down plain decoding")
+    if any(map(_costs, savings)):
+        return EngineText.of("kernel_not_faster", "not faster: {ratio:.1%} of plain MLX's time", ratio=1 - saving)
+    noise = _SURE * max(each.error for each in savings)
+    return EngineText.of("kernel_gain_in_noise", "no gain larger than the noise of ±{noise:.1%}", noise=noise)
 
 
-def _seconds_per_token(
-    replies: TrialReplies, operations: Operations, mode: Mode, clock: Callable[[], float]
-) -> tuple[float, float]:
-    """Return the median seconds per token with plain MLX and with these operations, timed alternately."""
-    without, with_kernels = list[float](), list[float]()
-    began = clock()
-    while len(without) < _MIN_REPLIES or clock() - began < _TRIAL_S:
-        without.append(replies.reply(PLAIN, mode)[0])
-        with_kernels.append(replies.reply(operations, mode)[0])
-    return median(without), median(with_kernels)
+def _switch(found: dict[str, KernelTrial], kept: dict[int, Names]) -> int:
+    """Return the context length from which the last depth's kernels run instead of the first's; 0 if they are the same."""
+    first, last = min(kept, default=0), max(kept, default=0)
+    differing = {name: 1 if name in kept[last] else -1 for name in found if kept and (name in kept[first]) != (name in kept[last])}
+    if not differing:
+        return 0
+    before, after = (sum(sign * found[name].savings[at].share for name, sign in differing.items()) for at in (0, -1))
+    share = -before / (after - before) if before < 0 < after else 0.5
+    return round(first + share * (last - first))

@@ -19,12 +19,16 @@ SEED_ROWS = 64  # tokens that are really run; deeper caches repeat their keys an
 
 
 class PassTimer:
-    """A target and drafter with caches and context of one depth, whose content does not matter."""
+    """A target and drafter with caches and context of one depth, whose content does not matter.
+
+    Attributes:
+        chooser: chooses tokens. Its operations may be replaced together with those of target and drafter.
+    """
 
     def __init__(self, target: Target, drafter: Drafter, depth: int, operations: Operations = PLAIN) -> None:
         self._target, self._drafter = target, drafter
         self._caches, self._context = target.caches(), drafter.context()
-        self._chooser = Chooser(Sampling(), 0, operations)
+        self.chooser = Chooser(Sampling(), 0, operations)
         tokens = mx.arange(SEED_ROWS) * 7919 % target.vocabulary
         _, features = target.forward_tapped(tokens, self._caches)
         self._caches.rewind(0)
@@ -42,7 +46,7 @@ class PassTimer:
 
         def queue_step(token: mx.array) -> tuple[mx.array, mx.array]:
             logits, features = self._target.forward_tapped(token, self._caches)
-            chosen = self._chooser.choose(logits, 0, None)
+            chosen = self.chooser.choose(logits, 0, None)
             mx.async_eval(chosen)
             return chosen, features
 
@@ -61,7 +65,7 @@ class PassTimer:
     def draft(self, width: int) -> float:
         """Return the seconds of a draft."""
         began = time.perf_counter()
-        mx.eval(self._drafter.propose(self._context, self._anchor, width, self._chooser, None))
+        mx.eval(self._drafter.propose(self._context, self._anchor, width, self.chooser, None))
         return time.perf_counter() - began
 
     def verify(self, width: int) -> float:
@@ -69,7 +73,7 @@ class PassTimer:
         began = time.perf_counter()
         tokens = mx.broadcast_to(self._anchor, (width,))
         logits, features = self._target.forward_tapped(tokens, self._caches)
-        verdict = self._chooser.verify(logits, tokens[1:], 0, None)
+        verdict = self.chooser.verify(logits, tokens[1:], 0, None)
         self._drafter.inject(self._context, features)
         mx.eval(verdict.choices, verdict.count(), self._context.state)
         self._caches.rewind(width - 1)
@@ -78,7 +82,7 @@ class PassTimer:
 
     def queued(self, width: int) -> float:
         """Return the average seconds of a round that is queued before the previous one is read."""
-        rounds = RoundQueue(self._target, self._drafter, self._caches, self._context, self._chooser)
+        rounds = RoundQueue(self._target, self._drafter, self._caches, self._context, self.chooser)
         choice = WidthChoice(PassKind("drafter", width))
         began = time.perf_counter()
         current = rounds.put(choice, width, self._anchor)

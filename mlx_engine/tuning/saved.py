@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from mlx_engine.errors import UserError
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.data_files import read_json, write_json
 from mlx_engine.pairs.machine import machine_model
+
+_VERSIONS = ("format", "mlx", "system", "kernel_sources")
 
 
 def folder(kind: str) -> Path:
@@ -53,4 +56,7 @@ def write(kind: str, of: dict[str, Any], result: Any) -> bool:
 
 
 def _file(kind: str, of: dict[str, Any]) -> Path:
-    return folder(kind) / (hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:32] + ".json")
+    """The same file for all versions, so that a new result replaces an outdated one."""
+    key = {name: value for name, value in of.items() if name not in _VERSIONS}
+    name = re.sub(r"[^\w.-]+", "-", str(of["pair"][0]))[-60:]
+    return folder(kind) / f"{name}-{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:12]}.json"

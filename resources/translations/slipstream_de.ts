@@ -1175,6 +1175,11 @@
         </message>
         <message>
             <location filename="../../app/machine/measurements.py" />
+            <source>Tested</source>
+            <translation>Getestet</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/measurements.py" />
             <source>Waiting for the engine</source>
             <translation>Wartet auf die Engine</translation>
         </message>
@@ -1250,6 +1255,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Metal kernels</source>
+            <translation>Metal-Kernel</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Not measured yet.</source>
             <translation>Noch nicht gemessen.</translation>
         </message>
@@ -1267,6 +1277,16 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Roofline of this computer</source>
             <translation>Roofline dieses Computers</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Test Kernels</source>
+            <translation>Kernel testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>The kernels for long contexts run from {count} tokens on.</source>
+            <translation>Die Kernel für lange Kontexte laufen ab {count} Token.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1300,6 +1320,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>off</source>
+            <translation>aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>operations per byte read</source>
             <translation>Rechenschritte pro gelesenem Byte</translation>
         </message>
@@ -1307,6 +1332,11 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>reference BLAS (slow)</source>
             <translation>Referenz-BLAS (langsam)</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>used</source>
+            <translation>in Gebrauch</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -4880,9 +4910,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>kernel_tried</source>
-            <extracomment>{kernel}: {why}</extracomment>
-            <translation>{kernel}: {why}</translation>
+            <source>kernels_not_exact</source>
+            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding allows</extracomment>
+            <translation>nicht exakt: Mit den Kerneln weichen DFlash und einfaches Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
@@ -4910,12 +4940,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_breaks_exactness</source>
-            <extracomment>not exact: DFlash and plain decoding produce different text in float32</extracomment>
-            <translation>nicht exakt: In float32 weicht der Text mit DFlash von dem ohne DFlash ab</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_fails</source>
             <extracomment>fails in use: {reason}</extracomment>
             <translation>schlägt im Einsatz fehl: {reason}</translation>
@@ -4928,9 +4952,21 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster_near_tie</source>
-            <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token; der Text weicht bei Token {token} von dem mit MLX allein ab, fast ein Gleichstand</translation>
+            <source>kernel_faster_in_long</source>
+            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
+            <translation>{saving:.1%} weniger Zeit pro Token in langen Kontexten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_faster_in_short</source>
+            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
+            <translation>{saving:.1%} weniger Zeit pro Token in kurzen Kontexten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_gain_in_noise</source>
+            <extracomment>no gain larger than the noise of ±{noise:.1%}</extracomment>
+            <translation>kein Gewinn, der größer ist als das Rauschen von ±{noise:.1%}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4940,33 +4976,33 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_exact</source>
-            <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
-            <translation>nicht exakt: Der Text ({mode}) weicht bei Token {token} stärker von dem mit MLX allein ab, als Rundung erklärt</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_faster</source>
             <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
             <translation>nicht schneller: {ratio:.1%} der Zeit von MLX allein</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_with_others</source>
-            <extracomment>not used with the other kernels: {reason}</extracomment>
-            <translation>nicht zusammen mit den anderen Kerneln: {reason}</translation>
+            <source>kernel_right</source>
+            <extracomment>right on this machine</extracomment>
+            <translation>richtig auf diesem Mac</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_slows_plain</source>
-            <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>verlangsamt das Dekodieren ohne DFlash: {ratio:.1%} der Zeit von MLX allein</translation>
+            <source>kernel_slower_plain_steps</source>
+            <extracomment>slows down plain decoding</extracomment>
+            <translation>bremst einfaches Dekodieren</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_sums_by_block</source>
             <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
             <translation>in float32 aus: Die Summen hängen von den anderen Zeilen des Blocks ab</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_tried</source>
+            <extracomment>{kernel}: {why}</extracomment>
+            <translation>{kernel}: {why}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4982,9 +5018,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>reply_too_short_to_time</source>
-            <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
-            <translation>Die Probeantwort ist zu kurz für eine Zeitmessung. Laden Sie ein anderes Paar.</translation>
+            <source>timing_kernels</source>
+            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
+            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />

@@ -1175,6 +1175,11 @@
         </message>
         <message>
             <location filename="../../app/machine/measurements.py" />
+            <source>Tested</source>
+            <translation>已测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/measurements.py" />
             <source>Waiting for the engine</source>
             <translation>正在等待引擎</translation>
         </message>
@@ -1250,6 +1255,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Metal kernels</source>
+            <translation>Metal 内核</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Not measured yet.</source>
             <translation>尚未测量。</translation>
         </message>
@@ -1267,6 +1277,16 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Roofline of this computer</source>
             <translation>本机的 Roofline</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Test Kernels</source>
+            <translation>测试内核</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>The kernels for long contexts run from {count} tokens on.</source>
+            <translation>从 {count} 个词元起使用长上下文的内核。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1300,6 +1320,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>off</source>
+            <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>operations per byte read</source>
             <translation>每读取一个字节的运算次数</translation>
         </message>
@@ -1307,6 +1332,11 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>reference BLAS (slow)</source>
             <translation>参考 BLAS（较慢）</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>used</source>
+            <translation>使用中</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -4880,9 +4910,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>kernel_tried</source>
-            <extracomment>{kernel}: {why}</extracomment>
-            <translation>{kernel}：{why}</translation>
+            <source>kernels_not_exact</source>
+            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding allows</extracomment>
+            <translation>不精确：使用内核时，DFlash 与普通解码的差异超出了舍入允许的范围</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
@@ -4910,12 +4940,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_breaks_exactness</source>
-            <extracomment>not exact: DFlash and plain decoding produce different text in float32</extracomment>
-            <translation>不精确：在 float32 下，DFlash 的文本与普通解码不同</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_fails</source>
             <extracomment>fails in use: {reason}</extracomment>
             <translation>使用时失败：{reason}</translation>
@@ -4928,9 +4952,21 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster_near_tie</source>
-            <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
-            <translation>每个词元用时减少 {saving:.1%}；文本在第 {token} 个词元处与纯 MLX 不同，几乎平局</translation>
+            <source>kernel_faster_in_long</source>
+            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
+            <translation>在长上下文中每个词元用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_faster_in_short</source>
+            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
+            <translation>在短上下文中每个词元用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_gain_in_noise</source>
+            <extracomment>no gain larger than the noise of ±{noise:.1%}</extracomment>
+            <translation>收益未超过 ±{noise:.1%} 的测量误差</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4940,33 +4976,33 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_exact</source>
-            <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
-            <translation>不精确：{mode} 文本在第 {token} 个词元处与纯 MLX 不同，超出舍入所允许的范围</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_faster</source>
             <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
             <translation>没有更快：用时为纯 MLX 的 {ratio:.1%}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_with_others</source>
-            <extracomment>not used with the other kernels: {reason}</extracomment>
-            <translation>不能与其他内核同时使用：{reason}</translation>
+            <source>kernel_right</source>
+            <extracomment>right on this machine</extracomment>
+            <translation>在这台 Mac 上结果正确</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_slows_plain</source>
-            <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>使普通解码变慢：用时为纯 MLX 的 {ratio:.1%}</translation>
+            <source>kernel_slower_plain_steps</source>
+            <extracomment>slows down plain decoding</extracomment>
+            <translation>会减慢普通解码</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_sums_by_block</source>
             <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
             <translation>在 float32 下关闭：其求和依赖块中的其他行</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_tried</source>
+            <extracomment>{kernel}: {why}</extracomment>
+            <translation>{kernel}：{why}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4982,9 +5018,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>reply_too_short_to_time</source>
-            <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
-            <translation>试验回复太短，无法计时。请载入其他模型对。</translation>
+            <source>timing_kernels</source>
+            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
+            <translation>正在测量 {depth:,} 个词元时的内核用时</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />

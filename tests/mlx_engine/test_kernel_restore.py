@@ -1,5 +1,6 @@
 """A loaded pair runs the kernels selected for it earlier, warmed up, with the costs calibrated for them."""
 
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -9,17 +10,16 @@ from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.errors import EngineText
-from mlx_engine.events import KernelTrial
+from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.tuning import calibration, kernel_selection, saved
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
 PAIR = (GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
-SELECTED = (
-    KernelTrial("block_verify", True, EngineText.of("kernel_faster", "faster"), 0.010, 0.008),
-    KernelTrial("kv_injection", False, EngineText.of("kernel_not_faster", "not faster")),
-)
+USED = KernelTrial("block_verify", EngineText.of("kernel_faster", "faster"), (256, 6144))
+UNUSED = KernelTrial("kv_injection", EngineText.of("kernel_not_faster", "not faster"))
+SELECTED = KernelsSelected((USED, UNUSED), (256, 6144), saved=True)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def chosen(tmp_path, monkeypatch):
 
     made = replace(PLAIN, block_verify=kernel)
     monkeypatch.setattr(kernel_selection, "available", lambda: True)
-    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names: made)
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names, fewest_rows: made if names else PLAIN)
     return asked
 
 
@@ -65,13 +65,47 @@ def test_a_kernel_that_fails_now_is_switched_off_and_the_pair_runs(chosen, monke
     def broken(*_):
         raise kind("[metal::Device] Unable to build metal library\nand a page of it")
 
-    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names: replace(PLAIN, block_verify=broken))
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names, fewest_rows: replace(PLAIN, block_verify=broken))
     engine = loaded(*PAIR)
     assert engine.pair.operations == PLAIN
-    first, second = kernel_selection.known(engine.pair)
-    assert (first.used, str(first.why)) == (False, "fails in use: [metal::Device] Unable to build metal library")
-    assert second == SELECTED[1]
+    first, second = kernel_selection.known(engine.pair).trials
+    assert (first.used_at, str(first.why)) == ((), "fails in use: [metal::Device] Unable to build metal library")
+    assert second == UNUSED
     assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
+
+
+def test_nothing_of_a_failed_pass_is_held_while_the_pair_warms_up_without_kernels(chosen, monkeypatch):
+    class Held:
+        """Stands for the arrays of the failed pass."""
+
+    alive: list[bool] = []
+    failed: list[weakref.ref[Held]] = []
+
+    def warming(*_):
+        if failed:
+            alive.append(failed[0]() is not None)
+            raise ValueError("another failure")
+        held = Held()
+        failed.append(weakref.ref(held))
+        raise RuntimeError("no such pipeline")
+
+    monkeypatch.setattr(kernel_selection, "warm", warming)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
+    monkeypatch.setattr(calibration, "known", lambda pair: replace(ASSUMED, queued=True))
+    with pytest.raises(ValueError, match="another failure") as caught:
+        list(Engine().load(*PAIR))
+    assert alive == [False] and caught.value.__context__ is None
+
+
+def test_long_contexts_run_their_own_kernels(chosen, tmp_path):
+    pair = loaded(*PAIR).pair
+    kernel_selection.save(pair, replace(SELECTED, trials=(replace(USED, used_at=(6144,)), UNUSED), switch=20))
+    engine, ran = loaded(*PAIR), []
+    chosen.clear()
+    for prompt in (range(5, 10), range(5, 30), range(5, 10)):
+        reply(engine, tokens(tuple(prompt), max_tokens=4, reuse=False))
+        ran.append(engine.pair.operations.kernels)
+    assert ran == [[], ["block_verify"], []] and chosen
 
 
 def test_a_failure_without_kernels_is_not_blamed_on_them(chosen, monkeypatch):

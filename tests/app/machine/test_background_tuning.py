@@ -73,7 +73,7 @@ def test_kernels_are_selected_after_calibration_and_give_way_too(qtbot: QtBot) -
 
 def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
-    engine.trials = (KernelTrial("kv_injection", True, reason("faster")), KernelTrial("block_verify", False, reason("not faster")))
+    engine.trials = (KernelTrial("kv_injection", reason("faster"), (256,)), KernelTrial("block_verify", reason("not faster")))
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
     loading = PairLoader(thread)

@@ -9,9 +9,9 @@ import pytest
 from app.machine import this_mac
 from app.machine.this_mac import ThisMacDialog
 from mlx_engine.errors import UserError
-from mlx_engine.events import Roofline
+from mlx_engine.events import KernelSaving, KernelsSelected, KernelTrial, Roofline
 from tests.app.conftest import Running
-from tests.app.scripted_engine import FACTS, ROOFLINE, ScriptedEngine
+from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
 
 
 def opened(running: Running) -> ThisMacDialog:
@@ -102,3 +102,26 @@ def test_texts_of_figures() -> None:
     fast = replace(ROOFLINE.phases[1], seconds=0.001)
     assert "processor cache" in this_mac.remark(Roofline(FACTS, (fast,)))
     assert this_mac.ceiling(Roofline(FACTS, ROOFLINE.phases[:1]), "Pair") == ""
+
+
+def test_the_page_shows_the_kernels_and_tests_them_again(start: Callable[..., Running]) -> None:
+    saving = (KernelSaving(256, -0.01, 0.002), KernelSaving(6144, 0.05, 0.002))
+    trials = (
+        KernelTrial("verify_attention", reason("5.0% less time per token in long contexts"), (6144,), saving),
+        KernelTrial("block_verify", reason("not faster")),
+    )
+    engine = ScriptedEngine(pair=replace(PAIR, kernels=KernelsSelected(trials, (256, 6144), 2500, saved=True)))
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
+    assert page.kernels.text().splitlines() == [
+        "Metal kernels",
+        "verify_attention: used · 5.0% less time per token in long contexts",
+        "block_verify: off · not faster",
+        "The kernels for long contexts run from 2,500 tokens on.",
+    ]
+    engine.trials = trials[1:]
+    page.test_kernels.click()
+    running.until(lambda: engine.proofs == [0] and not running.conductor.roofline_job.running)
+    assert page.kernels.text().splitlines() == ["Metal kernels", "block_verify: off · not faster"]
+    assert page.state.text().startswith("Measured")
