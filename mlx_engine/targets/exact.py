@@ -1,17 +1,15 @@
-"""Row-exact passes: a row has the same bits alone and in a block, so DFlash's text is plain text bit for bit.
+"""Row-exact passes: a row has the same bits alone and in a block, so DFlash's text equals plain text bit for bit.
 
-Passes of up to 16 rows, plain steps included, run these in place of what sums in an order that depends on the number of rows:
+In passes of up to 16 rows, plain steps included, these parts replace whatever sums in an order that depends on the number of rows:
 
-| Operation | In its place |
-|---|---|
-| Linear layers, tied or untied head | `verify_matmul` for every row count (`products`) |
-| Attention over a growing cache | `verify_attention` with parts of fixed size, which begin at the same positions for every row |
-| Attention over a sliding window | the same, over a buffer in temporal order; mlx-lm's own ring would turn the order of the keys |
-| Attention that the kernel doesn't take | MLX's attention for one row, once per row, over exactly the keys that the row sees |
-| Experts | mlx-lm's, for so few rows at a time that it doesn't sort them by expert |
-| Gated delta nets | blocks of one row, so that plain steps take the same path (`delta_net`) |
+- linear layers and the head: `verify_matmul` for single rows too (`products`)
+- attention: `verify_attention` with parts of fixed size that begin at the same positions for every row; a sliding window is kept in
+  temporal order, because mlx-lm's ring changes the order of the keys
+- attention that the kernel doesn't take: MLX's for a single row, once per row, over the keys that the row sees
+- experts: mlx-lm's, with so few rows at a time that it doesn't sort them by expert
+- gated delta nets: blocks of one row, so that plain steps take the same path (`delta_net`)
 
-Everything else that a pass runs is elementwise or reduces within a row; `tests/mlx_engine/test_exact.py` lists it.
+docs/exactness.md lists everything else that a pass runs, with the reason why it may stay.
 """
 
 import sys

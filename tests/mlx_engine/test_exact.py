@@ -1,27 +1,32 @@
 """Exact mode, end to end in the emulator: DFlash's text equals plain text bit for bit in bfloat16 and with quantized weights."""
 
 import copy
+import re
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import mlx.core as mx
 import mlx.nn as nn
 import pytest
 
+from mlx_engine.families import FAMILIES
 from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
 from mlx_engine.requests import CompareRequest
 from mlx_engine.targets import target
+from tests.benchmarks import tracing
 from tests.metal_emulator import kernel, metal_kernel
 from tests.metal_emulator.compiler import compilers
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import loaded
 
+ROOT = Path(__file__).parents[2]
 PROMPT = tuple(Random(5).choices(range(8, 120), k=21))
 # Head dims that the kernels take, and as in the published models one that they don't: Gemma's full attention
 DIMS = {"head_dim": 32, "global_head_dim": 48, "linear_key_head_dim": 32, "linear_value_head_dim": 16, "sliding_window": 40}
 FORMATS = {"bfloat16": None, "4 bits": 4, "8 bits": 8}
-FAMILIES = ("qwen3", "qwen3_5", "gpt_oss", "gemma4", "gemma4_unified")
+PROVEN = ("qwen3", "qwen3_5", "gpt_oss", "gemma4", "gemma4_unified")
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +49,17 @@ def half(monkeypatch):
     monkeypatch.setattr(mx, "gather_mm", gathered)
 
 
-def engine_of(family, bits, folder, monkeypatch):
-    """A pair of this family with a random drafter."""
+def resize(family, monkeypatch):
+    """Give a family's model the dims above."""
     config = copy.deepcopy(tiny_families.CONFIGS[family])
     for part in (config, config.get("text_config", {})):
         part.update({name: value for name, value in DIMS.items() if name in part})
     monkeypatch.setitem(tiny_families.CONFIGS, family, config)
+
+
+def engine_of(family, bits, folder, monkeypatch):
+    """A pair of this family with a random drafter."""
+    resize(family, monkeypatch)
     engine = loaded(tiny_families.save(family, folder / "target", bits), tiny_families.save_drafter(family, folder / "drafter"))
     engine.pair.exact_operations = with_kernels(ROW_EXACT, metal_kernel, row_exact=True)
     return engine
@@ -91,7 +101,7 @@ def assert_texts_are_equal(engine, temperature, length, widths):
         ("gemma4", "8 bits", 0.8, 60, (8,)),
         *(
             pytest.param(family, form, temperature, 256, (2, 5, 8, 16), marks=pytest.mark.long)
-            for family in FAMILIES
+            for family in PROVEN
             for form in FORMATS
             for temperature in (0.0, 0.8)
         ),
@@ -126,6 +136,49 @@ def test_in_float32_on_a_cpu_exact_text_is_the_usual_text(tiny):
     for mode in ("plain", "dflash"):
         asked = {"mode": mode, "max_tokens": 40, "ignore_eos": True}
         assert reply(tiny, tokens(PROMPT, exact=True, **asked)).tokens == reply(tiny, tokens(PROMPT, **asked)).tokens
+
+
+def listed():
+    """MLX's operations in the table of docs/exactness.md."""
+    rows = (ROOT / "docs" / "exactness.md").read_text().split("| MLX operation |")[1].split("\n\n")[0].splitlines()[2:]
+    return {name for row in rows for name in re.findall("`(.+?)`", row.split("|")[1])}
+
+
+def verified(family, bits):
+    """The operations that passes of 16, 1 and 5 rows run on a GPU."""
+    model = tiny_families.build(family)
+    if bits:
+        nn.quantize(model, 32, bits)
+    wrapped = target.Target(model, 128, FAMILIES[tiny_families.CONFIGS[family]["model_type"]], [0, 1])
+    wrapped.use(with_kernels(ROW_EXACT, tracing.kernel, row_exact=True), compiled=False)
+    caches = wrapped.caches()
+
+    def run():
+        for rows in (16, 1, 5):
+            mx.eval(wrapped.forward(mx.arange(rows, dtype=mx.uint32), caches))
+            caches.rewind(rows // 2)
+
+    with tracing.as_with_metal(), tracing.exportable():
+        _, found = tracing.trace(run)
+    return {_operation(each.kernel or each.name) for each in found.primitives}
+
+
+def _operation(name):
+    """A marker's operation, or the name of one of our kernels."""
+    ours = next((kernel for kernel in ROW_EXACT if name.startswith(kernel)), None)
+    known = next((kind for kind in ("compiled", "contiguous", *tracing.FAST) if name.startswith(tracing.MARK + kind)), None)
+    return ours or known or name
+
+
+def test_everything_else_that_a_verify_runs_is_listed_with_its_reason(monkeypatch):
+    """So that no new operation of MLX or mlx-lm can slip in."""
+    found = set()
+    for family, config in tiny_families.CONFIGS.items():
+        if FAMILIES[config["model_type"]].row_exact:
+            resize(family, monkeypatch)
+            found |= verified(family, None) | verified(family, 4)
+    assert found == listed() | set(ROW_EXACT)
+    assert not found & {"Matmul", "QuantizedMatmul", "AddMM"}
 
 
 REFUSED = {
