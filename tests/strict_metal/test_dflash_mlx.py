@@ -1,4 +1,4 @@
-"""The kernels of dflash-mlx, which run on Macs, have no findings either. Its kernels for the M5's tensor operations are left out."""
+"""The kernels of dflash-mlx, which run on Macs, have no findings either. Those for tensor operations (M5) are left out."""
 
 import importlib
 import subprocess
