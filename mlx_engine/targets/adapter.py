@@ -1,4 +1,7 @@
-"""What Slipstream adds to mlx-lm's caches: rewinding, queued passes and snapshots. Each kind of cache has one adapter class."""
+"""What Slipstream adds to mlx-lm's caches: rewinding, queued passes, and snapshots.
+
+Each kind of cache has one adapter class.
+"""
 
 import copy
 from typing import Any
@@ -29,16 +32,17 @@ class CacheAdapter:
         """
 
     def begin(self, block: bool) -> Any:
-        """Prepare a pass, which can be rewound if it is a `block`. Return what the layer runs on."""
+        """Prepare a pass, and return what the layer runs on. A `block` can be rewound."""
         return self.cache
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` of the `passed` rows of the latest pass, and what was kept for it."""
+        """Drop the last `rows` of the latest pass's `passed` rows, and what was kept for it."""
 
     def place(self, span: DeviceSpan) -> Any:
-        """Prepare a pass over `span`, which may follow passes that are not settled. Return what the layer runs on.
+        """Prepare a pass over `span`, and return what the layer runs on.
 
-        The cache holds something already. It stays as it is until `settle`, except for its spare rows.
+        The pass may follow passes that are not settled. The cache is not empty, and keeps its contents until `settle`, except for
+        its spare rows.
         """
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
@@ -51,10 +55,10 @@ class CacheAdapter:
         """
 
     def release(self) -> None:
-        """Discard placed passes, and drop what was kept of earlier ones."""
+        """Discard placed passes, and what was kept of earlier ones."""
 
     def freeze(self) -> Any:
-        """Return the state. Its buffers are shared until the cache writes to one, which MLX then copies."""
+        """Return the state. MLX copies a shared buffer when the cache writes to it."""
         return _copy_handles(self.cache.state)
 
     def thaw(self, frozen: Any) -> None:
@@ -65,13 +69,14 @@ class CacheAdapter:
         """Drop every token from `length` on; does nothing unless `can_cut`."""
 
     def fill(self, source: "CacheAdapter", length: int) -> None:
-        """Copy the first `length` tokens of another cache into this empty one; does nothing unless `can_cut`.
+        """Copy the first `length` tokens of another cache into this empty one.
 
-        The rows go into arrays with spare rows, so that the next write to either cache copies nothing.
+        Does nothing unless `can_cut`. The rows go into arrays with spare rows, so that the next write to either cache copies
+        nothing.
         """
 
     def grow(self, depth: int) -> None:
-        """Make the cache as large as it is after `depth` tokens by repeating what it holds, to measure passes at that depth."""
+        """Repeat what the cache holds up to `depth` tokens, to measure passes at that depth."""
 
 
 class UnknownCache(CacheAdapter):
@@ -103,7 +108,10 @@ def repeated(array: mx.array, rows: int) -> mx.array:
 
 
 def _copy_handles(state: Any) -> Any:
-    """Copy containers and array handles, but no buffers. Assigning to a slice changes only the handle it goes through."""
+    """Copy containers and array handles, but no buffers.
+
+    Assigning to a slice changes only the handle that it goes through.
+    """
     if isinstance(state, mx.array):
         return copy.copy(state)
     return type(state)(_copy_handles(part) for part in state) if isinstance(state, list | tuple) else state

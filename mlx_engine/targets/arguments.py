@@ -53,9 +53,9 @@ _GROUP_SIZES, _BITS = (16, 32, 64, 128), (2, 3, 4, 5, 6, 8)  # that MLX quantize
 
 
 def fault(config: dict) -> EngineText | None:
-    """Return the first fault in a target's config.json, as a phrase that follows “The config.json of “NAME””.
+    """Return the first fault in a target's config.json, as a phrase.
 
-    None if no fault is found, or if mlx-lm has no model for the family.
+    It follows “The config.json of “NAME””. None if no fault is found, or if mlx-lm has no model for the family.
     """
     if found := _type_fault(config, _COMMON, frozenset({"model_type"})):
         return found
@@ -93,7 +93,7 @@ def size_fault(config: dict) -> EngineText | None:
 
 
 def _relation_fault(fields: dict) -> EngineText | None:
-    """Return the same for the first field that contradicts another, in a config without nesting."""
+    """Return the same for the first field of a flat config that contradicts another."""
     heads, layers = fields.get("num_attention_heads"), fields.get("num_hidden_layers")
     if type(heads) is int and type(hidden := fields.get("hidden_size")) is int and heads > 0:
         fields = {"head_dim": hidden // heads, **fields}
@@ -138,7 +138,7 @@ def _above(fields: dict, pairs: Iterable[tuple[str, str]]) -> EngineText | None:
 
 
 def value_fault(config: dict) -> EngineText | None:
-    """Return the same for the first value that no forward can run with, however mlx-lm reads it."""
+    """Return the same for the first value that no forward can run with."""
     fields = text_config(config)
     nested = [part for part in fields.values() if isinstance(part, dict)]
     for name, value in (item for part in (fields, *nested) for item in part.items()):
@@ -160,7 +160,7 @@ def value_fault(config: dict) -> EngineText | None:
 
 
 def _argument_classes(model: type[nn.Module]) -> list[type[BaseModelArgs]]:
-    """The classes that list the fields of a model's parts, from the modules that mlx-lm builds it from."""
+    """The classes that list the fields of a model's parts, from mlx-lm's modules."""
     modules = [sys.modules[each.__module__] for each in model.__mro__ if each.__module__.startswith("mlx_lm.models.")]
     named = [thing for module in modules for thing in vars(module).values()]
     named += [thing.ModelArgs for thing in named if hasattr(thing, "ModelArgs")]

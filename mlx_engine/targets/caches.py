@@ -67,9 +67,9 @@ class Caches:
         return [each.begin(block) for each in self.adapters]
 
     def rewind(self, rows: int) -> None:
-        """Drop the last `rows` rows of the latest pass, as if they had never been seen, and what was kept for rewinding.
+        """Drop the last `rows` rows of the latest pass, as if they had never been seen.
 
-        A pass of one row, or of more than `MAX_BLOCK_ROWS`, can be rewound only if all caches grow.
+        What was kept for rewinding is dropped too. Only a block can be rewound, unless all caches grow.
 
         Raises:
             ValueError: the pass cannot be rewound.
@@ -90,7 +90,7 @@ class Caches:
             self.finish()
 
     def finish(self) -> None:
-        """Bring every cache to the end of the last settled pass, discard passes that are not settled, and drop what was kept."""
+        """Bring every cache to the end of the last settled pass, and discard later passes."""
         settled, discarded, self._settled, self._unsettled = self._settled, self._unsettled, None, 0
         for each in self.adapters:
             if settled is None:
@@ -118,19 +118,19 @@ class Caches:
             self.adapters[index].thaw(state)
 
     def cut(self, length: int) -> None:
-        """Drop every token from `length` on, in the layers that can be cut; `thaw` is for the others."""
+        """Drop every token from `length` on, in the layers that can be cut."""
         for each in self.adapters:
             each.cut(length)
         self.length = length
 
     def fill(self, source: "Caches", length: int) -> None:
-        """Copy the first `length` tokens into these empty caches, in the layers that can be cut; `thaw` is for the others."""
+        """Copy the first `length` tokens into these empty caches, where layers can be cut."""
         for each, other in zip(self.adapters, source.adapters, strict=True):
             each.fill(other, length)
         self.length = length
 
     def grow(self, depth: int) -> None:
-        """Make every cache as large as it is after `depth` tokens, with meaningless content, to measure passes at that depth."""
+        """Fill every cache up to `depth` tokens, to measure passes at that depth."""
         for each in self.adapters:
             each.grow(depth)
         self.length = depth

@@ -1,4 +1,4 @@
-"""Layers that differ only in their weights, as one compiled function that takes the weights as inputs.
+"""Layers that differ only in their weights, as one compiled function.
 
 Building a pass one operation at a time keeps the host busy about as long as a device needs to run the pass of a small target, and
 longer with kernels, whose signatures MLX writes again on every call. A compiled function is traced once for every set of shapes;
@@ -36,7 +36,7 @@ class LayerFunction:
         self._run: Callable[..., Any] | None = None
 
     def __call__(self, weights: list[mx.array], layer: Any, x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
-        """Return the layer's output, [1, S, H], as its `forward` computes it, and leave in `cache` what `forward` leaves."""
+        """Run the layer's `forward`: return its output, [1, S, H], and update `cache`."""
         if self._run is None or cache.trace_length != self._trace_length:  # the buffer has grown: drop traces for shorter ones
             # the list instead of `self`: a cycle would last until Python's garbage collector runs
             self._run, self._trace_length = mx.compile(partial(_trace, self._tracing)), cache.trace_length
@@ -52,7 +52,7 @@ class LayerFunction:
 def _trace(
     tracing: list[tuple[Any, Compilable]], x: mx.array, inputs: list[mx.array], mask: mx.array | None, weights: list[mx.array]
 ) -> list[mx.array]:
-    """Return a layer's output and what it leaves, with placeholders for all arrays."""
+    """Return a layer's output and its cache's new arrays, from placeholders."""
     [(layer, adapter)] = tracing
     cache, places = adapter.traced(inputs), list(_places(layer))
     own = [holder[name] for holder, name, _ in places]
@@ -66,14 +66,14 @@ def _trace(
 
 
 class LayerFunctions:
-    """The functions of a target's layers, now and before the last change, because kernels may be switched on and off in turn."""
+    """The functions of a target's layers, now and before the last change of kernels."""
 
     def __init__(self) -> None:
         self._now: dict[Hashable, LayerFunction] = {}
         self._before: dict[Hashable, LayerFunction] = {}
 
     def compile(self, layers: Sequence[nn.Module]) -> list[Callable[..., mx.array]]:
-        """Return what each layer is called through, with the layer, x [1, S, H], mask and cache."""
+        """Return a function for each layer: of the layer, x [1, S, H], mask, and cache."""
         known, self._before, self._now = {**self._before, **self._now}, self._now, {}
         found: list[Callable[..., mx.array]] = []
         for layer in layers:
@@ -89,7 +89,7 @@ def weights(layer: nn.Module) -> list[mx.array]:
 
 
 def likeness(layer: nn.Module) -> Hashable:
-    """A key that is equal for two layers if, and only if, they compute the same with the same weights."""
+    """A key that two layers share if they compute the same with the same weights."""
     seen: dict[int, int] = {}
 
     def key(part: Any) -> Hashable:
@@ -124,12 +124,12 @@ class _Unique:
 
 
 def _array_key(value: Any, seen: dict[int, int]) -> Hashable:
-    """Shape, dtype and number of an array, the same number for the same array; None for anything else."""
+    """Shape, dtype, and number of an array; None for anything else."""
     return (tuple(value.shape), str(value.dtype), seen.setdefault(id(value), len(seen))) if isinstance(value, mx.array) else None
 
 
 def _places(layer: nn.Module) -> Iterator[tuple[nn.Module, str, int]]:
-    """Where a layer's arrays are: module, name, and number; an array in several places has the same number in all."""
+    """Module, name, and number of each of a layer's arrays; the same array has one number."""
     seen: dict[int, int] = {}
 
     def walk(part: Any) -> Iterator[tuple[nn.Module, str, int]]:

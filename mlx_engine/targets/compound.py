@@ -1,4 +1,4 @@
-"""Caches that consist of several caches (mlx-lm's `CacheList`, for sparse attention with an indexer)."""
+"""Caches that consist of several caches: mlx-lm's `CacheList`, for sparse attention."""
 
 from collections.abc import Sequence
 from typing import Any

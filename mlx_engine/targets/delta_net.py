@@ -1,4 +1,4 @@
-"""Gated delta nets: passes of a block run here with mlx-lm's own weights, because mlx-lm keeps nothing that a rewind could use."""
+"""Gated delta nets whose blocks can be rewound, with mlx-lm's own weights."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCa
 
 
 class DeltaNet(nn.Module):
-    """Replaces a layer's gated delta net: x [1, S, H] -> [1, S, H], added to `residual` if there is one.
+    """Replaces a layer's gated delta net: x [1, S, H] -> [1, S, H], plus any `residual`.
 
     Attributes:
         net: mlx-lm's module, which runs every pass that is not on a `RecurrentCache`.
@@ -51,7 +51,7 @@ class DeltaNet(nn.Module):
         return net.out_proj(out, residual) if isinstance(net.out_proj, KernelLinear) else residual + net.out_proj(out)
 
     def _rows(self, x: mx.array, start: BlockStart) -> tuple[Rows, mx.array]:
-        """What the rows x [1, S, H] bring to the recurrence, and the output's gate, [1, S, Hv, Dv]."""
+        """Inputs of the recurrence for x [1, S, H], and the output's gate, [1, S, Hv, Dv]."""
         net: Any = self.net
         rows, heads = x.shape[1], self.heads
         if self._joined is None:
@@ -74,7 +74,7 @@ class DeltaNet(nn.Module):
 
 
 def _project(net: Any, inputs: mx.array) -> tuple[mx.array, mx.array, mx.array, mx.array]:
-    """What enters the convolution, [1, S, C], the output's gate, [1, S, Hv, Dv], and the inputs of beta and decay, [1, S, Hv]."""
+    """The convolution's inputs [1, S, C], gate [1, S, Hv, Dv], beta and decay [1, S, Hv]."""
     one, rows, _ = inputs.shape
     if hasattr(net, "in_proj_qkvz"):
         *parts, z, b, a = net.fix_query_key_value_ordering(net.in_proj_qkvz(inputs), net.in_proj_ba(inputs))

@@ -1,6 +1,7 @@
-"""Row-exact passes: a row has the same bits alone and in a block, so DFlash's text equals plain text bit for bit.
+"""Row-exact passes: a row has the same bits alone and in a block.
 
-In passes of up to 16 rows, plain steps included, these parts replace whatever sums in an order that depends on the number of rows:
+DFlash's text then equals plain text bit for bit. In passes of up to 16 rows, plain steps included, these parts replace whatever
+sums in an order that depends on the number of rows:
 
 - linear layers and the head: `verify_matmul` for single rows too (`products`)
 - attention: `verify_attention` with parts of fixed size that begin at the same positions for every row; a sliding window is kept in
@@ -45,7 +46,7 @@ class RowAttention:
         self.calls = 0
 
     def __call__(self, queries: mx.array, held: Any, window: int, scale: float, sinks: mx.array | None) -> mx.array:
-        """Return [1, Hq, S, D] for queries [1, Hq, S, D] of the last S rows of `held`, a `KVCache` or a `_Window`."""
+        """Return the results [1, Hq, S, D] of queries [1, Hq, S, D] for the last S held rows."""
         self.calls += 1
         length, rows = held.offset - getattr(held, "first", 0), queries.shape[2]
         given = (queries, held.keys, held.values, mx.array([length], mx.int32), scale, True, window, sinks)
@@ -61,7 +62,7 @@ class RowAttention:
 
 
 class RowExactPass:
-    """What a layer runs on in one pass: a cache of keys and values, and the attention over it."""
+    """A layer's cache in one pass, with the attention over its keys and values."""
 
     def __init__(self, held: "KVCache | _Window", attend: RowAttention, window: int = 0) -> None:
         self._held, self._attend, self._window = held, attend, window
@@ -99,7 +100,7 @@ def attention(
     mask: Any,
     sinks: mx.array | None = None,
 ) -> mx.array:
-    """Stand in for mlx-lm's `scaled_dot_product_attention`; a row-exact pass attends by itself."""
+    """Replace mlx-lm's `scaled_dot_product_attention` where the pass is row-exact."""
     found = _PASSES.get(id(keys))
     if found is not None and found.view is keys:
         return found.attend(queries, scale, sinks)
@@ -116,7 +117,10 @@ def lead_to_attention(modules: Iterable[nn.Module]) -> None:
 
 
 class _Window:
-    """A sliding window's keys and values, [1, H, capacity, D], in temporal order. Row 0 is at `first`, a multiple of `_PART`."""
+    """A sliding window's keys and values, [1, H, capacity, D], in temporal order.
+
+    Row 0 is at position `first`, a multiple of `_PART`.
+    """
 
     def __init__(self, cache: Any) -> None:
         self.offset, self._size = cache.offset, cache.max_size
@@ -164,7 +168,7 @@ class _GrowingExact(GrowingCache):
 
 
 class _RotatingExact(RotatingCache):
-    """A `RotatingKVCache`, whose blocks run on a `_Window`; only longer passes run on mlx-lm's own buffer."""
+    """A `RotatingKVCache` whose blocks run on a `_Window`, and longer passes on itself."""
 
     def __init__(self, cache: Any, attend: RowAttention) -> None:
         super().__init__(cache)
@@ -216,7 +220,7 @@ def adapter(cache: Any, attend: RowAttention) -> CacheAdapter:
 
 
 class UnsortedExperts(nn.Module):
-    """Stands for a mixture's experts: x [.., S, H] and their indices [.., S, k] -> [.., S, k, H]."""
+    """Stands for experts: x [.., S, H] and indices [.., S, k] -> [.., S, k, H]."""
 
     def __init__(self, own: nn.Module) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whether a target is row-exact on this machine: its family and formats, and a trial that compares bits."""
+"""Whether a target is row-exact on this machine, by its formats and by trying."""
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -18,7 +18,9 @@ _FAR = 0.25  # a difference from MLX's own logits, relative to their spread, tha
 
 
 def check(target: Target, operations: Operations) -> None:
-    """Refuse a target whose rows are not the same alone and in a block. It uses `operations` afterwards, which are row-exact.
+    """Refuse a target whose rows are not the same alone and in a block.
+
+    It uses `operations` afterwards, which are row-exact.
 
     Raises:
         UserError: says why.
@@ -65,7 +67,7 @@ def _alone(target: Target) -> mx.array:
 
 
 def _in_blocks(target: Target, alone: mx.array) -> bool:
-    """Return whether blocks, of which one row each is kept, give the same bits, by attention that is row-exact."""
+    """Return whether blocks give the same bits, keeping one row of each."""
     caches, tokens = _start(target), _tokens(target, alone.shape[0])
     attending = sum(isinstance(each, GrowingCache | RotatingCache) for each in caches.adapters)
     assert target.attend is not None

@@ -1,4 +1,4 @@
-"""Decoder layers of Qwen3 and Qwen3.5 with fewer, larger operations: joined products, and kernels that do several steps at once.
+"""Decoder layers of Qwen3 and Qwen3.5 with fewer, larger operations.
 
 A pass of few rows reads every weight once and computes little, so the cost of each operation counts. Here query, key and value are
 one product, gate and up are one, and with kernels, the steps between two products are one dispatch or part of the product before.
@@ -59,9 +59,9 @@ class Fusion:
         self._layers, self.parts = [], []
 
     def use(self, inputs: Operation | None, attend: Operation | None, fewest_rows: int = 1) -> None:
-        """Set `attention_inputs` and `verify_attention` for blocks on a growing cache; None: mlx-lm's own operations.
+        """Set `attention_inputs` and `verify_attention` for blocks on a growing cache.
 
-        A block has from `fewest_rows` to 16 rows.
+        None: mlx-lm's own operations. A block has from `fewest_rows` to 16 rows.
         """
         for part in self.parts:
             if isinstance(part, _Attention):
@@ -75,7 +75,7 @@ class Fusion:
 
 
 class _Layer(nn.Module):
-    """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Fused parts add their result to `residual` themselves."""
+    """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Fused parts add the residual."""
 
     ignored = ("compiled",)
 
@@ -159,14 +159,14 @@ class _Attention(nn.Module):
         return self.o_proj(out, residual) if isinstance(self.o_proj, KernelLinear) else residual + self.o_proj(out)
 
     def _heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
-        """Queries, keys and values, [B, heads, S, D]: one norm and one rotation for queries and keys together."""
+        """Queries, keys, and values, [B, heads, S, D], with one norm and one rotation."""
         turning = self.heads + self.kv_heads
         heads = projected.reshape(*projected.shape[:2], turning + self.kv_heads, -1)
         turned = rope((mx.fast.rms_norm(heads[:, :, :turning], None, self.eps) * self._norms).transpose(0, 2, 1, 3))
         return turned[:, : self.heads], turned[:, self.heads :], heads[:, :, turning:].transpose(0, 2, 1, 3)
 
     def _gated_heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
-        """Queries, keys and values, [B, heads, S, D]; each query head is followed by its gate."""
+        """Queries, keys, and values, [B, heads, S, D], of projections with gates."""
         batch, rows, _ = projected.shape
         wide, narrow = 2 * self.heads * self.dim, self.kv_heads * self.dim
         both, *others = mx.split(projected, [wide, wide + narrow], axis=-1)
@@ -182,7 +182,7 @@ def _sigmoid_gate(out: mx.array, gate: mx.array) -> mx.array:
 
 
 class _FeedForward(nn.Module):
-    """Stands for a gated feed-forward: x [B, S, H] -> its result added to `residual` [B, S, H]."""
+    """Stands for a gated feed-forward: x [B, S, H] -> its result plus `residual`, [B, S, H]."""
 
     def __init__(self, own: nn.Module, joined: nn.Module) -> None:
         super().__init__()
@@ -196,14 +196,14 @@ class _FeedForward(nn.Module):
 
 
 def _layers(model: nn.Module) -> list:
-    """The very list that a model's forward walks; an empty one if the model has none."""
+    """The list of layers that a model's forward walks; an empty one if it has none."""
     named = list(getattr(model, "layers", ()))
     lists = [part["layers"] for part in model.modules() if isinstance(part.get("layers"), list)]
     return next((each for each in lists if named and each and each[0] is named[0]), [])
 
 
 def _rotation(rope: Any) -> tuple[mx.array, float] | None:
-    """Positions per radian of each pair, [R / 2] float32, and the factor on what is rotated; None for other kinds of RoPE."""
+    """Positions per radian, [R / 2] float32, and a factor; None for other kinds of RoPE."""
     if type(rope) is nn.RoPE and not rope.traditional and isinstance(rope.base, int | float):
         frequencies = rope.base ** (mx.arange(0, rope.dims, 2, dtype=mx.float32) / rope.dims) / rope.scale
         mx.eval(frequencies)

@@ -1,4 +1,6 @@
-"""Growing K/V caches (mlx-lm's `KVCache`): a rewind forgets the last rows, which the next pass overwrites.
+"""Growing K/V caches: mlx-lm's `KVCache`.
+
+A rewind forgets the last rows, which the next pass overwrites.
 
 In a placed pass, rows are written where the device says. Attention sees the buffer up to the last row that can be filled; a mask
 hides the rows beyond those that are.
@@ -17,7 +19,7 @@ from mlx_engine.targets.adapter import CacheAdapter, repeated
 
 
 class GrowingCache(CacheAdapter):
-    """A `KVCache`, which holds every token's keys and values in order. Replaces it in placed passes."""
+    """A `KVCache`: every token's keys and values in order. Replaces it in placed passes."""
 
     can_cut = True
     compilable = True  # layers that run on the adapter may be compiled
@@ -59,14 +61,14 @@ class GrowingCache(CacheAdapter):
         self.cache.values = values
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Write the pass's rows, [1, H, rows, D]; return everything that its attention may see, [1, H, trace_length, D]."""
+        """Write rows [1, H, S, D]; return all that attention may see, [1, H, trace_length, D]."""
         cache = self.cache
         cache.keys = write_rows(cache.keys, keys, self._positions)
         cache.values = write_rows(cache.values, values, self._positions)
         return cache.keys[..., : self.trace_length, :], cache.values[..., : self.trace_length, :]
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
-        """Which of the rows from `update_and_fetch` each row sees, [rows, trace_length] bool."""
+        """Which fetched rows each row sees, [rows, trace_length] bool."""
         query, key = self._positions[:, None], mx.arange(self.trace_length)
         seen = key <= query
         return seen if window_size is None else seen & (query - key < window_size)
@@ -75,7 +77,7 @@ class GrowingCache(CacheAdapter):
         self.cache.offset = start + kept
 
     def inputs(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
-        """What a compiled layer reads: the buffers, and where the pass's rows are written."""
+        """What a compiled layer reads: the buffers, and where it writes the pass's rows."""
         return [self.cache.keys, self.cache.values, self._positions, self.offset, self.length]
 
     def traced(self, inputs: list[mx.array]) -> "GrowingCache":
@@ -111,7 +113,7 @@ class GrowingCache(CacheAdapter):
 
 
 def share_mask(cache: KVCache) -> None:
-    """Make this cache, the first of its model, return the causal mask as an array instead of by name.
+    """Make a model's first cache return the causal mask as an array instead of by name.
 
     On a CPU, MLX builds a named mask again in every layer. Metal's kernels need no array. The sums are the same bit for bit.
     """

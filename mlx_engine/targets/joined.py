@@ -7,9 +7,10 @@ import mlx.nn as nn
 
 
 def join(*parts: nn.Module) -> nn.Module | None:
-    """Return a linear module with the rows of all parts, in order, or None if they differ in kind, packing or input.
+    """Return a linear module with the rows of all parts, in order.
 
-    The parts' own weights become views of the joined ones, so no byte is held twice.
+    None if they differ in kind, packing, or input. The parts' own weights become views of the joined ones, so no byte is held
+    twice.
     """
     kind, first = type(parts[0]), parts[0]
     if kind not in (nn.Linear, nn.QuantizedLinear) or any(type(part) is not kind or "bias" in part for part in parts):

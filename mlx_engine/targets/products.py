@@ -1,4 +1,4 @@
-"""A target's matrix products, including its head, with the kernel `verify_matmul` for up to 16 rows.
+"""A target's matrix products, head included, with the kernel `verify_matmul`.
 
 One row uses the kernel too. A row then has the same bits in a plain step as in a block, so both choose the same token.
 """
@@ -16,7 +16,7 @@ Multiply = Callable[..., mx.array]
 
 
 class StandIns:
-    """Replaces the parts of some modules for which `stand_in` returns another module, until `release`."""
+    """Replaces the parts for which `stand_in` returns another module, until `release`."""
 
     def __init__(self, modules: Iterable[Any], stand_in: Callable[[nn.Module], nn.Module | None]) -> None:
         self.parts: list[tuple[nn.Module, str, nn.Module]] = []  # holder, name, mlx-lm's own module
@@ -34,7 +34,7 @@ class StandIns:
 
 
 class Products(StandIns):
-    """Replaces all linear modules and embedding tables in some modules by ones that use the kernel, until `release`."""
+    """Replaces linear modules and embedding tables by ones that use the kernel."""
 
     def __init__(self, modules: Iterable[Any], multiply: Multiply) -> None:
         def stand_in(own: Any) -> nn.Module | None:
@@ -48,7 +48,7 @@ class Products(StandIns):
 
 
 class KernelLinear(nn.Module):
-    """Stands for a linear module: x [.., K] -> [.., N], and optionally for what follows it, in one dispatch."""
+    """Stands for a linear module and, optionally, what follows it: x [.., K] -> [.., N]."""
 
     def __init__(self, own: nn.Module, multiply: Multiply) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class KernelLinear(nn.Module):
         self.group_size, self.bits = getattr(own, "group_size", 64), getattr(own, "bits", 16)
 
     def __call__(self, x: mx.array, residual: mx.array | None = None, gated: bool = False) -> mx.array:
-        """Return the product; if `gated`, silu of its first half times its second; plus `residual` if there is one."""
+        """Return the product plus any `residual`; if `gated`, silu of one half times the other."""
         rows = x.size // x.shape[-1]
         if 1 <= rows <= ROWS:
             flat, operands = x.reshape(rows, -1), (self.weight, self.get("scales"), self.get("biases"), self.group_size, self.bits)
@@ -73,7 +73,10 @@ class KernelLinear(nn.Module):
 
 
 class _KernelEmbedding(nn.Module):
-    """Stands for an embedding table: token ids [..] -> [.., H]; as a tied head, hidden states [.., H] -> logits [.., V]."""
+    """Stands for an embedding table, which may be a tied head too.
+
+    Token ids [..] -> [.., H]; hidden states [.., H] -> logits [.., V].
+    """
 
     def __init__(self, own: nn.Module, multiply: Multiply) -> None:
         super().__init__()

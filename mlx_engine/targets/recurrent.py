@@ -1,8 +1,8 @@
-"""Recurrent caches (mlx-lm's `ArraysCache` of a gated delta net): the short convolution's last inputs, and the state.
+"""Recurrent caches: mlx-lm's `ArraysCache` of a gated delta net.
 
-Neither can be trimmed. A rewind takes the state from before the block and replays the rows that were kept. The host need not know
-how many these are: a block that is queued behind another starts with that one's rows, and the device tells where the convolution's
-window begins and how many rows are replayed.
+It holds the short convolution's last inputs and the state, neither of which can be trimmed. A rewind takes the state from before
+the block and replays the rows that were kept. The host need not know how many these are: a block that is queued behind another
+starts with that one's rows, and the device computes where the convolution's window begins and how many rows are replayed.
 """
 
 import copy
@@ -56,7 +56,7 @@ class RecurrentBlock:
     tape: Tape
 
     def after(self, rows: int) -> list[mx.array]:
-        """Convolution state [1, K - 1, C] and recurrent state [1, Hv, Dv, Dk] after the first `rows` rows."""
+        """State after the first `rows` rows: convolution [1, K - 1, C], net [1, Hv, Dv, Dk]."""
         held, tape = self.conv_input.shape[1] - self.tape.rows, self.tape
         first = [each[:, :1] for each in (self.queries, tape.keys, tape.values, tape.decay, tape.beta)]
         _, state, _ = self.replay(*first, self.before, tape, rows)
@@ -64,7 +64,7 @@ class RecurrentBlock:
 
 
 class RecurrentCache(CacheAdapter):
-    """An `ArraysCache` of a gated delta net. Replaces it in blocks and placed passes, where `DeltaNet` does the work."""
+    """An `ArraysCache` of a gated delta net. Replaces it in blocks and placed passes."""
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)
@@ -113,7 +113,7 @@ class RecurrentCache(CacheAdapter):
 
     @staticmethod
     def make_mask(rows: int, **_: Any) -> None:
-        """None: there is one sequence, and all of it counts."""
+        """None: all rows belong to one sequence."""
 
     def start(self, net: Any, dtype: mx.Dtype) -> BlockStart:
         """What the next block of mlx-lm's `net` starts with; its inputs are of `dtype`."""

@@ -20,14 +20,17 @@ _STEP = 256  # spare rows of a new buffer
 
 
 class _Window:
-    """Keys and values, [1, H, capacity, D] each, in temporal order; row 0 is at position `first`. Placed passes share it."""
+    """Keys and values of placed passes, [1, H, capacity, D] each, in temporal order.
+
+    Row 0 is at position `first`.
+    """
 
     def __init__(self, cache: Any) -> None:
         self.keys, self.values = (cache._temporal_order(held) for held in (cache.keys, cache.values))
         self.first = cache.offset - self.keys.shape[2]
 
     def reserve(self, span: DeviceSpan, size: int) -> None:
-        """Make room for a pass. What its rows may see stays, and so does what the previous pass may leave."""
+        """Make room for a pass, and keep what its rows and the previous pass may need."""
         if span.maximum - self.first <= self.keys.shape[2]:
             return
         oldest = max(self.first, span.start.minimum - size)
@@ -38,7 +41,7 @@ class _Window:
 
 
 class RotatingCache(CacheAdapter):
-    """A `RotatingKVCache`, which holds the latest tokens' keys and values. Replaces it in placed passes."""
+    """A `RotatingKVCache`: the latest tokens' keys and values. Replaces it in placed passes."""
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)
@@ -76,7 +79,7 @@ class RotatingCache(CacheAdapter):
         return self
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Write the pass's rows, [1, H, rows, D]; return everything that its attention may see."""
+        """Write the pass's rows, [1, H, S, D]; return all that its attention may see."""
         window = self._window
         assert window is not None
         at = self._span.positions - window.first if window.first else self._span.positions

@@ -1,4 +1,4 @@
-"""A target: one of mlx-lm's models, wrapped so that outputs of chosen layers can be read and a verify can be rewound.
+"""A target: one of mlx-lm's models, with readable layers and rewindable passes.
 
 Only the instance is changed, never a class: chosen layers are tapped, and parts are replaced by ones that can be rewound or need
 fewer operations. `release` undoes it.
@@ -106,7 +106,7 @@ class Target:
         self._using = None  # until everything below is done
 
         def kernel(name: str) -> Callable[..., Any] | None:
-            """None instead of a reference: mlx-lm's own modules are faster than those, and need no stand-in."""
+            """The kernel, or None for plain MLX, where mlx-lm's own modules are faster."""
             operation = getattr(operations, name)
             return None if operation is getattr(PLAIN, name) else operation
 
@@ -139,7 +139,7 @@ class Target:
         self._taps, self._nets = {}, {}
 
     def embed(self, tokens: mx.array) -> mx.array:
-        """Embeddings [1, S, H] of token ids [1, S], scaled as the family's drafters expect them."""
+        """Embeddings [1, S, H] of token ids [1, S], scaled as drafters expect them."""
         embedded = self._embedding(tokens)
         return embedded if self._embedding_scale == 1.0 else embedded * self._embedding_scale
 
@@ -157,7 +157,10 @@ class Target:
         return Caches(layers, row_exact=row_exact, rewindable=self.family is not None)
 
     def forward(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> mx.array:
-        """Return the logits [S, V] of token ids [S] that follow what the caches hold. For `span`, see `Caches.begin`."""
+        """Return the logits [S, V] of token ids [S] that follow what the caches hold.
+
+        For `span`, see `Caches.begin`.
+        """
         logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
         return logits
 
@@ -175,7 +178,7 @@ class Target:
 
 
 def _token_rows(model: nn.Module) -> int:
-    """Return the rows of a model's smallest table that is looked up by token; 0 if none is known."""
+    """Return the rows of a model's smallest table of tokens; 0 if none is known."""
     not_by_token = ["wpe", "position_embedding", "ngram_embeddings"]
     if "gemma3n" in type(model).__module__:  # it masks tokens that this table lacks
         not_by_token.append("embed_tokens_per_layer")

@@ -1,4 +1,4 @@
-"""Bytes of weights that a pass reads, and operations that it computes with them, counted from the arrays."""
+"""Bytes of weights that a pass reads, and operations that it computes with them."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ class Weights:
 
 
 def said(model: nn.Module, *names: str) -> int | None:
-    """Return a number from the model's arguments, under the first of these names that it has."""
+    """Return the first of these numbers in the model's arguments."""
     arguments: Any = getattr(model, "args", None)
     inner = arguments.get("text_config") if isinstance(arguments, dict) else getattr(arguments, "text_config", None)
     for owner in (arguments, inner):
@@ -64,5 +64,5 @@ def said(model: nn.Module, *names: str) -> int | None:
 
 
 def numbers(weight: mx.array, bits: int) -> int:
-    """Return how many numbers an array holds; quantized ones are packed into words of 32 bits."""
+    """Return how many numbers an array holds, packed ones included."""
     return weight.size * 32 // bits if weight.dtype == mx.uint32 and bits < 16 else weight.size

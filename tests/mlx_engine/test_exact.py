@@ -9,11 +9,15 @@ from random import Random
 import mlx.core as mx
 import mlx.nn as nn
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlx_lm.models.cache import RotatingKVCache
 
 from mlx_engine.families import FAMILIES
+from mlx_engine.kernels import verify_attention
 from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
 from mlx_engine.requests import CompareRequest
-from mlx_engine.targets import target
+from mlx_engine.targets import exact, target
 from tests.benchmarks import tracing
 from tests.metal_emulator import kernel, metal_kernel
 from tests.metal_emulator.compiler import compilers
@@ -136,6 +140,29 @@ def test_in_float32_on_a_cpu_exact_text_is_the_usual_text(tiny):
     for mode in ("plain", "dflash"):
         asked = {"mode": mode, "max_tokens": 40, "ignore_eos": True}
         assert reply(tiny, tokens(PROMPT, exact=True, **asked)).tokens == reply(tiny, tokens(PROMPT, **asked)).tokens
+
+
+@given(st.lists(st.tuples(st.integers(1, 16), st.integers(0, 3)), min_size=40, max_size=80), st.sampled_from([8, 40, 300]))
+@settings(max_examples=settings.default.max_examples // 4)
+def test_a_window_holds_what_its_rows_may_see(blocks, size):
+    """Through blocks and rewinds, while old rows are dropped; then mlx-lm's own cache holds the last rows."""
+    cache = RotatingKVCache(size)
+    adapter, truth, at = exact.adapter(cache, exact.RowAttention(None)), {}, 0
+    for number, (rows, dropped) in enumerate(blocks):
+        within = adapter.begin(True)
+        assert within.offset == at
+        truth |= {at + row: 100.0 * number + row for row in range(rows)}
+        keys = mx.array([truth[at + row] for row in range(rows)])[None, None, :, None]
+        held, _ = within.update_and_fetch(keys, -keys)
+        at += rows
+        seen = range(max(0, at - rows + 1 - size), at)
+        assert held[0, 0, :, 0].tolist()[-len(seen) :] == [truth[position] for position in seen]
+        assert adapter._rows.first % verify_attention.PART == 0
+        adapter.rewind(min(dropped, rows), rows)
+        at -= min(dropped, rows)
+    adapter.release()
+    kept = range(max(0, at - size), at)
+    assert cache.offset == at and (not kept or cache.values[0, 0, :, 0].tolist() == [-truth[position] for position in kept])
 
 
 def listed():
