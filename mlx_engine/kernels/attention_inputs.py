@@ -10,7 +10,7 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 LARGEST_DIM = 512
@@ -105,6 +105,7 @@ def _kernel(build: Any) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     projected: mx.array,
     q_norm: mx.array,
@@ -118,13 +119,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Inputs:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
-
-    Raises:
-        ValueError: not `supports`.
-    """
-    if not supports(projected, q_norm, k_norm, frequencies, first_position, heads, eps, scale, gated):
-        raise unsupported("attention_inputs", projected, q_norm, k_norm, frequencies, heads, gated)
+    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
     rows, dim = projected.shape[0], q_norm.size
     kv_heads = (projected.shape[1] // dim - heads * (2 if gated else 1)) // 2
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)

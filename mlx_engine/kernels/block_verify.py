@@ -10,7 +10,7 @@ from typing import Any, cast
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 ROWS = 32
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
@@ -134,16 +134,11 @@ def _settle(build: Any) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel
 ) -> BlockVerdict:
-    """Two dispatches; same contract as `reference`, whose noise it equals within 4 ulp. Tests pass the emulator as `build`.
-
-    Raises:
-        ValueError: not `supports`.
-    """
-    if not supports(logits, drafts, draw):
-        raise unsupported("block_verify", logits, drafts, draw)
+    """Two dispatches; same contract as `reference`, whose noise it equals within 4 ulp. Tests pass the emulator as `build`."""
     rows, vocabulary = logits.shape
     parts = -(-vocabulary // _PART)
     threads = 32 * _SIMDGROUPS

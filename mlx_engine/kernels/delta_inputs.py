@@ -14,7 +14,7 @@ import mlx.nn as nn
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 LARGEST_DIM = 256  # of keys and values
@@ -146,6 +146,7 @@ def _kernel(build: Any) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     projected: mx.array,
     held: mx.array,
@@ -157,13 +158,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Rows:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
-
-    Raises:
-        ValueError: not `supports`.
-    """
-    if not supports(projected, held, taps, log_rate, bias, heads, first):
-        raise unsupported("delta_inputs", projected, held, taps, log_rate, bias, heads, first)
+    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
     rows, dtype = projected.shape[0], projected.dtype
     at = first if isinstance(first, mx.array) else mx.array([first], mx.int32)
     sizes = {"DK": heads.key_dim, "DV": heads.value_dim, "HK": heads.keys, "HV": heads.values, "TAPS": taps.shape[1]}

@@ -14,7 +14,7 @@ import mlx.core as mx
 from mlx_lm.models import gated_delta
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 ROWS = 16
 KEY_DIMS = tuple(range(32, 257, 32))
@@ -159,6 +159,7 @@ def _kernel(build: Any) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     queries: mx.array,
     keys: mx.array,
@@ -171,13 +172,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> tuple[mx.array, mx.array, Tape]:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
-
-    Raises:
-        ValueError: not `supports`.
-    """
-    if not supports(queries, keys, values, decay, beta, state, tape, kept):
-        raise unsupported("gated_delta_replay", queries, keys, values, decay, beta, state, *vars(tape).values(), kept)
+    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
     rows, value_heads, value_dim = values.shape[1:]
     eights = -(-value_dim // 8)
     count = kept if isinstance(kept, mx.array) else mx.array([kept], mx.int32)

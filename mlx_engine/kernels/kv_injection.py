@@ -11,7 +11,7 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 LARGEST_DIM = 512
@@ -91,6 +91,7 @@ def _kernel(build: Any) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     projected: mx.array,
     k_norm: mx.array,
@@ -101,13 +102,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
-
-    Raises:
-        ValueError: not `supports`.
-    """
-    if not supports(projected, k_norm, frequencies):
-        raise unsupported("kv_injection", projected, k_norm, frequencies)
+    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
     rows, layers, _, heads, dim = projected.shape
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)
     context: mx.array = _kernel(build)(

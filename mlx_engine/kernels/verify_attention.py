@@ -11,7 +11,7 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 ROWS = 16
 HEAD_DIMS = (32, 64, 80, 96, 128, 192, 256)
@@ -125,6 +125,7 @@ def _merge(build: Any, sinks: bool) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     queries: mx.array,
     keys: mx.array,
@@ -142,12 +143,7 @@ def metal(
 
     Contiguous keys and values, such as a cache's buffer or one layer of a stacked buffer, are not copied. If `row_exact`, a row
     has the same bits alone and in a block, in any buffer whose first row is at a multiple of `PART`.
-
-    Raises:
-        ValueError: not `supports`.
     """
-    if not supports(queries, keys, values, length, scale, causal, window, sinks):
-        raise unsupported("verify_attention", queries, keys, values, length, window, sinks)
     _, heads, block, dim = queries.shape
     kv_heads, capacity = keys.shape[1:3]
     rows = heads // kv_heads * block

@@ -17,7 +17,7 @@ import mlx.core as mx
 from mlx_lm.models.activations import swiglu
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import unsupported
+from mlx_engine.kernels.messages import if_supported
 
 ROWS = 16
 BITS = (4, 8)
@@ -129,6 +129,7 @@ def _kernel(build: Any, quantized: bool, residual: bool) -> Any:
     )
 
 
+@if_supported(supports)
 def metal(
     x: mx.array,
     weight: mx.array,
@@ -141,13 +142,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
-
-    Raises:
-        ValueError: not `supports`.
-    """
-    if not supports(x, weight, scales, biases, group_size, bits, residual, gated):
-        raise unsupported("verify_matmul", x, weight, scales, biases, group_size, bits, residual, gated)
+    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
     (rows, depth), columns = x.shape, weight.shape[0]
     wide, split = _shape(columns, depth)
     sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": split}
