@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import sqrt
 from statistics import mean, median, quantiles
-from typing import Any, Protocol
+from typing import Any
 
 import mlx.core as mx
 
@@ -24,6 +24,7 @@ from mlx_engine.tuning import self_check
 from mlx_engine.tuning.pass_timer import PassTimer
 
 _DEPTHS = (256, 6144)  # tokens in the caches
+_DRIFT = 256  # tokens that passes may add to them
 _WIDTHS = (2, 4, 8, 16)
 _ACCEPTANCES = (0.5, 0.7, 0.9)  # of a draft, in texts that are hard, ordinary and easy to predict
 _TURNS = (12, 30)  # at least and at most
@@ -41,32 +42,19 @@ Names = tuple[str, ...]
 Turn = dict[Names, dict[int, float]]  # seconds by set of kernels and width
 
 
-class Trials(Protocol):
-    """What kernels are tried on.
+class PairTrials:
+    """Trials of kernels on a loaded pair with a drafter, which runs other operations afterwards.
 
     Attributes:
         depths: tokens before the rounds, rising.
-        widths: of the rounds; with 1, kernels must not slow down plain steps either.
+        widths: of the rounds. 1 stands for plain steps, which kernels must not slow down where plain steps run them.
     """
-
-    depths: tuple[int, ...]
-    widths: tuple[int, ...]
-
-    def check(self) -> Iterator[KernelTrial]:
-        """Yield a trial of each kernel whose reason is that it is right, or why it can't be used."""
-
-    def seconds(self, names: Names, width: int, depth: int) -> float:
-        """Time a round with these kernels, or a plain step for width 1."""
-
-
-class PairTrials:
-    """Trials on a loaded pair with a drafter, which runs other operations afterwards."""
 
     def __init__(self, pair: LoadedPair, build: Any = mx.fast.metal_kernel) -> None:
         self._pair, self._build, self._exact = pair, build, fewest_rows(pair) == 1
         block = pair.info.block_size
         self.widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block, *([1] if self._exact else [])}))
-        room = pair.info.context_limit - 2 * block - 100
+        room = pair.info.context_limit - _DRIFT - 2 * block * len(_WIDTHS)
         self.depths = tuple(depth for depth in _DEPTHS if depth < room) or (max(room, 1),)
         self._tables = dict[Names, Operations]()  # a kernel is traced again for every new table
         self._timers = dict[int, PassTimer]()
@@ -106,9 +94,9 @@ class PairTrials:
     def _run(self, operations: Operations, depth: int) -> PassTimer:
         """Return a timer that runs these operations."""
         assert self._pair.drafter is not None
-        if depth not in self._timers:
+        if depth not in self._timers or self._timers[depth].position > depth + _DRIFT:
             self._pair.use(PLAIN)
-            self._timers = {}  # frees the caches of another depth
+            self._timers = {}  # frees the caches first
             self._timers = {depth: PassTimer(self._pair.target, self._pair.drafter, depth)}
             self._running = None
         timer = self._timers[depth]
@@ -136,7 +124,7 @@ def failure(error: Exception) -> EngineText:
 
 
 def try_kernels(
-    trials: Trials, turns: dict[int, list[Turn]], clock: Callable[[], float] = time.perf_counter
+    trials: PairTrials, turns: dict[int, list[Turn]], clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[TuningProgress | KernelsSelected]:
     """Check every kernel, and find those that pay at each depth.
 
@@ -180,7 +168,7 @@ def try_kernels(
 class _PairedTimes:
     """Times of sets of kernels at one depth, taken in turns."""
 
-    def __init__(self, trials: Trials, depth: int, turns: list[Turn], clock: Callable[[], float]) -> None:
+    def __init__(self, trials: PairTrials, depth: int, turns: list[Turn], clock: Callable[[], float]) -> None:
         self._trials, self._depth, self._turns, self._clock = trials, depth, turns, clock
 
     def take(self, *sets: Names) -> Iterator[None]:

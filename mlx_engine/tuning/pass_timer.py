@@ -40,6 +40,11 @@ class PassTimer:
         mx.eval(self._caches.state)
         self._anchor = tokens[:1].astype(mx.uint32)
 
+    @property
+    def position(self) -> int:
+        """Tokens in caches and context: every pass adds some."""
+        return self._context.position
+
     def plain(self, width: int) -> float:
         """Return the seconds of a plain step that is queued before the previous one is read, as in decoding."""
         times = list[float]()

@@ -1,7 +1,5 @@
 """Check that this build computes correctly on this machine, for `Slipstream --selftest` and before kernel trials."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,10 +7,10 @@ from typing import Any, Literal
 import mlx.core as mx
 import numpy as np
 
-from mlx_engine import kernels
 from mlx_engine.decoding import noise
 from mlx_engine.kernels import block_verify, delta_inputs, gated_delta_replay
 from mlx_engine.kernels.agreement import Witness
+from mlx_engine.kernels.operations import KERNELS
 
 CheckState = Literal["ok", "fail", "skipped"]
 
@@ -41,10 +39,7 @@ def check_device() -> Iterator[CheckResult]:
 
 def check_kernels(build: Any = mx.fast.metal_kernel) -> Iterator[CheckResult]:
     """Check every kernel against its reference. Without Metal they are skipped; tests pass the emulator as `build`."""
-    for name in sorted(module.name for module in pkgutil.iter_modules(kernels.__path__)):
-        kernel = importlib.import_module(f"{kernels.__name__}.{name}")
-        if not hasattr(kernel, "metal"):
-            continue  # not a kernel
+    for name in sorted(KERNELS):
         if build is mx.fast.metal_kernel and not mx.metal.is_available():
             yield CheckResult(name, "skipped", "no Metal on this machine; the reference runs")
         elif name not in _CASES:

@@ -44,7 +44,7 @@ def always(share: float) -> Gain:
 
 
 @dataclass
-class SimulatedMac:
+class SimulatedMac(kernel_trials.PairTrials):
     """A cost table: seconds of a round by width, without kernels, and what each kernel saves.
 
     Each turn is slower or faster as a whole by `drift`, each measurement by `noise`, and one in 100 is disturbed.
@@ -244,6 +244,12 @@ def test_a_pairs_kernels_are_checked_and_timed_in_its_own_passes(tiny, monkeypat
         assert checked["block_verify"].why is kernel_trials._RIGHT and checked["block_verify"].shapes > 1
         assert all(trials.seconds(("block_verify",), width, trials.depths[0]) > 0 for width in trials.widths)
         assert tiny.pair.operations.kernels == ["block_verify"]
+        first = trials._timers[trials.depths[0]]
+        for _ in range(80):
+            trials.seconds(("block_verify",), trials.widths[-1], trials.depths[0])
+            trials.seconds(("block_verify",), 1, trials.depths[0])
+        [timer] = trials._timers.values()
+        assert timer is not first and timer.position < trials.depths[0] + 300  # passes add tokens, but the depth stays
     finally:
         tiny.pair.use(PLAIN)
 
