@@ -69,6 +69,7 @@ KERNELS: dict[str, ModuleType] = {
 }
 # Kernels that every layer calls: the argument whose third dimension grows with the context, if there is one
 _PER_LAYER: dict[str, int | None] = {"attention_inputs": None, "verify_attention": 1, "verify_matmul": None}
+_WINDOW = 6  # which argument of `verify_attention` is the window
 _ROW_AXES = {"verify_attention": 2, "gated_delta_replay": 1}  # of the first argument; 0 for the others
 
 
@@ -110,12 +111,16 @@ class _CompiledKernel(_Kernel):
     that run once per round are not compiled.
     """
 
-    _length = -1
-    _call: Any = None
+    def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
+        super().__init__(name, build, fewest_rows)
+        self._calls: dict[Any, tuple[int, Any]] = {}  # the length and the traced call of each kind of layer
 
     def _run(self, *arguments: Any) -> Any:
         growing = _PER_LAYER[self._name]
-        length = 0 if growing is None else arguments[growing].shape[2]
-        if length != self._length:  # drop traces for a shorter context
-            self._call, self._length = mx.compile(partial(self._kernel.metal, **self.how)), length
-        return self._call(*arguments)
+        kind, length = None, 0
+        if growing is not None:
+            _, heads, length, dim = arguments[growing].shape
+            kind = heads, dim, arguments[_WINDOW : _WINDOW + 1]
+        if kind not in self._calls or self._calls[kind][0] != length:  # drop traces for a shorter context
+            self._calls[kind] = length, mx.compile(partial(self._kernel.metal, **self.how))
+        return self._calls[kind][1](*arguments)

@@ -89,6 +89,16 @@ def test_traces_for_a_shorter_context_are_dropped() -> None:
     assert len(seen) == 3
 
 
+def test_layers_with_windows_keep_their_traces_next_to_layers_without() -> None:
+    with asked() as seen:
+        operations = with_kernels()
+        for capacity, window in ((512, 0), (256, 40)) * 3:
+            keys = normal(1, 2, capacity, 64)
+            arguments = (normal(1, 4, 3, 64), keys, keys, mx.array([30], mx.int32), 0.5, True, window)
+            same(operations.verify_attention(*arguments), PLAIN.verify_attention(*arguments))
+    assert len(seen) == 2
+
+
 def test_unsupported_calls_run_the_reference_every_time() -> None:
     with asked() as seen:
         operations = with_kernels()
