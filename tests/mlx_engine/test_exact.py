@@ -261,6 +261,13 @@ def test_a_machine_on_which_a_kernel_fails_the_trial_is_refused(broken, why, hal
     assert why in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
 
 
+def test_the_fast_mode_would_fail_the_trial(half, tmp_path, monkeypatch):
+    """It leaves single rows to MLX, which adds in another order than the kernels."""
+    engine = engine_of("qwen3", 4, tmp_path, monkeypatch)
+    engine.pair.exact_operations = replace(with_kernels(ROW_EXACT, metal_kernel, fewest_rows=2), row_exact=True)
+    assert "rows change with" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
+
+
 def test_without_a_drafter_it_is_refused(tmp_path):
     engine = loaded(tiny_families.save("qwen3", tmp_path / "target"), None)
     assert "no drafter is loaded" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
