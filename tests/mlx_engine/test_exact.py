@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlx_lm.models.cache import RotatingKVCache
 
+from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.families import FAMILIES
 from mlx_engine.kernels import verify_attention
 from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
-from mlx_engine.requests import CompareRequest
+from mlx_engine.requests import CompareRequest, Sampling
 from mlx_engine.targets import exact, target
 from tests.benchmarks import tracing
 from tests.metal_emulator import kernel, metal_kernel
@@ -193,6 +194,23 @@ def verified(family, bits):
     return {_operation(each.kernel or each.name) for each in found.primitives}
 
 
+def chosen():
+    """The operations that choose tokens from the logits of 5 rows: with every filter and penalty, and greedy."""
+    sampling = Sampling(0.8, top_p=0.9, top_k=20, min_p=0.01, repetition_penalty=1.1, presence_penalty=0.1, frequency_penalty=0.1)
+
+    def run():
+        for how in (sampling, Sampling()):
+            chooser, penalties = Chooser(how, 7), Penalties(how, PROMPT)
+            penalties.add((5, 6))
+            logits, drafts = mx.zeros((5, 128), mx.bfloat16) + mx.array(0, mx.bfloat16), mx.zeros((4,), mx.uint32)
+            verdict = chooser.verify(penalties.apply(logits, drafts), drafts, 30, chooser.noise(30, 5, 128))
+            mx.eval(verdict.choices, verdict.count())
+
+    with tracing.as_with_metal(), tracing.exportable():
+        _, found = tracing.trace(run)
+    return {_operation(each.kernel or each.name) for each in found.primitives}
+
+
 def _operation(name):
     """A marker's operation, or the name of one of our kernels."""
     ours = next((kernel for kernel in ROW_EXACT if name.startswith(kernel)), None)
@@ -202,7 +220,7 @@ def _operation(name):
 
 def test_everything_else_that_a_verify_runs_is_listed_with_its_reason(monkeypatch):
     """So that no new operation of MLX or mlx-lm can slip in."""
-    found = set()
+    found = chosen()
     for family, config in tiny_families.CONFIGS.items():
         if FAMILIES[config["model_type"]].row_exact:
             resize(family, monkeypatch)
