@@ -64,13 +64,7 @@ class Rows:
 
 
 def reference(
-    projected: mx.array,
-    held: mx.array,
-    taps: mx.array,
-    log_rate: mx.array,
-    bias: mx.array,
-    heads: Heads,
-    first: int | mx.array = 0,
+    projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
 ) -> Rows:
     """Plain MLX version; also what runs without Metal.
 
@@ -106,13 +100,7 @@ def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
 
 
 def supports(
-    projected: mx.array,
-    held: mx.array,
-    taps: mx.array,
-    log_rate: mx.array,
-    bias: mx.array,
-    heads: Heads,
-    first: int | mx.array = 0,
+    projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
 ) -> bool:
     """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
     dtype = projected.dtype

@@ -34,12 +34,7 @@ _BODY = """
 
 
 def reference(
-    projected: mx.array,
-    k_norm: mx.array,
-    frequencies: mx.array,
-    first_position: int | mx.array,
-    eps: float,
-    scale: float = 1.0,
+    projected: mx.array, k_norm: mx.array, frequencies: mx.array, first_position: int | mx.array, eps: float, scale: float = 1.0
 ) -> mx.array:
     """Plain MLX version; also what runs without Metal.
 

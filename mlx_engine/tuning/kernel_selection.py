@@ -42,7 +42,7 @@ def available() -> bool:
 
 def select(
     pair: LoadedPair, generate: Generate, cancel: threading.Event, again: bool = False
-) -> Iterator[TuningProgress | KernelsSelected | Failed]:
+) -> Iterator[TuningProgress | KernelsSelected]:
     """Find out which Metal kernels make the pair faster and leave its text alone, in about two minutes; run and save those.
 
     Args:
@@ -64,8 +64,7 @@ def select(
     if not again and (found := known(pair)):
         yield found
         return
-    (_, first), *longer = pair.ranges
-    result: KernelsSelected | None = None
+    ranges = pair.ranges
     try:
         yield TuningProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
         with memory.enough_for(_NO_MEMORY):
@@ -76,30 +75,30 @@ def select(
                     yield event
                     continue
                 _use(pair, event)
-                if pair.operations != PLAIN and not _texts_agree(pair, generate, cancel):
-                    event = _without(event, _NOT_EXACT)
+                chosen = pair.ranges
+                if not all(_texts_agree(pair, operations, generate, cancel) for _, operations in chosen):
+                    event, chosen = _without(event, _NOT_EXACT), ((0, PLAIN),)
                 if cancel.is_set():
                     return
-                result, pair.kernel_turns = replace(event, saved=save(pair, event)), {}
-                yield result
+                ranges, pair.kernel_turns = chosen, {}
+                yield replace(event, saved=save(pair, event))
     finally:
-        if result is None:
-            pair.use(first, *longer)
-        else:
-            _use(pair, result)
+        (_, operations), *longer = ranges
+        pair.use(operations, *longer)
 
 
-def _texts_agree(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> bool:
+def _texts_agree(pair: LoadedPair, operations: Operations, generate: Generate, cancel: threading.Event) -> bool:
     """Return whether a reply is the same with and without DFlash, as far as the target's format allows."""
-    request = GenerationRequest(
-        (Message("user", _QUESTION),), max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size
-    )
+    if operations == PLAIN:
+        return True
+    pair.use(operations)
+    question = (Message("user", _QUESTION),)
+    request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size)
     *_, end = compare(pair, generate, CompareRequest(request), cancel)
     if isinstance(end, Failed):
         raise UserError.of(end)
-    return not isinstance(end, CompareResult) or end.verdict in (
-        ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
-    )
+    allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
+    return not isinstance(end, CompareResult) or end.verdict in allowed
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
@@ -108,31 +107,22 @@ def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
     return replace(found, trials=trials, switch=0)
 
 
-def _use(pair: LoadedPair, found: KernelsSelected | None) -> None:
+def _use(pair: LoadedPair, found: KernelsSelected) -> None:
     """Run the kernels that were selected for each context length."""
-
-    def operations(depth: int) -> Operations:
-        assert found is not None
-        names = tuple(trial.kernel for trial in found.trials if depth in trial.used_at)
-        return with_kernels(names, fewest_rows=fewest_rows(pair))
-
-    if found is None or not found.depths:
-        pair.use(PLAIN)
-    elif found.switch:
-        pair.use(operations(found.depths[0]), (found.switch, operations(found.depths[-1])))
-    else:
-        pair.use(operations(found.depths[0]))
+    sets = [tuple(trial.kernel for trial in found.trials if depth in trial.used_at) for depth in found.depths] or [()]
+    first, *_, last = [with_kernels(names, fewest_rows=fewest_rows(pair)) for names in (sets[0], sets[-1])]
+    pair.use(first, *([(found.switch, last)] if found.switch else []))
 
 
 def restore(pair: LoadedPair) -> None:
     """Run the kernels selected earlier for a pair that was just loaded, use the costs calibrated with them, and warm both up."""
     found = known(pair) if available() else None
-    _use(pair, found)
+    _use(pair, found or KernelsSelected(()))
     why: EngineText | None = None
     try:
         _warm(pair)
     except Exception as error:  # whatever goes wrong in a driver
-        if memory.exhausted(error) or found is None or pair.operations == PLAIN:
+        if memory.exhausted(error) or found is None or pair.ranges == ((0, PLAIN),):
             raise
         why = failure(error)
     if found is not None and why is not None:  # outside the handler, whose traceback holds the arrays of the failed pass

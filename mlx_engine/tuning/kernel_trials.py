@@ -147,10 +147,9 @@ def try_kernels(
         for index, depth in enumerate(trials.depths if right else ()):
             step = EngineText.of("timing_kernels", "Timing kernels at {depth:,} tokens", depth=depth)
             paired = _PairedTimes(trials, depth, turns.setdefault(depth, []), clock)
-            for count, each in enumerate(_keep(paired, right)):
-                kept[depth], slower = each
+            for count, (kept[depth], slower) in enumerate(_keep(paired, right)):
                 yield TuningProgress(0.2 + 0.8 * (index + min(count / (3 * _TURNS[0]), 1.0)) / len(trials.depths), step)
-            slow.update(slower)
+                slow.update(slower)
             for name in right:
                 savings = (*found[name].savings, paired.saving(right, _without(right, name)))
                 found[name] = replace(found[name], savings=savings)
@@ -235,13 +234,10 @@ def _reason(used: tuple[int, ...], savings: tuple[KernelSaving, ...], slow: bool
     saving = mean(each.share for each in savings if each.depth in used or not used)
     if len(used) == len(savings):
         return EngineText.of("kernel_faster", "{saving:.1%} less time per token", saving=saving)
+    if used == (savings[0].depth,):
+        return EngineText.of("kernel_faster_in_short", "{saving:.1%} less time per token in short contexts", saving=saving)
     if used:
-        where = used[-1] == savings[-1].depth
-        return (
-            EngineText.of("kernel_faster_in_long", "{saving:.1%} less time per token in long contexts", saving=saving)
-            if where
-            else EngineText.of("kernel_faster_in_short", "{saving:.1%} less time per token in short contexts", saving=saving)
-        )
+        return EngineText.of("kernel_faster_in_long", "{saving:.1%} less time per token in long contexts", saving=saving)
     if slow:
         return EngineText.of("kernel_slower_plain_steps", "slows down plain decoding")
     if any(map(_costs, savings)):
