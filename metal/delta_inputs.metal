@@ -1,4 +1,4 @@
-// Inputs of a gated delta net: turns the combined projection into what the recurrence needs. Applies the short convolution and
+// Inputs of a gated delta net: converts the combined projection into what the recurrence needs. Applies the short convolution and
 // silu, divides queries and keys by their length, scales the queries, and computes decay and beta from two numbers per value head.
 // One simdgroup handles one head of one row.
 //

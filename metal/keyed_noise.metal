@@ -5,13 +5,13 @@
 // Returns the first output word for the counter (position, token) and the 64-bit seed (low, high).
 inline uint keyed_bits(uint low, uint high, uint position, uint token) {
   const uint schedule[3] = {low, high, low ^ high ^ 0x1BD11BDAu};
-  const uint turns[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+  const uint rotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   uint a = position + low, b = token + high;
   for (uint block = 0; block < 5; ++block) {
     for (uint i = 0; i < 4; ++i) {
-      const uint turn = turns[(block & 1) * 4 + i];
+      const uint rotation = rotations[(block & 1) * 4 + i];
       a += b;
-      b = ((b << turn) | (b >> (32 - turn))) ^ a;
+      b = ((b << rotation) | (b >> (32 - rotation))) ^ a;
     }
     a += schedule[(block + 1) % 3];
     b += schedule[(block + 2) % 3] + block + 1;

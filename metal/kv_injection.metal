@@ -19,7 +19,7 @@ inline void kv_injection(
     device T* keys,                    // [DIM]        this row in the layout of the cache
     device T* values,                  // [DIM]
     uint lane) {
-  turned_head<T, DIM, DIM>(
+  rotated_head<T, DIM, DIM>(
       k, stride, k_norm, norm_stride, frequencies, frequency_stride, position, eps, scale, keys, lane);
   for (uint i = lane; i < DIM; i += 32) values[i] = v[i * stride];
 }

@@ -107,7 +107,8 @@ inline void verify_attention_part(
       UNROLL for (uint f = 0; f < KEYS / 8; ++f)
         UNROLL for (uint e = 0; e < 2; ++e) {
           const int key = int(from + 8 * f + column + e);
-          const bool seen_by_row = key < int(end) && (!CAUSAL || key <= position[t]) && (WINDOW == 0 || position[t] - key < int(WINDOW));
+          const bool in_window = WINDOW == 0 || position[t] - key < int(WINDOW);
+          const bool seen_by_row = key < int(end) && (!CAUSAL || key <= position[t]) && in_window;
           const float x = seen_by_row ? elements(score[t][f])[e] * scale * M_LOG2E_F : -INFINITY;
           elements(score[t][f])[e] = x;
           top = metal::max(top, x);
@@ -166,7 +167,8 @@ inline void verify_attention_merge(
     S sinks,                      // [heads] T; unused without SINKS
     device T* out,                // [block, heads, DIM]
     uint rows, uint block, uint parts, uint kv_heads, uint index, uint lane) {
-  const uint head = index / rows, m = index % rows, heads = kv_heads * (rows / block), query_head = head * (rows / block) + m / block;
+  const uint head = index / rows, m = index % rows, group = rows / block;
+  const uint heads = kv_heads * group, query_head = head * group + m / block;
   const size_t at = size_t(head) * parts * rows + m;
   float largest = SINKS ? float(sinks[query_head]) * M_LOG2E_F : -INFINITY;
   for (uint part = lane; part < parts; part += 32) largest = metal::max(largest, weights[2 * (at + part * rows)]);

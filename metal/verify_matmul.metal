@@ -78,7 +78,8 @@ inline void add_and_store(
 // Multiplies x by q, which is exact in float, and applies scale and bias once per block, as MLX does for one row. That is faster
 // and more accurate than dequantizing every weight.
 template <
-    typename T, int BITS, int GROUP, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename W, typename S, typename R>
+    typename T, int BITS, int GROUP, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename W, typename S,
+    typename R>
 inline void verify_matmul_affine(
     const device T* x,          // [rows, depth]
     W weight,                   // [columns, depth * BITS / 32] uint32, first q in the lowest bits

@@ -17,7 +17,7 @@ LARGEST_DIM = 512
 
 _SIMDGROUPS = 4  # per threadgroup; they share nothing
 _BODY = """
-    attention_inputs<T, DIM, TURNED, HEADS, KV_HEADS, GATED>(
+    attention_inputs<T, DIM, ROTATED, HEADS, KV_HEADS, GATED>(
         projected, q_norm, k_norm, frequencies, first_position[0], eps, scale, queries, keys, values, projected_shape[0],
         threadgroup_position_in_grid.y,
         threadgroup_position_in_grid.x * simdgroups_per_threadgroup + simdgroup_index_in_threadgroup, thread_index_in_simdgroup);
@@ -53,18 +53,18 @@ def reference(
     Returns:
         Queries [1, heads, S, D], keys and values [1, kv heads, S, D], in the dtype of `projected`.
     """
-    rows, dim, turned = projected.shape[0], q_norm.size, 2 * frequencies.size
+    rows, dim, rotated = projected.shape[0], q_norm.size, 2 * frequencies.size
     wide = heads * dim * (2 if gated else 1)
     queries = projected[:, :wide].reshape(1, rows, heads, -1)[..., :dim]
     keys, values = (part.reshape(1, rows, -1, dim) for part in mx.split(projected[:, wide:], 2, axis=-1))
 
-    def turn(x: mx.array, norm: mx.array) -> mx.array:
+    def rotate(x: mx.array, norm: mx.array) -> mx.array:
         x = mx.fast.rms_norm(x, norm, eps).transpose(0, 2, 1, 3)
         if scale != 1.0:
-            x = x.at[..., :turned].multiply(scale)
-        return mx.fast.rope(x, turned, traditional=False, base=None, scale=1.0, offset=first_position, freqs=frequencies)
+            x = x.at[..., :rotated].multiply(scale)
+        return mx.fast.rope(x, rotated, traditional=False, base=None, scale=1.0, offset=first_position, freqs=frequencies)
 
-    return turn(queries, q_norm), turn(keys, k_norm), values.transpose(0, 2, 1, 3)
+    return rotate(queries, q_norm), rotate(keys, k_norm), values.transpose(0, 2, 1, 3)
 
 
 def supports(
@@ -100,7 +100,7 @@ def _kernel(build: Any) -> Any:
         name="attention_inputs",
         input_names=["projected", "q_norm", "k_norm", "frequencies", "first_position", "eps", "scale"],
         output_names=["queries", "keys", "values"],
-        header=kernel_source("turned_head") + kernel_source("attention_inputs"),
+        header=kernel_source("rotated_head") + kernel_source("attention_inputs"),
         source=_BODY,
     )
 
@@ -123,7 +123,7 @@ def metal(
     rows, dim = projected.shape[0], q_norm.size
     kv_heads = (projected.shape[1] // dim - heads * (2 if gated else 1)) // 2
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)
-    sizes = {"DIM": dim, "TURNED": 2 * frequencies.size, "HEADS": heads, "KV_HEADS": kv_heads, "GATED": gated}
+    sizes = {"DIM": dim, "ROTATED": 2 * frequencies.size, "HEADS": heads, "KV_HEADS": kv_heads, "GATED": gated}
     queries, keys, values = _kernel(build)(
         inputs=[projected, q_norm, k_norm, frequencies, first, float(eps), float(scale)],
         template=[("T", projected.dtype), *sizes.items()],

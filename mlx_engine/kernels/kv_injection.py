@@ -80,7 +80,7 @@ def _kernel(build: Any) -> Any:
         name="kv_injection",
         input_names=["projected", "k_norm", "frequencies", "first_position", "eps", "scale"],
         output_names=["context"],
-        header=kernel_source("turned_head") + kernel_source("kv_injection"),
+        header=kernel_source("rotated_head") + kernel_source("kv_injection"),
         source=_BODY,
         ensure_row_contiguous=False,  # a slice of the projection's layers is read by its strides, not copied
     )

@@ -62,11 +62,11 @@ def call_delta_inputs(build: Any, dtype: mx.Dtype) -> None:
 
 
 def call_heads(build: Any, dtype: mx.Dtype) -> None:
-    for dim, turned, rows, heads, kv_heads in ((16, 2, 1, 1, 1), (128, 128, 16, 8, 2), (256, 64, 16, 4, 2), (512, 512, 1, 1, 1)):
+    for dim, rotated, rows, heads, kv_heads in ((16, 2, 1, 1, 1), (128, 128, 16, 8, 2), (256, 64, 16, 4, 2), (512, 512, 1, 1, 1)):
         for gated in (False, True):
             projected = mx.zeros((rows, (heads * (2 if gated else 1) + 2 * kv_heads) * dim), dtype)
             norm = mx.zeros((dim,), dtype)
-            attention_inputs.metal(projected, norm, norm, mx.ones((turned // 2,)), 0, heads, 1e-6, 1.0, gated, build=build)
+            attention_inputs.metal(projected, norm, norm, mx.ones((rotated // 2,)), 0, heads, 1e-6, 1.0, gated, build=build)
         projected = mx.zeros((rows, 1, 2, kv_heads, dim), dtype)
         kv_injection.metal(projected, mx.zeros((1, dim), dtype), mx.ones((dim // 2,)), 0, 1e-6, build=build)
 

@@ -13,18 +13,18 @@ from tests.mlx_engine.kernels.exact import ROUNDING, float64
 DTYPES = [mx.float32, mx.float16, mx.bfloat16]
 
 
-def drawn(dtype, rows, heads, kv_heads, dim, turned, gated, seed):
+def drawn(dtype, rows, heads, kv_heads, dim, rotated, gated, seed):
     """A random product for all heads, norms near one, and frequencies with an infinite last one."""
     mx.random.seed(seed)
     projected = mx.random.normal((rows, ((2 if gated else 1) * heads + 2 * kv_heads) * dim)).astype(dtype)
     q_norm, k_norm = ((1 + 0.1 * mx.random.normal((dim,))).astype(dtype) for _ in range(2))
-    frequencies = 1e6 ** (mx.arange(turned // 2) / (turned // 2))
-    return projected, q_norm, k_norm, mx.where(mx.arange(turned // 2) == turned // 2 - 1, mx.inf, frequencies)
+    frequencies = 1e6 ** (mx.arange(rotated // 2) / (rotated // 2))
+    return projected, q_norm, k_norm, mx.where(mx.arange(rotated // 2) == rotated // 2 - 1, mx.inf, frequencies)
 
 
 def exact(projected, q_norm, k_norm, frequencies, first, heads, eps, scale, gated):
     """The definition in float64, except for the angle, which is float32 by contract: each output and its error scale."""
-    x, dim, turned = float64(projected), q_norm.size, 2 * frequencies.size
+    x, dim, rotated = float64(projected), q_norm.size, 2 * frequencies.size
     x = x.reshape(len(x), -1, dim)
     wide = 2 * heads if gated else heads
     keys, values = np.split(x[:, wide:], 2, axis=1)
@@ -32,15 +32,15 @@ def exact(projected, q_norm, k_norm, frequencies, first, heads, eps, scale, gate
     angle = (positions[:, None] * (np.float32(1) / np.array(frequencies))).astype(np.float64)[:, None]
     cos, sin = np.cos(angle), np.sin(angle)
 
-    def turn(part, norm):
+    def rotate(part, norm):
         part = part / np.sqrt((part**2).mean(-1, keepdims=True) + eps) * float64(norm)
-        low, high, rest = np.split(part, [turned // 2, turned], axis=-1)
+        low, high, rest = np.split(part, [rotated // 2, rotated], axis=-1)
         low, high = scale * low, scale * high
         size = np.concatenate([abs(low * cos) + abs(high * sin), abs(low * sin) + abs(high * cos), abs(rest)], -1)
         return np.concatenate([low * cos - high * sin, low * sin + high * cos, rest], -1), size
 
-    queries = turn(x[:, :wide:2] if gated else x[:, :wide], q_norm)
-    return [[part.transpose(1, 0, 2)[None] for part in both] for both in (queries, turn(keys, k_norm), (values, 0 * values))]
+    queries = rotate(x[:, :wide:2] if gated else x[:, :wide], q_norm)
+    return [[part.transpose(1, 0, 2)[None] for part in both] for both in (queries, rotate(keys, k_norm), (values, 0 * values))]
 
 
 def follows(found, want, roundings):

@@ -22,10 +22,10 @@ def exact(projected, k_norm, frequencies, first_position, eps, scale):
     angle = (positions[:, None] * (np.float32(1) / np.array(frequencies))).astype(np.float64)[:, None, None]
     low, high = np.split(keys, 2, axis=-1)
     cos, sin = np.cos(angle), np.sin(angle)
-    turned = np.concatenate([low * cos - high * sin, low * sin + high * cos], -1)
+    rotated = np.concatenate([low * cos - high * sin, low * sin + high * cos], -1)
     size = np.concatenate([abs(low * cos) + abs(high * sin), abs(low * sin) + abs(high * cos)], -1)
     layout = (1, 2, 0, 3)
-    return np.stack([turned.transpose(layout), values.transpose(layout)]), size.transpose(layout)
+    return np.stack([rotated.transpose(layout), values.transpose(layout)]), size.transpose(layout)
 
 
 def drawn(dtype, rows, layers, heads, dim, extra, seed):

@@ -1,23 +1,23 @@
-// Prepares one head of a query or key for attention: RMSNorm over the head, then RoPE on its first TURNED elements, in pairs
-// (i, i + TURNED / 2). One simdgroup handles one head of one row.
+// Prepares one head of a query or key for attention: RMSNorm over the head, then RoPE on its first ROTATED elements, in pairs
+// (i, i + ROTATED / 2). One simdgroup handles one head of one row.
 //
 // Rounds to T where mx.fast.rms_norm and the following products round, so kernels and plain MLX differ only in the order of one sum
 // and in the last bits of cosine and sine.
 
-template <typename T, int DIM, int TURNED, typename F>
-inline void turned_head(
+template <typename T, int DIM, int ROTATED, typename F>
+inline void rotated_head(
     const device T* x,      // [DIM]         elements are `stride` apart; likewise below
     size_t stride,
     const device T* norm,   // [DIM]         RMSNorm weights
     size_t norm_stride,
-    F frequencies,          // [TURNED / 2]  float, positions per radian; infinity: no rotation
+    F frequencies,          // [ROTATED / 2]  float, positions per radian; infinity: no rotation
     size_t frequency_stride,
     int position,           //               absolute position of this row
     float eps,
     float scale,            //               factor on the rotated elements (YaRN's attention factor)
     device T* out,          // [DIM]
     uint lane) {
-  constexpr int HALF = TURNED / 2, PAIRS = (HALF + 31) / 32, REST = (DIM - TURNED + 31) / 32;
+  constexpr int HALF = ROTATED / 2, PAIRS = (HALF + 31) / 32, REST = (DIM - ROTATED + 31) / 32;
 
   float low[PAIRS], high[PAIRS], squares = 0.0f;
   for (int j = 0; j < PAIRS; ++j) {
@@ -27,7 +27,7 @@ inline void turned_head(
     squares += low[j] * low[j] + high[j] * high[j];
   }
   for (int j = 0; j < REST; ++j) {
-    const uint i = TURNED + lane + 32 * j;
+    const uint i = ROTATED + lane + 32 * j;
     const float rest = i < DIM ? float(x[i * stride]) : 0.0f;
     squares += rest * rest;
   }
@@ -45,7 +45,7 @@ inline void turned_head(
     out[i + HALF] = T(a * s + b * c);
   }
   for (int j = 0; j < REST; ++j) {
-    const uint i = TURNED + lane + 32 * j;
+    const uint i = ROTATED + lane + 32 * j;
     if (i < DIM) out[i] = T(float(norm[i * norm_stride]) * float(T(float(x[i * stride]) * length)));
   }
 }
