@@ -1,4 +1,4 @@
-"""Compare a kernel with its reference on the very arrays that decoding passes to it."""
+"""Compare a kernel with its reference on the arrays that decoding passes to it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ MOST = {mx.float32: 1e-4, mx.float16: 4e-3, mx.bfloat16: 3e-2}
 
 
 def off_by(found: mx.array, wanted: mx.array) -> float:
-    """The largest difference as a share of the largest value; infinite if shapes differ, or if only one is finite."""
+    """Return the largest difference as a share of the largest value; infinite if shapes differ, or if only one is finite."""
     if found.shape != wanted.shape:
         return float("inf")
     got, right = (np.array(array.astype(mx.float32)) for array in (found, wanted))
@@ -48,7 +48,7 @@ class Witness:
     """Replaces a kernel: returns its results, and compares some of them with the reference's in float32.
 
     Of the calls with the same shapes, dtypes and settings, it compares the first, second, fourth, eighth and so on. A context grows
-    inside a buffer of one shape, so later calls matter too, and a reply is not held up for long.
+    inside a buffer of one shape, so later calls matter too, and most calls are not slowed down.
 
     Args:
         name: the kernel's name.
@@ -67,7 +67,7 @@ class Witness:
         return Agreement(len(self._calls), self._off, self._wrong)
 
     def operations(self) -> Operations:
-        """Plain MLX with this kernel, compared."""
+        """Return plain MLX with this kernel, which is compared."""
         entry: dict[str, Any] = {self._name: self._run}
         return replace(PLAIN, **entry, traceable=False)
 

@@ -102,7 +102,7 @@ def _texts_agree(pair: LoadedPair, operations: Operations, generate: Generate, c
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
-    """The same evidence, but no kernel is used."""
+    """Return the same evidence with every kernel off."""
     trials = tuple(replace(trial, used_at=(), why=why) if trial.used_at else trial for trial in found.trials)
     return replace(found, trials=trials, switch=0)
 
@@ -155,7 +155,7 @@ def _trial(data: dict[str, Any]) -> KernelTrial:
     why = EngineText(data["why"]["code"], data["why"]["message"], tuple((name, value) for name, value in data["why"]["values"]))
     if data["kernel"] not in KERNELS:
         raise ValueError("not a kernel")
-    savings = tuple(KernelSaving(**each) for each in data["savings"])
+    savings = tuple(KernelSaving(int(each["depth"]), float(each["share"]), float(each["error"])) for each in data["savings"])
     return KernelTrial(**data | {"why": why, "used_at": tuple(map(int, data["used_at"])), "savings": savings})
 
 
