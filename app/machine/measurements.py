@@ -47,7 +47,7 @@ class BackgroundTuning(QObject):
             event = delivery.event
             if isinstance(event, Calibrated | KernelsSelected | Failed):
                 del tasks[:1]
-                if isinstance(event, KernelsSelected):
+                if isinstance(event, KernelsSelected) and tasks is self._tasks:  # not of a pair that has been replaced
                     self.use(event)
 
     @Slot(object)

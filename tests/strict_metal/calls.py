@@ -16,7 +16,7 @@ from mlx_engine.kernels import (
 
 
 def call_matmul(build: Any, dtype: mx.Dtype) -> None:
-    for rows, columns, depth in ((1, 2, 9), (1, 16, 64), (9, 16, 1024), (16, 2048, 128)):
+    for rows, columns, depth in ((1, 2, 9), (1, 16, 1024), (16, 2048, 128)):
         x, weight = mx.zeros((rows, depth), dtype), mx.zeros((columns, depth), dtype)
         for gated in (False, True):
             for residual in (None, mx.zeros((rows, columns // (2 if gated else 1)), dtype)):
