@@ -90,6 +90,8 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
 
     threading.Thread(target=target, daemon=True).start()
     try:
+        while not future.done():
+            wait([future], 0.1)  # not without a limit: a signal that another thread receives wakes nobody
         return future.result()
     except KeyboardInterrupt:
         stop.set()

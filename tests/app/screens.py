@@ -106,10 +106,12 @@ def main(code: str, folder: Path | None) -> int:
     def look(name: str, screen: QWidget) -> None:
         nonlocal number
         number += 1
-        settle()
-        bad.extend(f"{name}: {one}" for one in clipped(screen))
-        if code != "en":
-            bad.extend(f"{name}: not translated: {one!r}" for one in untranslated(screen))
+        for _ in range(50):  # layouts and counts may still be on their way
+            settle()
+            problems = clipped(screen) + ([f"not translated: {one!r}" for one in untranslated(screen)] if code != "en" else [])
+            if not problems:
+                break
+        bad.extend(f"{name}: {one}" for one in problems)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             screen.grab().save(str(folder / f"{code}-{number:02}-{name}.png"))

@@ -34,7 +34,7 @@ def changed(folder, field, value):
         ("qwen3", "num_attention_heads", 7, "“num_key_value_heads” as 2, which doesn't divide “num_attention_heads” (7)"),
         ("gemma4_text", "num_kv_shared_layers", 128, "“num_kv_shared_layers” as 128, but “num_hidden_layers” is only 6"),
         ("llama", "layer_types", ["full_attention", 9], "“layer_types” with 9; allowed: full_attention, sliding_attention"),
-        ("llama", "layer_types", ["full_attention"], "“layer_types” for 1 of 4 layers"),
+        ("llama", "layer_types", ["full_attention"], "“layer_types” for only 1 of 4 layers"),
         ("gpt_oss", "num_attention_heads", "4", '“num_attention_heads” as "4"'),
         ("kimi_k25", "qk_rope_head_dim", 8.5, "“qk_rope_head_dim” as 8.5"),
         ("qwen3", "intermediate_size", 65, "has shape (64, 64), not (65, 64)"),
