@@ -69,6 +69,7 @@ class PairTrials:
             except Exception as error:  # whatever goes wrong in a driver, the pair runs without the kernel
                 if memory.exhausted(error):
                     raise
+                self._timers = {}  # its caches hold what failed, and would fail again with the next kernel
                 yield KernelTrial(name, failure(error))
 
     def _check(self, name: str, wrong: str) -> KernelTrial:

@@ -254,6 +254,22 @@ def test_a_pairs_kernels_are_checked_and_timed_in_its_own_passes(tiny, monkeypat
         tiny.pair.use(PLAIN)
 
 
+def test_a_kernel_that_fails_in_a_pass_does_not_fail_the_next_one(tiny, monkeypatch) -> None:
+    monkeypatch.setattr(kernel_trials, "KERNELS", {name: KERNELS[name] for name in ("verify_matmul", "block_verify")})
+    monkeypatch.setattr(self_check, "check_kernels", lambda build: ())
+
+    def breaks(*arguments, **options):  # what Metal's compiler refuses fails only when it is evaluated
+        return mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu).sum() + KERNELS["verify_matmul"].reference(*arguments)
+
+    monkeypatch.setattr(KERNELS["verify_matmul"], "metal", breaks)
+    trials = kernel_trials.PairTrials(tiny.pair, metal_kernel)
+    try:
+        failed, right = trials.check()
+        assert failed.why.code == "kernel_fails" and right.why is kernel_trials._RIGHT
+    finally:
+        tiny.pair.use(PLAIN)
+
+
 @pytest.mark.parametrize(("dtype", "rows"), [(mx.float32, 1), (mx.float16, 2), (mx.bfloat16, 2)])
 def test_single_rows_are_left_to_mlx_in_half_precision(tiny, dtype, rows) -> None:
     assert kernel_trials.fewest_rows(replace(tiny.pair, dtype=dtype)) == rows
