@@ -179,20 +179,34 @@ class StreamingMarkdown:
 
     def _split(self, sections: list[Section], source: str) -> None:
         """Freeze as much as possible of a full tail in which nothing is finished."""
-        if self._open and self._open.code and len(sections) == 1:
-            self._open.code += sections[0].content
-            self._tail_start += len(self._tail)
-            self._tail = ""
+        if len(sections) == 1 and sections[0].kind == "fence" and self._split_code(sections[0]):
             return
         if len(sections) > 1:
             size = _line_offset(source, sections[-1].line) - (len(source) - len(self._tail))
             self._freeze(_blocks(sections[:-1]), size)
+        elif self._open or sections[0].kind == "fence":
+            self._freeze(_blocks(sections), len(self._tail))
         else:
             size = 1 + max(self._tail.rfind(char, MAX_TAIL // 2) for char in " \n") or len(self._tail)
             self._freeze(_blocks(parse_sections(self._tail[:size], self._number)), size)
         self._number, self._open = None, None
         self.parsed_chars += len(source)
         self._live = _blocks(parse_sections(self._tail))
+
+    def _split_code(self, section: Section) -> bool:
+        """Freeze all code but the last line, or a part of one long line. Return False if the code block has ended."""
+        code_lines = section.content.removesuffix("\n").count("\n") + bool(section.content)
+        if section.end - section.line > 1 + code_lines or "\n" not in (self._open.head if self._open else self._tail):
+            return False
+        head = "" if self._open else self._tail[: self._tail.index("\n") + 1]
+        size = self._tail.rfind("\n", len(head)) + 1 or len(self._tail)
+        self._open = self._open or _PartlyFrozen(head)
+        self._open.code += (
+            section.content[: section.content.rfind("\n") + 1] if "\n" in self._tail[len(head) :] else section.content
+        )
+        self._tail_start += size
+        self._tail = self._tail[size:]
+        return True
 
 
 def _blocks(sections: list[Section]) -> tuple[Block, ...]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.rendering import streaming
-from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan
+from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan, plain_text
 from app.rendering.formulas import typeset
 from app.rendering.markdown import parse_blocks
 from app.rendering.streaming import StreamingMarkdown
@@ -87,6 +87,21 @@ def test_a_long_tail_is_split_the_same_way_however_it_arrives(text: str, cuts: l
 def test_a_completed_line_can_change_the_block_above_it(text: str) -> None:
     shown, _ = stream(list(text))
     assert shown == parse_blocks(text)
+
+
+@pytest.mark.parametrize("lines", [[""], ["x = 1", "y = 2"], ["x = 1"] * 100])
+def test_a_very_long_line_of_code_stays_in_its_block(lines: list[str]) -> None:
+    """The rest of a long first line, such as JSON in one line, became text, and the text after it became code."""
+    text = "\n".join(["```json", *lines, '{"a": 1}, ' * 2000, "```", "", "after", ""]).replace("json\n\n", "json\n")
+    for parts in ([text], pieces(text, list(range(0, len(text), 997)))):
+        assert stream(parts)[0] == parse_blocks(text)
+
+
+def test_a_very_long_cell_keeps_the_rows_above_it() -> None:
+    rows = "".join(f"| row {number} | {'y' * 20} |\n" for number in range(40))
+    shown, _ = stream(["| a | b |\n|---|---|\n" + rows, "| " + "z " * 6000 + "| end |\n"])
+    text = "\n".join(map(plain_text, shown))
+    assert all(f"row {number}\n" in text for number in range(40)) and text.count("z") == 6000
 
 
 def test_finished_blocks_are_frozen_while_the_reply_grows() -> None:
