@@ -161,20 +161,19 @@ class ContextMeter(QObject):
                 case TokenCount(tokens, limit):
                     use = ContextUse(tokens, limit, request.messages[-1].role == "user")
                     if use.full and use.draft and any(message.role == "assistant" for message in request.messages):
-                        shortest = replace(request, messages=(*request.messages[:-1], SHORTEST))
-                        self._conductor.engine.submit(shortest, partial(self._compared, request, use))
-                        return
-                    self._finish(use)
-                case Failed():
+                        self._counting = shortest = replace(request, messages=(*request.messages[:-1], SHORTEST))
+                        self._conductor.engine.submit(shortest, partial(self._compared, shortest, use))
+                    else:
+                        self._finish(use)
+                case Failed() | None:
                     self._finish(self.use)
-                case None:
-                    self._counting = None
 
-    def _compared(self, request: CountTokens, use: ContextUse, deliveries: list[Delivery]) -> None:
+    def _compared(self, shortest: CountTokens, use: ContextUse, deliveries: list[Delivery]) -> None:
         """Show the use of a full context: whether a shorter message would fit."""
         for delivery in deliveries:
-            if request is self._counting and isinstance(delivery.event, TokenCount):
-                self._finish(replace(use, chat_full=delivery.event.tokens >= delivery.event.limit))
+            if shortest is self._counting:
+                count = delivery.event
+                self._finish(replace(use, chat_full=isinstance(count, TokenCount) and count.tokens >= count.limit))
 
     def _finish(self, use: ContextUse | None) -> None:
         self.use, self._counting = use, None

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
@@ -12,7 +13,10 @@ from app.chat.context_meter import ContextUse
 from app.chat.foot import sentence
 from app.conversations import wording
 from app.conversations.reply import Reply
+from app.engine_adapter import Delivery, Receive
 from mlx_engine.events import PrefillProgress
+from mlx_engine.host import Job
+from mlx_engine.requests import Request
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 
@@ -83,6 +87,27 @@ def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
     app.conductor.edit(app.conductor.chat.turns[0])
     app.type("Hi")
     app.until(lambda: app.window.composer.button.isEnabled())
+
+
+def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The count was dropped if the end of its job arrived in a later batch, and a message waited for it forever."""
+    app = start(counting(answer("Four words in it.")))
+    app.ask("One two")
+    submit = app.slipstream.engine.submit
+
+    def submit_unbatched(request: Request, receive: Receive) -> Job:
+        def one_by_one(deliveries: list[Delivery]) -> None:
+            for delivery in deliveries:
+                receive([delivery])
+
+        return submit(request, one_by_one)
+
+    monkeypatch.setattr(app.slipstream.engine, "submit", submit_unbatched)
+    app.type("x " * 130)
+    app.until(lambda: "over the limit of 100. Shorten the message." in shown(app))
+    assert not app.window.composer.button.isEnabled()
 
 
 def test_a_reply_that_filled_the_context_is_not_continued(start: Start) -> None:
