@@ -131,17 +131,24 @@ def last_pair(settings: QSettings) -> LoadPair:
 
 
 class FileOpening(QObject):
-    """Event filter for what macOS asks: to open a double-clicked or dropped export, and to quit. Links are ignored."""
+    """Event filter for what macOS asks: to open a double-clicked or dropped export, and to quit. Links are ignored.
+
+    `quit_app` returns False if the user cancels quitting from the Dock or logging out.
+    """
 
     opened = Signal(object)  # Path
-    quit_requested = Signal()  # from the Dock, or to log out
+
+    def __init__(self, quit_app: Callable[[], bool], parent: QObject) -> None:
+        super().__init__(parent)
+        self._quit_app = quit_app
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QFileOpenEvent) and event.file():
             self.opened.emit(Path(event.file()))
             return True
-        if event.type() == QEvent.Type.Quit:
-            self.quit_requested.emit()
+        if event.type() == QEvent.Type.Quit and not self._quit_app():
+            event.ignore()  # otherwise Qt would close the window again and quit
+            return True
         return False
 
 
@@ -193,9 +200,8 @@ def run(arguments: list[str]) -> int:
     signals = Signals()
     signals.quit_requested.connect(slipstream.window.quit)
     instance.raise_requested.connect(slipstream.show_window)
-    opening = FileOpening(app)
+    opening = FileOpening(slipstream.window.quit, app)
     opening.opened.connect(slipstream.conductor.library.import_file)
-    opening.quit_requested.connect(slipstream.window.quit)
     app.installEventFilter(opening)
     slipstream.ended.connect(app.quit)
     slipstream.start()

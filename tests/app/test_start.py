@@ -226,7 +226,7 @@ def test_an_export_opened_from_macos_is_imported(start: Callable[..., Any], qapp
     file = tmp_path / "chats.json"
     app.conductor.library.export_chats(list(app.conductor.library.entries), file)
     app.until(file.exists)
-    opening = FileOpening(app.window)
+    opening = FileOpening(app.window.quit, app.window)
     opening.opened.connect(app.conductor.library.import_file)
     qapp.installEventFilter(opening)
     try:

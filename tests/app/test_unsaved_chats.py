@@ -4,7 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication
 
+from app.application import FileOpening
 from app.conversations.database import FILE
 from tests.app.conftest import Running
 from tests.app.test_chats_window import chat_with, rows, texts
@@ -58,7 +61,7 @@ def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start,
 
 
 def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A later chat on a full disk got no notice and was lost."""
     monkeypatch.setattr("app.store_thread.RETRY_S", 0.05)
@@ -93,13 +96,19 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     assert not app.window.close() and app.window.isVisible() and "2 chats can't be saved" in asked[0]
     app.slipstream.restart()
     assert len(asked) == 2 and not app.slipstream.restarting
+    opening, quitting = FileOpening(app.window.quit, app.window), QEvent(QEvent.Type.Quit)  # from the Dock
+    asked.clear()
+    qapp.installEventFilter(opening)
+    QApplication.sendEvent(qapp, quitting)
+    qapp.removeEventFilter(opening)
+    assert len(asked) == 1 and not quitting.isAccepted() and app.window.isVisible()
 
     limit_pages(1_000_000)
     app.until(lambda: not app.conductor.library.unsaved)
     app.conductor.open_chat(third)
     app.until(lambda: app.conductor.chat.id == third)
     assert not bar.isVisible()
-    assert app.window.close() and len(asked) == 2
+    assert app.window.close() and len(asked) == 1
 
 
 def test_a_chat_that_is_only_in_memory_says_so(start: Start, tmp_path: Path) -> None:
