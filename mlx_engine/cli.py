@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NoReturn
@@ -89,7 +90,6 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     hosts: list[EngineHost] = []
     status = _report(given, make_engine, hosts)
     if not all(host.wait(0) for host in hosts):  # Python would end while MLX runs, and MLX aborts then
-        console.flush()
         os._exit(status)
     return status
 
@@ -97,21 +97,24 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
 def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
     """Run the command and turn its errors into messages and exit codes."""
     try:
-        _check_current_folder()
-        status = _run(given, make_engine, hosts)
+        try:
+            _check_current_folder()
+            status = _run(given, make_engine, hosts)
+        except UserError as error:
+            note(str(error))
+            if getattr(given, "json", False):
+                print_json({"error": str(error)})
+            status = 1
         console.flush()
         return status
-    except UserError as error:
-        note(str(error))
-        if getattr(given, "json", False):
-            print_json({"error": str(error)})
-        return 1
     except KeyboardInterrupt:
-        note("Stopped.")
+        with suppress(BrokenPipeError):
+            note("Stopped.")
         return 130
-    except BrokenPipeError:  # the reader has gone, as `head` does
-        console.discard()
+    except BrokenPipeError:
         return 1
+    finally:
+        console.discard_unreadable()
 
 
 def _check_current_folder() -> None:

@@ -66,10 +66,12 @@ def at_terminal() -> bool:
 
 
 def prepare() -> None:
-    """Replace characters that the terminal's encoding lacks by “?”."""
-    for stream in (sys.stdout, sys.stderr):
+    """Replace characters that the terminal's encoding lacks by “?”. A stream that was closed leads nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         with suppress(AttributeError):  # a test's stream may lack it
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+            getattr(sys, name).reconfigure(errors="replace")
 
 
 def flush() -> None:
@@ -77,6 +79,10 @@ def flush() -> None:
     sys.stderr.flush()
 
 
-def discard() -> None:
-    """Discard what Python still wants to write to standard output, since its reader has gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def discard_unreadable() -> None:
+    """Write out what Python holds, and discard it where the reader has gone, as `head` does."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

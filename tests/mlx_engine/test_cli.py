@@ -441,3 +441,23 @@ class TestCalibrate:
 
     def test_a_pair_without_a_drafter_is_a_usage_error(self, tmp_path: Path) -> None:
         usage_error("calibrate", "--target", str(tmp_path))
+
+
+@pytest.mark.parametrize("command", [["models", "list", "--json"], ["models", "fit", "no-such-pair", "--json"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_ends_the_command_quietly(command: list[str], unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    ended = subprocess.run(
+        [sys.executable, "-m", "mlx_engine.cli", *command], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    os.close(writer)
+    assert ended.returncode == 1 and "Traceback" not in ended.stderr and "Exception ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", ">&- 2>&-"])
+def test_a_command_runs_without_the_streams_that_its_caller_closed(closed: str) -> None:
+    command = f'"{sys.executable}" -m mlx_engine.cli models list --json {closed}'
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert ended.returncode == 0 and not ended.stderr
