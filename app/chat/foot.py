@@ -46,7 +46,8 @@ class Foot(QWidget):
         self._meter.changed.connect(self._show_obstacle)
         for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded):
             signal.connect(self._send_waiting)
-        conductor.chat_changed.connect(self.cancel_sending)
+        for signal in (conductor.chat_changed, conductor.editing_changed):  # the composer holds another text
+            signal.connect(self.cancel_sending)
 
     @property
     def _obstacle(self) -> str:

@@ -164,3 +164,19 @@ def test_a_message_that_waits_for_the_models_can_be_kept(start: Start, how: str)
     app.until(lambda: not app.conductor.loader.running)
     assert not app.window.foot.waiting.isVisible()
     assert app.window.composer.text == "Too soon" and not engine.requests
+
+
+def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded(start: Start) -> None:
+    """The text in the composer was sent, whatever it was by then."""
+    app = start()
+    app.ask("Earlier")
+    gate = app.engine.load_gate = threading.Event()
+    app.conductor.use()
+    app.until(lambda: app.conductor.loader.pair is None)
+    app.send("Too soon")
+    assert app.window.foot.waiting.isVisible()
+    app.conductor.edit(app.conductor.chat.turns[0])
+    gate.set()
+    app.until(lambda: not app.conductor.loader.running)
+    assert not app.window.foot.waiting.isVisible() and len(app.engine.requests) == 1
+    assert app.window.composer.text == "Earlier" and app.window.composer.draft == "Too soon"
