@@ -148,8 +148,9 @@ def try_kernels(
         for index, depth in enumerate(trials.depths if right else ()):
             step = EngineText.of("timing_kernels", "Timing kernels at {depth:,} tokens", depth=depth)
             paired = _PairedTimes(trials, depth, turns.setdefault(depth, []), clock)
-            for count, (kept[depth], slower) in enumerate(_keep(paired, right)):
-                yield TuningProgress(0.2 + 0.8 * (index + min(count / (3 * _TURNS[0]), 1.0)) / len(trials.depths), step)
+            for kept[depth], slower in _keep(paired, right):
+                done = min(len(turns[depth]) / (3 * _TURNS[0]), 1.0)
+                yield TuningProgress(0.2 + 0.8 * (index + done) / len(trials.depths), step)
                 slow.update(slower)
             for name in right:
                 savings = (*found[name].savings, paired.saving(right, _without(right, name)))
@@ -172,12 +173,15 @@ class _PairedTimes:
         self._trials, self._depth, self._turns, self._clock = trials, depth, turns, clock
 
     def take(self, *sets: Names) -> Iterator[None]:
-        """Time the sets in turns until there are enough, and yield after each turn."""
+        """Time the sets in turns until there are enough. Yields after each set, because a user may be waiting for the end."""
         began, count = self._clock(), sum(set(sets) <= set(turn) for turn in self._turns)
         while count < _TURNS[0] or (count < _TURNS[1] and self._clock() - began < _ENOUGH_S):
-            order = sets if count % 2 else sets[::-1]
-            widths = self._trials.widths
-            self._turns.append({names: {w: self._trials.seconds(names, w, self._depth) for w in widths} for names in order})
+            turn: Turn = {}
+            for names in sets if count % 2 else sets[::-1]:
+                turn[names] = {width: self._trials.seconds(names, width, self._depth) for width in self._trials.widths}
+                if len(turn) < len(sets):
+                    yield
+            self._turns.append(turn)
             count += 1
             yield
 
@@ -213,7 +217,7 @@ def _without(names: Names, name: str) -> Names:
 
 
 def _keep(times: _PairedTimes, right: Names) -> Iterator[tuple[Names, Names]]:
-    """Yield the kernels that pay and those that slow down plain steps, as far as they are known, after each turn."""
+    """Yield the kernels that pay and those that slow down plain steps, as far as they are known, after each set."""
     for _ in times.take(right, *(_without(right, name) for name in right)):
         yield (), ()
     slow = tuple(name for name in right if _costs(times.saving(right, _without(right, name), _per_plain_step)))

@@ -230,6 +230,15 @@ def test_a_stopped_run_continues_with_what_it_has_measured() -> None:
     assert len(second.calls) < 0.7 * len(first.calls) + 30 * 8 * 4
 
 
+def test_a_run_can_be_stopped_after_every_set_of_kernels() -> None:
+    mac = SimulatedMac(M1, m1())
+    calls, before = [], 0
+    for _ in kernel_trials.try_kernels(mac, {}, lambda: mac.now):
+        calls.append(len(mac.calls) - before)
+        before = len(mac.calls)
+    assert max(calls) == len(mac.widths)
+
+
 def test_a_pairs_kernels_are_checked_and_timed_in_its_own_passes(tiny, monkeypatch) -> None:
     """In the emulator, which shows that the trials run, not which kernels are faster."""
     monkeypatch.setattr(
