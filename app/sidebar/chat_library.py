@@ -226,9 +226,9 @@ class ChatLibrary(QObject):
             self.undo_offered.emit(None)
 
     def _add_undo(self, step: UndoStep) -> None:
-        """Add a step. Older steps of another kind are dropped: undoing a deletion must not offer to undo an import next."""
-        same_kind = [one for one in self._undo_steps if one.title == step.title]
-        self._undo_steps = [*same_kind, step][-MAX_UNDO:]
+        """Add a step. A deletion drops older imports: undoing it must not offer to undo an import next."""
+        kept = [one for one in self._undo_steps if one.title in (step.title, tr("Undo &Delete"))]
+        self._undo_steps = [*kept, step][-MAX_UNDO:]
         self.undo_offered.emit(step)
 
     # Search

@@ -85,6 +85,22 @@ def test_new_messages_in_imported_chats_survive_undo(start: Start, tmp_path: Pat
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
 
 
+def test_a_deleted_chat_can_be_restored_after_an_import(start: Start, tmp_path: Path) -> None:
+    app = start()
+    library, undo = app.conductor.library, app.window.commands.undo_delete
+    kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
+    library.export_chats([kept], tmp_path / "kept.json")
+    app.until(lambda: (tmp_path / "kept.json").exists())
+    library.delete([gone])
+    library.import_file(tmp_path / "kept.json")
+    app.until(lambda: len(library.entries) == 2 and undo.text() == "Undo &Import")
+    undo.trigger()
+    assert set(library.entries) == {kept}
+    undo.trigger()
+    undo.trigger()
+    assert gone in library.entries and len(library.entries) == 3
+
+
 def test_imported_chats_with_the_same_id_are_all_kept(start: Start, tmp_path: Path) -> None:
     app = start()
     one = chat_with(app, "First")
