@@ -30,8 +30,8 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
         if not isinstance(token, int) or not 0 <= token < rows:
             raise UserError(
                 "unknown_prompt_token",
-                "The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. If "
-                "this happens in a chat, the tokenizer doesn't match the weights; download the model again.",
+                "The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use "
+                "other tokens or download the model again.",
                 token=str(token)[:40],
                 last=rows - 1,
             )
@@ -85,7 +85,7 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
     if request.mode not in ("dflash", "plain"):
         raise UserError("unknown_mode", "The mode is “{mode}”. Use dflash or plain.", mode=request.mode)
     if "" in request.stop:
-        raise UserError("empty_stop_string", "A stop string is empty. It would end every reply at once; remove it.")
+        raise UserError("empty_stop_string", "A stop string is empty, so every reply would end immediately. Remove it.")
     if request.effort is not None and not request.effort.isalpha():
         raise UserError(
             "bad_effort", "The effort is “{effort}”. Use one word, such as low, medium, or high.", effort=request.effort

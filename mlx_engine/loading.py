@@ -105,7 +105,7 @@ class LoadedPair:
         if self.drafter is None:
             raise UserError(
                 "exact_without_drafter",
-                "Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.",
+                "Exact mode needs a drafter, but none is loaded. Turn exact mode off.",
             )
         try:
             self.target.use(self.exact_operations)
@@ -400,7 +400,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
             name=name,
             reason=shorten(reason, _MAX_QUOTE, placeholder="…").rstrip("."),
         )
-    return _config_fault(folder, EngineText.of("config_not_of_family", "doesn't describe a model of its family"))
+    return _config_fault(folder, EngineText.of("config_not_of_family", "doesn't match its model family"))
 
 
 def _mismatch(reason: str) -> EngineText | None:
@@ -425,7 +425,7 @@ def _positive(text: dict, name: str, default: int, folder: Path) -> int:
     if value is None:
         return default
     if type(value) is not int or value < 1:
-        template = "has “{field}” as {value}; it must be a whole number above 0"
+        template = "sets “{field}” to {value}, but it must be a whole number above 0"
         shown = json.dumps(value)[:60]
         raise _config_fault(folder, EngineText.of("config_field_not_positive", template, field=name, value=shown))
     return value

@@ -39,11 +39,11 @@ def _number_fields() -> tuple[NumberField, ...]:
     """Return name, label, help, minimum, maximum, step and digits of each field."""
     seen = tr("Penalizes tokens that have already appeared.")
     often = tr("Penalizes tokens more each time they appear.")
-    length = tr("Maximum length of a reply. Continue extends it.")
+    length = tr("Maximum length of a reply")
     return (
-        ("temperature", tr("Temperature"), tr("0 always picks the likeliest token. Higher values add variety."), 0.0, 2.0, 0.05, 2),
-        ("top_p", "Top-p", tr("Keeps the likeliest tokens with this total probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
-        ("min_p", "Min-p", tr("Keeps tokens with at least this share of the highest probability. 0 keeps all."), 0.0, 1.0, 0.01, 2),
+        ("temperature", tr("Temperature"), tr("Higher values add variety; 0 always picks the likeliest token."), 0.0, 2.0, 0.05, 2),
+        ("top_p", "Top-p", tr("Keeps the likeliest tokens up to this total probability; 1 keeps all."), 0.01, 1.0, 0.01, 2),
+        ("min_p", "Min-p", tr("Drops tokens less likely than this share of the likeliest one; 0 keeps all."), 0.0, 1.0, 0.01, 2),
         ("repetition_penalty", tr("Repetition penalty"), tr("Values above 1 make repeated tokens less likely."), 1.0, 2.0, 0.05, 2),
         ("presence_penalty", tr("Presence penalty"), seen, -2.0, 2.0, 0.1, 1),
         ("frequency_penalty", tr("Frequency penalty"), often, -2.0, 2.0, 0.1, 1),
@@ -100,7 +100,7 @@ class ChatSettingsDialog(QDialog):
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
-        self._add_field(tr("Seed"), tr("The same seed gives the same reply. Leave it empty for a random one."), self.seed)
+        self._add_field(tr("Seed"), tr("Leave it empty for a random seed."), self.seed)
         self.thinking = QCheckBox(tr("Let the model think before it answers"))
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
@@ -115,7 +115,7 @@ class ChatSettingsDialog(QDialog):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered", self._reset)
+        self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
         lay_out(self, scroll, WIDTH, tr("Close settings"), aside=self.reset)
         for signal in (self._library.presets_changed, conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
             signal.connect(self.refresh)

@@ -117,7 +117,7 @@ class ContextView(QWidget):
         self._bar = ThinBar(theme, tr("Context"))
         self.label = small_label(theme, selectable=True)
         self.label.setAccessibleName(tr("Context"))
-        self.setToolTip(tr("The context holds the whole chat and the reply. When the context is full, the reply stops."))
+        self.setToolTip(tr("The context holds the chat and the reply; when it is full, the reply stops."))
         row(self._bar, self.label, parent=self)
         meter.changed.connect(self.refresh)
         self.refresh()
@@ -193,7 +193,7 @@ class UnsavedBar(FootBar):
     """Says that the latest changes of the open chat are not on the disk."""
 
     def __init__(self, theme: Theme, conductor: Conductor) -> None:
-        super().__init__(theme, tr("Export…"), tr("Save a copy of this chat in another place"))
+        super().__init__(theme, tr("Export…"), tr("Save a copy of this chat to another location"))
         self._conductor = conductor
         for signal in (conductor.library.unsaved_changed, conductor.chat_changed):
             signal.connect(self.refresh)

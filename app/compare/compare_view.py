@@ -54,7 +54,7 @@ class CompareDialog(QDialog):
         for count in REPEATS:
             self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
         self.exact = QCheckBox(tr("Exact"))
-        self.exact.setToolTip(as_tooltip(tr("Compute both replies so that their texts are equal, bit for bit. Slower.")))
+        self.exact.setToolTip(as_tooltip(tr("Guarantees identical text in both modes, but runs slower")))
         theme.set_font(self.exact, SMALL)
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)

@@ -147,7 +147,7 @@ def _read_pdf(name: str, data: bytes, cancellation: ReadCancellation) -> Attachm
     text = "\n\n".join(page for page in pages if page)
     if not text:
         raise UserError(
-            "pdf_without_text", "“{name}” contains only images of pages. Attach a version with selectable text.", name=name
+            "pdf_without_text", "“{name}” contains only scanned pages. Attach a version with selectable text.", name=name
         )
     return Attachment(name, text, len(data), len(pages))
 

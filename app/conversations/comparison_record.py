@@ -134,12 +134,12 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     elif record.ratio > 0.95:
         headline = tr("Both are equally fast")
     else:
-        headline = tr("DFlash is slower here: {ratio} times the plain rate", ratio=number(record.ratio, 2))
+        headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(record.ratio, 2))
     if record.verdict == "identical":
         count = tokens(record.plain.stats.tokens)
         if record.plain.stats.exact:
-            return headline, tr("Both replies are identical, token by token ({tokens}), in exact mode.", tokens=count)
-        return headline, tr("Both replies are identical, token by token ({tokens}).", tokens=count)
+            return headline, tr("Both replies are identical, token for token ({tokens}, exact mode).", tokens=count)
+        return headline, tr("Both replies are identical, token for token ({tokens}).", tokens=count)
     token = number((record.first_difference or 0) + 1)
     if record.verdict == "tie":
         verdict = tr("The replies differ from token {token} on, where two tokens are tied within rounding error.", token=token)

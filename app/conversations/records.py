@@ -152,7 +152,7 @@ def _row(data: object) -> Row:
     found = as_dict(data)
     role, node_id, parent = found.get("role"), as_text(found.get("id")), found.get("parent")
     if role not in ("user", "assistant") or not node_id:
-        raise UserError("not_a_message", "The file contains a message without an id or a valid role.")
+        raise UserError("not_a_message", "The file contains a message without an ID or a valid role.")
     node = node_from(
         role,
         node_id,

@@ -90,7 +90,7 @@ def read_database(file: Path) -> ImportedChats:
 
 def newer(name: str) -> UserError:
     return UserError(
-        "import_newer", "“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.", name=name
+        "import_newer", "“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.", name=name
     )
 
 

@@ -134,18 +134,18 @@ def details(stats: Stats) -> str:
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
     lines = [tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)]
     if stats.prompt_tok_s is not None:
-        lines.append(tr("Prompt rate: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
+        lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
         counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}
-        lines.append(tr("Drafted {drafted}, tested {tested}, accepted {accepted} tokens", **counts))
+        lines.append(tr("{drafted} tokens drafted, {tested} tested, {accepted} accepted", **counts))
     for why, steps in stats.plain_because or ((None, stats.plain_steps),):
         if steps:
             lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))
     if stats.lookup_rounds:
         lines.append(tr("Lookup rounds: {lookup_rounds}", lookup_rounds=number(stats.lookup_rounds)))
     if stats.widths:
-        lines.append(tr("Widths used: ") + ", ".join(str(width) for width in sorted(set(stats.widths))))
+        lines.append(tr("Block widths used: ") + ", ".join(str(width) for width in sorted(set(stats.widths))))
     if stats.peak_memory_bytes:
         lines.append(tr("Peak memory: {peak_memory_bytes}", peak_memory_bytes=size(stats.peak_memory_bytes)))
     lines.append(tr("Seed: {seed}", seed=stats.seed))

@@ -196,7 +196,7 @@ def kernel_evidence(found: KernelsSelected) -> str:
         state = tr("used") if trial.used_at else tr("off")
         lines.append(f"{trial.kernel}: {state} · {translated(trial.why)}")
     if found.switch:
-        lines.append(tr("The kernels for long contexts run from {count} tokens on.", count=number(found.switch)))
+        lines.append(tr("Long-context kernels are used from {count} tokens.", count=number(found.switch)))
     return "\n".join(lines)
 
 

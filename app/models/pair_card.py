@@ -42,7 +42,7 @@ class PairCard(QScrollArea):
         self.main.setMinimumHeight(32)
         self.pause = button(tr("Pause"), tr("Pause the download"), "bordered", picker.pause)
         self.cancel = button(tr("Cancel"), "", "bordered", picker.cancel)
-        self.delete = button(tr("Remove Download"), tr("Delete this pair from the disk"), "bordered", picker.delete)
+        self.delete = button(tr("Remove Download"), tr("Delete this pair from disk"), "bordered", picker.delete)
         self.remove = button(
             tr("Remove from List"), tr("Remove this pair from the list and keep its files"), "bordered", picker.remove
         )
@@ -236,7 +236,7 @@ def _advantages(one: Candidate) -> str:
     if "coding" in one.tags:
         sentences.append(tr("Trained for code."))
     if one.entry is not None and one.entry.generation == 2:
-        sentences.append(tr("DFlash 2 drafter: more drafts are accepted."))
+        sentences.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
     if "small" in one.tags and one.shown.size:
         sentences.append(tr("Quick to download and light on memory."))
     return " ".join([*sentences, one.note]).strip()

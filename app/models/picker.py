@@ -325,7 +325,7 @@ class Picker(QObject):
                     return str(find_local_drafter(local_models(), Path(target).expanduser()))
                 return find_drafter(Hub(), load_catalog(), local_models(), target).repos[-1]
             except NoDrafter as error:
-                reason, advice = error.text, tr("Enter one, or leave the drafter empty for plain decoding.")
+                reason, advice = error.text, tr("Enter a drafter, or leave the field empty for plain decoding.")
             except NotForDFlash as error:
                 reason, advice = error.text, tr("Leave the drafter empty for plain decoding.")
             raise UserError.of(EngineText("window", f"{translated(reason)} {advice}"))

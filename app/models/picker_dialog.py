@@ -164,7 +164,7 @@ class DeletedBar(QFrame):
         self.label = small_label(theme, wrap=True)
         self.label.setAccessibleName(tr("Removed"))
         self.undo = button(tr("Undo"), tr("Restore the last removed pair"), "bordered", storage.undo)
-        self.purge = button(tr("Free Up Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
+        self.purge = button(tr("Free Up Space Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
         column(self.label, row(self.undo, self.purge, None), margins=(12, 8, 12, 8), parent=self)
         storage.changed.connect(self.refresh)
         self.refresh()
@@ -198,7 +198,7 @@ class CustomPairDialog(QDialog):
         self.drafter = self._add_field(
             theme, grid, tr("Drafter"), tr("owner/name or a folder (optional)"), tr("Choose the drafter folder")
         )
-        self.search = button(tr("Find"), tr("Find a drafter on this disk and on the hub"), "bordered", self._find)
+        self.search = button(tr("Find"), tr("Find a drafter on this computer and on the hub"), "bordered", self._find)
         grid.addWidget(self.search, grid.rowCount() - 1, 3)
         self.verdict = small_label(theme, wrap=True)
         self.verdict.setAccessibleName(tr("Result"))
@@ -310,7 +310,7 @@ class ModelSettingsDialog(QDialog):
         self.save = button(tr("Save"), tr("Check the token and save it in the keychain"), "bordered", self._log_in)
         self.remove = button(tr("Remove"), tr("Remove the token from the keychain"), "bordered", self._log_out)
         form.add_row(tr("Hub token"), self.token, self.save, self.remove)
-        form.add_help(tr("Needed for gated models. Stored in the keychain and sent only to the hub."))
+        form.add_help(tr("Needed for gated models, stored in the keychain, and sent only to the hub."))
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))
         self.message.hide()
@@ -334,7 +334,8 @@ class ModelSettingsDialog(QDialog):
         if moving is not None:
             self.bar.show_fraction(moving.done / moving.total if moving.total else 0.0)
             moved = tr("Moving models: {done} of {total}", done=size(moving.done), total=size(moving.total))
-            self.room.setText(f"{moved}. {tr('You can keep chatting, but not download, load, or delete models.')}")
+            kept = tr("You can keep chatting, but you can't download, load, or delete models.")
+            self.room.setText(f"{moved}. {kept}")
         elif folder is not None:
             text = tr("{size} available", size=size(folder.free))
             fixed = tr("Set by {variable}, so you can't change it here.", variable=variable)

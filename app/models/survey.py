@@ -111,9 +111,9 @@ class Candidate:
         names: dict[FitVerdict, str] = {
             "comfortable": tr("Fits comfortably"),
             "tight": tr("Tight fit"),
-            "will swap": tr("Too large: would swap"),
+            "will swap": tr("Too large for the available memory"),
             "no": tr("Doesn't fit"),
-            "unknown": tr("Unknown fit"),
+            "unknown": tr("Memory use unknown"),
         }
         return tr("Not supported yet") if self.why_not else names[self.verdict]
 
@@ -362,7 +362,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
             with suppress(UserError):
                 variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))
         if drafter is None:
-            note = f"{note} {tr('No drafter for this model on this disk. Runs with plain decoding.')}".strip()
+            note = f"{note} {tr('No drafter found for this model, so it uses plain decoding.')}".strip()
         variant = estimator.from_models(variant, target, drafter)
         found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], (variant,), note=note))
     return found

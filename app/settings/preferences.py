@@ -103,7 +103,7 @@ class Preferences(QObject):
         "less_motion",
         False,
         lambda: tr("Reduce motion"),
-        help=lambda: tr("Turns off animations. They are also off when your system reduces motion."),
+        help=lambda: tr("Turns off animations"),
     )
     token_sources = Setting(
         "tint",
@@ -116,7 +116,7 @@ class Preferences(QObject):
         "system",
         lambda: tr("Language"),
         choices=lambda: {"system": tr("System"), **LANGUAGES},
-        help=lambda: tr("Takes effect after a restart."),
+        help=lambda: tr("Takes effect after you restart Slipstream."),
         section="general",
         takes_effect="after restart",
     )

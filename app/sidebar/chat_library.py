@@ -293,7 +293,7 @@ class ChatLibrary(QObject):
                 store.save_all(snapshots, found.folders)
             except sqlite3.OperationalError as error:
                 raise UserError(
-                    "import_not_saved", "Can't save the chats of “{name}”: {reason}.", name=file.name, reason=str(error)
+                    "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=file.name, reason=str(error)
                 ) from error
             return found
 

@@ -64,7 +64,7 @@ class FindBar(QFrame):
         buttons = (
             button("↑", tr("Previous match"), clicked=self.find_previous),
             button("↓", tr("Next match"), clicked=self.find_next),
-            button(tr("Done"), tr("Close the search"), clicked=self.close_search),
+            button(tr("Done"), tr("Close search"), clicked=self.close_search),
         )
         row((self.field, 1), self.count, *buttons, spacing=4, margins=(12, 6, 6, 6), parent=self)
         self.hide()

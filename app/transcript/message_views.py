@@ -194,7 +194,7 @@ class PromptView(MessageView):
         inner = column(self.blocks, margins=(16, 10 + shift, 16, 10 - shift), parent=bubble)
         self.folded = len(self.text) > FOLD_ABOVE
         if self.folded:
-            self.unfold = button(tr("Show All"), tr("Show all of your message"), "bordered", self.show_all)
+            self.unfold = button(tr("Show All"), tr("Show the full message"), "bordered", self.show_all)
             inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         self.blocks.show_plain(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if self.folded else self.text)
         bubble.setVisible(bool(self.text))

@@ -25,6 +25,6 @@ def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
     title.setToolTip(as_tooltip(address))
     menu.addSeparator()
     menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
-    menu.addAction(tr("Copy Address")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
+    menu.addAction(tr("Copy Link")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
     menu.popup(at)
     return menu

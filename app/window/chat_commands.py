@@ -135,7 +135,7 @@ class ChatCommands(QObject):
                 self._library.export_chats([chat], file)
 
     def export_all(self) -> None:
-        formats = {".json": tr("JSON for importing again (*.json)"), ".md": tr("Markdown (*.md)")}
+        formats = {".json": tr("JSON, can be imported again (*.json)"), ".md": tr("Markdown (*.md)")}
         if file := ask_save_path(self._window, tr("Export All Chats"), tr("Slipstream chats"), formats):
             self._library.export_chats(self._list.chat_ids(), file)
 

@@ -69,7 +69,7 @@ class TopBar(QWidget):
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)
         self.thinking.setToolTip(
-            tr("Let the model think before it answers. Applies to the next reply.")
+            tr("Let the model think before its next reply")
             if state.can_think or pair is None
             else tr("This model can't think before it answers.")
         )

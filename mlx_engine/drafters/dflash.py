@@ -273,8 +273,8 @@ def _target_tokens(offsets: mx.array, vocabulary: int) -> mx.array:
     if outside or mx.any(ordered[1:] == ordered[:-1]).item():
         raise UserError(
             "drafter_vocabulary_invalid",
-            "The drafter's “d2t” doesn't list {count:,} different tokens out of {vocabulary:,}. "
-            "Download it again, or choose another drafter.",
+            "The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download "
+            "it again, or choose another drafter.",
             count=offsets.size,
             vocabulary=vocabulary,
         )

@@ -65,10 +65,10 @@ def model_folder_problem() -> EngineText | None:
         saved = read_json(_choice_file())
         if saved is None or chosen_folder() is not None:
             return None
-        reason = EngineText.of("model_folder_missing", "“{path}” doesn't name a folder.", path=str(_choice_file()))
+        reason = EngineText.of("model_folder_missing", "“{path}” doesn't contain a folder path.", path=str(_choice_file()))
     except UserError as error:
         reason = error.text
-    template = "{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”."
+    template = "{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”."
     return EngineText.of("model_folder_unknown", template, reason=reason, folder=str(model_folder()))
 
 

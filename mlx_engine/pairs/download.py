@@ -162,7 +162,7 @@ class Download:
             raise UserError.of(problem)
         for listing in inspection.listings:
             if listing.new_name:
-                template = "{repo} is now called {new}; it is kept under the old name."
+                template = "{repo} was renamed to {new}. Your copy keeps the old name."
                 self._note(EngineText.of("repo_renamed", template, repo=listing.repo, new=listing.new_name))
 
     def _transfer(self, inspection: Inspection) -> bool:
@@ -194,7 +194,7 @@ class Download:
         for listing in listings:
             with suppress(UserError):  # the download is complete, whatever the hub says now
                 if self.hub.listing(listing.repo).commit != listing.commit:
-                    template = "{repo} has a newer revision. Download it again to get it."
+                    template = "A newer revision of {repo} is available. Download the pair again to update."
                     self._note(EngineText.of("newer_revision", template, repo=listing.repo))
 
     def _unpin(self) -> None:
@@ -215,7 +215,7 @@ class Download:
                 except UserError as error:
                     if error.text.code != "damaged_weights":
                         raise
-                    template = "{file} is damaged as published in {repo}. Choose another repo."
+                    template = "The published copy of {file} in {repo} is damaged. Choose another repo."
                     raise UserError("published_file_damaged", template, file=file.path, repo=listing.repo) from None
         try:
             return self.cache.publish(listing)

@@ -355,9 +355,9 @@ def _visible(queue: tuple[QueuedPair, ...]) -> list[tuple[Pair, str, EngineText 
 
 def _unexpected(error: Exception) -> EngineText:
     if isinstance(error, OSError) and error.strerror:
-        template = "The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept."
+        template = "Can't read or write “{path}” ({reason}). Fix the problem, then resume the download."
         return EngineText.of("download_io_error", template, path=str(error.filename or "–"), reason=error.strerror)
-    template = "Slipstream has a bug ({error}). Please report it. Downloaded data is kept."
+    template = "Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept."
     return EngineText.of("download_bug", template, error=f"{type(error).__name__}: {error}")
 
 

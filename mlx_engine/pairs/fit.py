@@ -75,11 +75,12 @@ class Fit:
                 return EngineText.of("fit_no", template, **values)
             case "will swap":
                 template = (
-                    "At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models: it would swap."
+                    "At {context:,} tokens, this pair needs {needed}, more than the {budget} available to "
+                    "models. Replies would be very slow."
                 )
                 return EngineText.of("fit_will_swap", template, **values)
             case "tight" if self.crowded:
-                template = "At {context:,} tokens, this pair needs {needed}, but only {free} are free now. Quit other apps first."
+                template = "At {context:,} tokens, this pair needs {needed}, but only {free} is free now. Quit other apps first."
                 return EngineText.of("fit_crowded", template, **values)
         return EngineText.of(
             "fit_ok", "At {context:,} tokens, this pair needs {needed} of the {budget} available to models.", **values

@@ -107,21 +107,21 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case errors.GatedRepoError() if has_token:
             return UserError(
                 "repo_gated_for_account",
-                "{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve "
-                "each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.",
+                "Your account doesn't have access to {repo} yet. Request access at {page}, and check at "
+                "{endpoint}/settings/tokens that your token can read gated repos.",
                 **values,
             )
         case errors.GatedRepoError():
             return UserError(
                 "repo_gated",
-                "{repo} is gated. Open {page}, log in, and accept its conditions. Then enter your access token in Settings, "
-                "or use “slipstream models login”, “hf auth login”, or HF_TOKEN.",
+                "{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings"
+                " or run “slipstream models login”.",
                 **values,
             )
         case errors.RevisionNotFoundError():
             return RevisionGone("revision_gone", "{repo} no longer has that revision. Start the download again.", **values)
         case errors.RemoteEntryNotFoundError():
-            return RevisionGone("file_gone", "A file of {repo} no longer exists. Start the download again.", **values)
+            return RevisionGone("file_gone", "A file in {repo} no longer exists. Start the download again.", **values)
         case errors.DisabledRepoError():
             return UserError("repo_disabled", "{repo} was disabled on the hub. Choose another pair.", **values)
         case errors.RepositoryNotFoundError() if has_token:
@@ -131,15 +131,14 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case errors.RepositoryNotFoundError():
             return UserError(
                 "repo_not_found_or_private",
-                "There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, "
-                "or use “slipstream models login”, “hf auth login”, or HF_TOKEN.",
+                "Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.",
                 **values,
             )
         case _ if status == 401:
             return NoAnswer(
                 "token_rejected",
-                "The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, "
-                "or use “slipstream models login”, “hf auth login”, or HF_TOKEN.",
+                "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then "
+                "enter it in Settings or run “slipstream models login”.",
                 **values,
             )
         case _ if status == 403:
@@ -151,7 +150,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             template = "The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY."
             return NoAnswer("proxy_refused", template, **values)
         case _TooLarge():
-            template = "The hub's answer about {repo} is implausibly large. Try another mirror."
+            template = "The hub's response for {repo} is too large. Try another mirror."
             return UserError("hub_answer_too_large", template, **values)
         case httpx2.UnsupportedProtocol() if _is_web(endpoint):
             return unsafe_redirect(endpoint)
@@ -159,17 +158,19 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             template = "“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co."
             return NoAnswer("invalid_endpoint", template, **values)
         case httpx2.TransportError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            template = "This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE."
+            template = (
+                "This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE."
+            )
             return NoAnswer("untrusted_certificate", template, **values)
         case httpx2.TransportError():
-            template = "Can't reach {endpoint}. Check your network connection. Downloaded data is kept."
+            template = "Can't reach {endpoint}. Check your network connection; downloaded data is kept."
             return Unreachable("hub_unreachable", template, **values)
     template = "The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror."
     return UserError("invalid_hub_answer", template, **values)
 
 
 def unsafe_redirect(endpoint: str) -> UserError:
-    template = "{endpoint} redirected a request to an address that isn't on the web. Try another mirror."
+    template = "{endpoint} redirected a request to an unsafe address. Try another mirror."
     return UserError("unsafe_redirect", template, endpoint=endpoint)
 
 
@@ -201,7 +202,7 @@ class Hub:
         values: dict[str, Any] = {"repo": listing.repo, "file": path}
         if file is None:
             raise UserError("file_not_in_repo", "{repo} has no {file}, so it isn't a model. Choose another repo.", **values)
-        too_large = UserError("file_too_large", "The {file} of {repo} is implausibly large. Choose another repo.", **values)
+        too_large = UserError("file_too_large", "{file} in {repo} is too large to be valid. Choose another repo.", **values)
         if file.size > LARGEST_CONFIG:
             raise too_large
         url, headers = self.locate(listing, file)
@@ -212,7 +213,7 @@ class Hub:
         except errors.HfHubHTTPError as error:
             if error.response.status_code in TRANSIENT:
                 raise busy(error.response) from None
-            template = "The hub refused the request for {file} of {repo} (status {status}). Try again later."
+            template = "The hub refused the request for {file} in {repo} (status {status}). Try again later."
             raise UserError("file_refused", template, **values, status=error.response.status_code) from None
         except (httpx2.HTTPError, zlib.error) as error:
             raise explain(error, listing.repo, self.endpoint, bool(self.token)) from None
@@ -221,7 +222,7 @@ class Hub:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise UserError("file_not_object", "The {file} of {repo} isn't a JSON object. Choose another repo.", **values)
+            raise UserError("file_not_object", "{file} in {repo} isn't a JSON object. Choose another repo.", **values)
         return value
 
     def locate(self, listing: Listing, file: RemoteFile) -> tuple[str, dict[str, str]]:

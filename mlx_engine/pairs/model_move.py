@@ -176,7 +176,7 @@ class ModelMove:
         if copied or _same(place, target):
             place.unlink()
         else:
-            template = "“{path}” was changed during the move, so it stays there."
+            template = "“{path}” changed during the move, so it was not moved."
             self._note(EngineText.of("file_changed_during_move", template, path=str(place)))
 
     def _clear_folders(self, root: Path) -> None:
@@ -247,7 +247,7 @@ def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
                 return False
             found.update(piece)
     if found.digest() != wanted.digest():
-        template = "“{path}” can't be read back as written. Check that disk. Your models are unchanged."
+        template = "The copy “{path}” doesn't match the original. Check the disk; your models are unchanged."
         raise UserError("copy_damaged", template, path=str(target))
     os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
     return True

@@ -94,9 +94,9 @@ def check_file(repo: str, path: object, size: object, digest: object) -> RemoteF
         template = "{repo} lists a file named {name}, which points outside its folder. Choose another repo."
         raise UserError("unsafe_file_name", template, repo=repo, name=_printable(path))
     if type(size) is not int or size < 0:
-        raise UserError("no_file_size", "The hub provides no size for {file} of {repo}. Try again later.", file=path, repo=repo)
+        raise UserError("no_file_size", "The hub provides no size for {file} in {repo}. Try again later.", file=path, repo=repo)
     if not isinstance(digest, str) or not (_SHA1.fullmatch(digest) or _SHA256.fullmatch(digest)):
-        template = "The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later."
+        template = "The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later."
         raise UserError("no_file_checksum", template, file=path, repo=repo)
     return RemoteFile(path, size, digest)
 

@@ -42,11 +42,13 @@ def target_problem(target: dict) -> EngineText | None:
         return EngineText.of("target_needs_code", template)
     layers = _integer(text_config(target), "num_hidden_layers")
     if layers is not None and layers > MOST_LAYERS:
-        template = "The target claims more than {most:,} layers. Choose another target."
+        template = "The target declares more than {most:,} layers. Choose another target."
         return EngineText.of("target_too_many_layers", template, most=MOST_LAYERS)
     quantized = target.get("quantization_config")
     if isinstance(quantized, dict) and not target.get("quantization") and quantized.get("quant_method") not in _READABLE_FORMATS:
-        template = "The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's."
+        template = (
+            "The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community."
+        )
         return EngineText.of("target_format_unsupported", template, method=str(quantized.get("quant_method")))
     return None
 

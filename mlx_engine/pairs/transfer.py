@@ -335,7 +335,7 @@ class FileTransfer:
         elif status == 416:
             raise _Damaged
         else:
-            template = "The content host refused {file} of {repo} (status {status}). Try again later. Downloaded data is kept."
+            template = "The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept."
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
     def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
@@ -385,9 +385,11 @@ class FileTransfer:
             if file.partial is not None:
                 file.partial.restart()
         if again:
-            template = "{file} of {repo} arrived damaged twice and was deleted. Try again later, or use another mirror."
+            template = (
+                "{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror."
+            )
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
-        template = "{file} arrived damaged and is being downloaded again."
+        template = "{file} was corrupted during download and is being downloaded again."
         self._note(EngineText.of("file_damaged", template, file=file.remote.path))
 
     # --- Failures -----------------------------------------------------------------------------------------------------------------
@@ -415,10 +417,7 @@ class FileTransfer:
             silent = time.monotonic() - self._last_byte
             failing = any(file.failures and not file.finished for file in self._files)
         if failing and silent > self._retry.give_up:
-            template = (
-                "{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. "
-                "Downloaded data is kept."
-            )
+            template = "{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download."
             self._end(Unreachable("hub_timeout", template, endpoint=self._hub.endpoint, seconds=silent))
 
     def _end(self, error: BaseException) -> None:
@@ -433,7 +432,7 @@ class FileTransfer:
         folder = str(self._cache.root)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             missing = sum(file.remote.size - file.received for file in self._files)
-            template = "The disk with “{folder}” is full. Free up {missing:,.2f} GB, then start again. Downloaded data is kept."
+            template = "The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept."
             return UserError("disk_full", template, folder=folder, missing=missing / 1e9)
         if error.errno == errno.EFBIG:
             template = "The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk."

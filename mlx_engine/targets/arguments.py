@@ -87,7 +87,7 @@ def size_fault(config: dict) -> EngineText | None:
             never_zero = name in _SIZES or name.endswith(_NEVER_ZERO)
             size = never_zero or name.startswith("num_") or name.endswith(_INDICES)
             if size and type(value) in (int, float) and (value < 0 or (value == 0 and never_zero)):
-                template = "has “{field}” as {value}; it must be above 0"
+                template = "sets “{field}” to {value}, but it must be above 0"
                 return EngineText.of("config_field_too_small", template, field=name, value=_shortened(value))
     return _relation_fault(text_config(config)) or _quantization_fault(config.get("quantization"))
 
@@ -102,14 +102,14 @@ def _relation_fault(fields: dict) -> EngineText | None:
     for name, of in _DIVISORS:
         value, total = fields.get(name), fields.get(of)
         if type(value) is int and type(total) is int and value > 0 and total % value:
-            template = "has “{field}” as {value}, which doesn't divide “{other}” ({total})"
+            template = "sets “{field}” to {value}, which doesn't divide “{other}” ({total})"
             return EngineText.of("config_field_not_divisor", template, field=name, value=str(value), other=of, total=str(total))
     for name, allowed in _PER_LAYER.items():
         entries = fields.get(name)
         if not isinstance(entries, list):
             continue
         if wrong := [entry for entry in entries if entry not in allowed]:
-            template = "has “{field}” with {value}; allowed: {allowed}"
+            template = "sets “{field}” to {value}; allowed: {allowed}"
             shown = ", ".join(allowed)
             return EngineText.of("config_entry_unknown", template, field=name, value=_shortened(wrong[0]), allowed=shown)
         if type(layers) is int and len(entries) < layers:
@@ -122,7 +122,7 @@ def _quantization_fault(quantization: Any) -> EngineText | None:
     for layer in [quantization, *quantization.values()] if isinstance(quantization, dict) else ():
         for name, allowed in (("group_size", _GROUP_SIZES), ("bits", _BITS)) if isinstance(layer, dict) else ():
             if layer.get(name) not in allowed:
-                template = "has a quantization with “{field}” as {value}; allowed: {allowed}"
+                template = "sets “{field}” to {value} in its quantization settings; allowed: {allowed}"
                 shown, values = _shortened(layer.get(name)), ", ".join(map(str, allowed))
                 return EngineText.of("config_quantization_value", template, field=name, value=shown, allowed=values)
     return None
@@ -132,7 +132,7 @@ def _above(fields: dict, pairs: Iterable[tuple[str, str]]) -> EngineText | None:
     for name, of in pairs:
         value, most = fields.get(name), fields.get(of)
         if type(value) is int and type(most) is int and 1 < most < value:
-            template = "has “{field}” as {value}, but “{other}” is only {most}"
+            template = "sets “{field}” to {value}, but “{other}” is only {most}"
             return EngineText.of("config_field_above", template, field=name, value=str(value), other=of, most=str(most))
     return None
 
@@ -145,7 +145,7 @@ def value_fault(config: dict) -> EngineText | None:
         is_index = name.endswith(_INDICES) or name.startswith("num_")
         if type(value) is int and not -(1 << 63) <= value < (1 << (31 if is_index else 63)):
             return EngineText.of(
-                "config_field_too_large", "has “{field}” as {value}, which is too large", field=name, value=str(value)[:40]
+                "config_field_too_large", "sets “{field}” to {value}, which is too large", field=name, value=str(value)[:40]
             )
     experts = [(chosen, of) for chosen in _CHOSEN_EXPERTS for of in _EXPERTS]
     if found := _above(fields, (*experts, ("topk_group", "n_group"), ("n_group", "n_routed_experts"))):
@@ -154,7 +154,7 @@ def value_fault(config: dict) -> EngineText | None:
     layers = [quantization, *quantization.values()] if isinstance(quantization, dict) else []
     for name, value in ((name, each.get(name)) for each in layers if isinstance(each, dict) for name in ("group_size", "bits")):
         if value is not None and (type(value) is not int or not 1 <= value <= 1024):
-            template = "has a quantization with “{field}” as {value}"
+            template = "sets “{field}” to {value} in its quantization settings"
             return EngineText.of("config_quantization", template, field=name, value=_shortened(value))
     return None
 
@@ -177,7 +177,7 @@ def _type_fault(fields: dict, hints: dict[str, Any], required: frozenset[str]) -
         value, types = fields[name], _json_types(hint)
         if types and not any(_is(value, each) for each in types):
             expected = " or ".join(_JSON_TYPES[each] for each in types if each is not NoneType)
-            template = "has “{field}” as {value}; expected type: {expected}"
+            template = "sets “{field}” to {value}; expected type: {expected}"
             return EngineText.of("config_field_type", template, field=name, value=_shortened(value), expected=expected)
     return None
 

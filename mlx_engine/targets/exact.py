@@ -216,7 +216,7 @@ def adapter(cache: Any, attend: RowAttention) -> CacheAdapter:
         return _RotatingExact(cache, attend)
     if type(cache) is ArraysCache:
         return RecurrentCache(cache)
-    raise refusal(EngineText.of("exact_cache", "it keeps a {kind}", kind=type(cache).__name__))
+    raise refusal(EngineText.of("exact_cache", "it uses a {kind}", kind=type(cache).__name__))
 
 
 class UnsortedExperts(nn.Module):
@@ -250,7 +250,7 @@ def refusal(reason: EngineText) -> UserError:
 
 def weights_text(bits: int, group_size: int, mode: str = "affine") -> EngineText:
     """Return the clause about weights that the kernel doesn't take."""
-    template = "it has {bits}-bit weights ({mode}, groups of {group_size}); 16, 8, and 4 bits (affine) are possible"
+    template = "it has {bits}-bit weights ({mode}, groups of {group_size}); supported: 16, 8, and 4 bits (affine)"
     return EngineText.of("exact_weights", template, bits=bits, mode=mode, group_size=group_size)
 
 

@@ -27,7 +27,7 @@ def check(target: Target, operations: Operations) -> None:
     """
     if target.family is None or not target.family.row_exact:
         family = target.family.model_type if target.family else ""
-        template = "in its family, “{family}”, a single row is computed by another formula than several"
+        template = "the “{family}” family computes a single row with a different formula than several rows"
         raise exact.refusal(EngineText.of("exact_family", template, family=family))
     target.use(PLAIN)
     usual = _alone(target).astype(mx.float32)
@@ -38,7 +38,9 @@ def check(target: Target, operations: Operations) -> None:
                 raise exact.refusal(exact.weights_text(part.bits, part.group_size, part.mode))
     alone = _alone(target)
     if not _in_blocks(target, alone):
-        raise exact.refusal(EngineText.of("exact_trial", "on this machine, its rows change with the number of rows in a pass"))
+        raise exact.refusal(
+            EngineText.of("exact_trial", "on this machine, the result for a row depends on the number of rows in a pass")
+        )
     far = mx.sqrt(mx.square(alone.astype(mx.float32) - usual).mean()) > _FAR * mx.sqrt(mx.var(usual))
     if far.item():
         raise exact.refusal(EngineText.of("exact_wrong", "on this machine, the kernels that it needs give wrong results"))

@@ -28,7 +28,7 @@ _NO_MEMORY = EngineText.of(
     "no_memory_to_try_kernels", "There is not enough memory to test the kernels. Close other apps or load a smaller model."
 )
 _NOT_EXACT = EngineText.of(
-    "kernels_not_exact", "not exact: with the kernels, DFlash and plain decoding differ by more than rounding allows"
+    "kernels_not_exact", "not exact: with the kernels, DFlash and plain decoding differ by more than rounding error"
 )
 _QUESTION = "Write the numbers from one to forty in words, separated by commas."
 _TOKENS = 64

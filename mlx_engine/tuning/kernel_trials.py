@@ -30,7 +30,7 @@ _ACCEPTANCES = (0.5, 0.7, 0.9)  # of a draft, in texts that are hard, ordinary a
 _TURNS = (12, 30)  # at least and at most
 _ENOUGH_S = 20.0  # after the fewest turns
 _SURE = 2.5  # standard errors
-_RIGHT = EngineText.of("kernel_right", "right on this machine")
+_RIGHT = EngineText.of("kernel_right", "correct on this machine")
 # In float32, DFlash's text must equal plain decoding's. These kernels sum a row differently in a block than in a plain step.
 _OFF_IN_FLOAT32 = {
     "verify_attention": EngineText.of("kernel_sums_by_block", "off in float32: its sums depend on the other rows of the block"),
@@ -84,7 +84,7 @@ class PairTrials:
                 name, EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=wrong or found.wrong)
             )
         if not found.shapes:
-            return KernelTrial(name, EngineText.of("kernel_not_called", "this pair does not use it"))
+            return KernelTrial(name, EngineText.of("kernel_not_called", "not used by this pair"))
         return KernelTrial(name, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT, off=found.off, shapes=found.shapes)
 
     def seconds(self, names: Names, width: int, depth: int) -> float:
@@ -121,7 +121,7 @@ def fewest_rows(pair: LoadedPair) -> int:
 def failure(error: Exception) -> EngineText:
     """Return why a kernel that raised is not used."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return EngineText.of("kernel_fails", "fails in use: {reason}", reason=reason)
+    return EngineText.of("kernel_fails", "failed during generation: {reason}", reason=reason)
 
 
 def try_kernels(

@@ -110,11 +110,6 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>0 always picks the likeliest token. Higher values add variety.</source>
-            <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
             <source>Chat Settings</source>
             <translation>Chat-Einstellungen</translation>
         </message>
@@ -140,6 +135,11 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Drops tokens less likely than this share of the likeliest one; 0 keeps all.</source>
+            <translation>Behält Tokens mit diesem Anteil der höchsten Wahrscheinlichkeit. 0 behält alle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Frequency penalty</source>
             <translation>Häufigkeitsmalus</translation>
         </message>
@@ -150,12 +150,17 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Higher values add variety; 0 always picks the likeliest token.</source>
+            <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Instructions for the model, such as a role, tone, or language</source>
             <translation>Anweisungen an das Modell, etwa Rolle, Ton oder Sprache</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the likeliest tokens with this total probability. 1 keeps all.</source>
+            <source>Keeps the likeliest tokens up to this total probability; 1 keeps all.</source>
             <translation>Behält die wahrscheinlichsten Tokens mit dieser Gesamtwahrscheinlichkeit. 1 behält alle.</translation>
         </message>
         <message>
@@ -165,8 +170,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps tokens with at least this share of the highest probability. 0 keeps all.</source>
-            <translation>Behält Tokens mit diesem Anteil der höchsten Wahrscheinlichkeit. 0 behält alle.</translation>
+            <source>Leave it empty for a random seed.</source>
+            <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer bedeutet zufällig.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -175,7 +180,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Maximum length of a reply. Continue extends it.</source>
+            <source>Maximum length of a reply</source>
             <translation>Maximale Länge einer Antwort. „Fortsetzen“ verlängert sie.</translation>
         </message>
         <message>
@@ -225,7 +230,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset to the defaults</source>
+            <source>Reset to defaults</source>
             <translation>Auf die Vorgaben zurücksetzen</translation>
         </message>
         <message>
@@ -257,11 +262,6 @@
             <location filename="../../app/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>Temperatur</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Leave it empty for a random one.</source>
-            <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer bedeutet zufällig.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -420,12 +420,12 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>Save a copy of this chat in another place</source>
+            <source>Save a copy of this chat to another location</source>
             <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
+            <source>The context holds the chat and the reply; when it is full, the reply stops.</source>
             <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
@@ -655,11 +655,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Compute both replies so that their texts are equal, bit for bit. Slower.</source>
-            <translation>Berechnet beide Antworten so, dass ihre Texte Bit für Bit gleich sind. Langsamer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Copy Image</source>
             <translation>Bild kopieren</translation>
         </message>
@@ -687,6 +682,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Filter by pair</source>
             <translation>Nach Paar filtern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Guarantees identical text in both modes, but runs slower</source>
+            <translation>Berechnet beide Antworten so, dass ihre Texte Bit für Bit gleich sind. Langsamer.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -875,17 +875,17 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token by token ({tokens}), in exact mode.</source>
-            <translation>Beide Antworten sind Token für Token gleich ({tokens}), im exakten Modus.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token by token ({tokens}).</source>
+            <source>Both replies are identical, token for token ({tokens}).</source>
             <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is slower here: {ratio} times the plain rate</source>
+            <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
+            <translation>Beide Antworten sind Token für Token gleich ({tokens}), im exakten Modus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
@@ -960,7 +960,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
+            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.</source>
             <translation>Ihre Chats wurden von einem neueren Slipstream gesichert. Aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
         </message>
         <message>
@@ -1010,8 +1010,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
-            <translation>{drafted} Tokens entworfen, {tested} geprüft, {accepted} angenommen</translation>
+            <source>Block widths used: </source>
+            <translation>Verwendete Breiten: </translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1060,7 +1060,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Prompt rate: {prompt_tok_s}</source>
+            <source>Prompt processing: {prompt_tok_s}</source>
             <translation>Lesen des Prompts: {prompt_tok_s}</translation>
         </message>
         <message>
@@ -1092,11 +1092,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Thoughts</source>
             <translation>Gedanken</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Widths used: </source>
-            <translation>Verwendete Breiten: </translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1165,6 +1160,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
+            <translation>{drafted} Tokens entworfen, {tested} geprüft, {accepted} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>{steps} plain steps: {why}</source>
             <translation>{steps} ohne Entwürfe: {why}</translation>
         </message>
@@ -1230,6 +1230,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Long-context kernels are used from {count} tokens.</source>
+            <translation>Die Kernel für lange Kontexte laufen ab {count} Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measure Again</source>
             <translation>Neu messen</translation>
         </message>
@@ -1282,11 +1287,6 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Test Kernels</source>
             <translation>Kernel testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>The kernels for long contexts run from {count} tokens on.</source>
-            <translation>Die Kernel für lange Kontexte laufen ab {count} Token.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1435,12 +1435,12 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>DFlash 2 drafter: more drafts are accepted.</source>
+            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
             <translation>DFlash-2-Drafter: Mehr Entwürfe werden angenommen.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Delete this pair from the disk</source>
+            <source>Delete this pair from disk</source>
             <translation>Dieses Paar vom Volume löschen</translation>
         </message>
         <message>
@@ -1815,7 +1815,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>Enter one, or leave the drafter empty for plain decoding.</source>
+            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
             <translation>Geben Sie einen an oder lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
         </message>
         <message>
@@ -1935,7 +1935,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Find a drafter on this disk and on the hub</source>
+            <source>Find a drafter on this computer and on the hub</source>
             <translation>Drafter auf diesem Volume und im Hub suchen</translation>
         </message>
         <message>
@@ -1945,7 +1945,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Free Up Now</source>
+            <source>Free Up Space Now</source>
             <translation>Jetzt freigeben</translation>
         </message>
         <message>
@@ -2005,7 +2005,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
+            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
             <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
         </message>
         <message>
@@ -2120,7 +2120,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>You can keep chatting, but not download, load, or delete models.</source>
+            <source>You can keep chatting, but you can't download, load, or delete models.</source>
             <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
         </message>
         <message>
@@ -2215,7 +2215,12 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>No drafter for this model on this disk. Runs with plain decoding.</source>
+            <source>Memory use unknown</source>
+            <translation>Passung unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>No drafter found for this model, so it uses plain decoding.</source>
             <translation>Kein passender Drafter auf diesem Volume, daher wird einfach dekodiert.</translation>
         </message>
         <message>
@@ -2235,13 +2240,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Too large: would swap</source>
+            <source>Too large for the available memory</source>
             <translation>Zu groß: würde auslagern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Unknown fit</source>
-            <translation>Passung unbekannt</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2370,7 +2370,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Takes effect after a restart.</source>
+            <source>Takes effect after you restart Slipstream.</source>
             <translation>Wird nach einem Neustart wirksam.</translation>
         </message>
         <message>
@@ -2380,7 +2380,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Turns off animations. They are also off when your system reduces motion.</source>
+            <source>Turns off animations</source>
             <translation>Schaltet Animationen aus. Sie sind auch aus, wenn Ihr System Bewegung reduziert.</translation>
         </message>
         <message>
@@ -2570,7 +2570,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Close the search</source>
+            <source>Close search</source>
             <translation>Suche schließen</translation>
         </message>
         <message>
@@ -2695,7 +2695,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
-            <source>Show all of your message</source>
+            <source>Show the full message</source>
             <translation>Ihre ganze Nachricht anzeigen</translation>
         </message>
         <message>
@@ -2845,7 +2845,7 @@
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />
-            <source>Copy Address</source>
+            <source>Copy Link</source>
             <translation>Adresse kopieren</translation>
         </message>
         <message>
@@ -3205,7 +3205,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON for importing again (*.json)</source>
+            <source>JSON, can be imported again (*.json)</source>
             <translation>JSON zum erneuten Importieren (*.json)</translation>
         </message>
         <message>
@@ -3340,7 +3340,7 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Let the model think before it answers. Applies to the next reply.</source>
+            <source>Let the model think before its next reply</source>
             <translation>Das Modell vor dem Antworten nachdenken lassen. Gilt für die nächste Antwort.</translation>
         </message>
         <message>
@@ -3465,7 +3465,7 @@
         <message>
             <location filename="../../app/conversations/attachments.py" />
             <source>pdf_without_text</source>
-            <extracomment>“{name}” contains only images of pages. Attach a version with selectable text.</extracomment>
+            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
             <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
         </message>
         <message>
@@ -3543,7 +3543,7 @@
         <message>
             <location filename="../../app/conversations/records.py" />
             <source>not_a_message</source>
-            <extracomment>The file contains a message without an id or a valid role.</extracomment>
+            <extracomment>The file contains a message without an ID or a valid role.</extracomment>
             <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
         </message>
         <message>
@@ -3561,7 +3561,7 @@
         <message>
             <location filename="../../app/conversations/salvage.py" />
             <source>import_newer</source>
-            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <extracomment>“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.</extracomment>
             <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
         </message>
         <message>
@@ -3573,7 +3573,7 @@
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
-            <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
+            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
             <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
         </message>
         <message>
@@ -3621,7 +3621,7 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
-            <extracomment>There is nothing to answer: the chat has no message from you. Write one first.</extracomment>
+            <extracomment>There is no message to reply to. Write one first.</extracomment>
             <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>
         </message>
         <message>
@@ -3675,7 +3675,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
-            <extracomment>The drafter's “d2t” doesn't list {count:,} different tokens out of {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
             <translation>„d2t“ des Drafters nennt nicht {count:,} verschiedene Tokens von {vocabulary:,}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
@@ -3813,7 +3813,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
-            <extracomment>A stop string is empty. It would end every reply at once; remove it.</extracomment>
+            <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>Eine Stoppsequenz ist leer. Sie würde jede Antwort sofort beenden; entfernen Sie sie.</translation>
         </message>
         <message>
@@ -3855,7 +3855,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. If this happens in a chat, the tokenizer doesn't match the weights; download the model again.</extracomment>
+            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens or download the model again.</extracomment>
             <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}. Verwenden Sie andere Tokens. Tritt das in einem Chat auf, passt der Tokenizer nicht zu den Gewichten; laden Sie das Modell erneut.</translation>
         </message>
         <message>
@@ -3885,13 +3885,13 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_field_not_positive</source>
-            <extracomment>has “{field}” as {value}; it must be a whole number above 0</extracomment>
+            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
             <translation>gibt „{field}“ als {value} an; nötig ist eine ganze Zahl über 0</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
-            <extracomment>doesn't describe a model of its family</extracomment>
+            <extracomment>doesn't match its model family</extracomment>
             <translation>beschreibt kein Modell der angegebenen Familie</translation>
         </message>
         <message>
@@ -3909,7 +3909,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>exact_without_drafter</source>
-            <extracomment>Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.</extracomment>
+            <extracomment>Exact mode needs a drafter, but none is loaded. Turn exact mode off.</extracomment>
             <translation>Der exakte Modus macht den Text mit DFlash gleich dem ohne DFlash, aber es ist kein Drafter geladen. Schalten Sie den exakten Modus aus.</translation>
         </message>
         <message>
@@ -4023,13 +4023,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
-            <extracomment>“{path}” doesn't name a folder.</extracomment>
+            <extracomment>“{path}” doesn't contain a folder path.</extracomment>
             <translation>„{path}“ nennt keinen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
-            <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
+            <extracomment>{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”.</extracomment>
             <translation>{reason} In dieser Datei steht, wo Ihre Modelle sind. Bis sie repariert ist, sucht Slipstream die Modelle in „{folder}“.</translation>
         </message>
         <message>
@@ -4179,7 +4179,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>newer_revision</source>
-            <extracomment>{repo} has a newer revision. Download it again to get it.</extracomment>
+            <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
             <translation>Von {repo} gibt es eine neuere Revision. Laden Sie es erneut, um sie zu erhalten.</translation>
         </message>
         <message>
@@ -4191,7 +4191,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
-            <extracomment>{file} is damaged as published in {repo}. Choose another repo.</extracomment>
+            <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
             <translation>{file} wurde in {repo} bereits beschädigt veröffentlicht. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
@@ -4203,7 +4203,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_renamed</source>
-            <extracomment>{repo} is now called {new}; it is kept under the old name.</extracomment>
+            <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
             <translation>{repo} heißt jetzt {new}; es wird unter dem alten Namen behalten.</translation>
         </message>
         <message>
@@ -4233,13 +4233,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
-            <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
+            <extracomment>Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept.</extracomment>
             <translation>In Slipstream ist ein Programmfehler aufgetreten ({error}). Bitte melden Sie ihn. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_io_error</source>
-            <extracomment>The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept.</extracomment>
+            <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
             <translation>Fehler des Volumes oder des Netzwerks: {path} ({reason}). Beheben Sie ihn, und setzen Sie den Download dann fort. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -4287,7 +4287,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} are free now. Quit other apps first.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free now. Quit other apps first.</extracomment>
             <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, aber derzeit sind nur {free} frei. Beenden Sie zuerst andere Apps.</translation>
         </message>
         <message>
@@ -4311,13 +4311,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models: it would swap.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
             <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind: Der Computer würde auslagern.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_gone</source>
-            <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
+            <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
             <translation>Eine Datei von {repo} existiert nicht mehr. Starten Sie den Download erneut.</translation>
         </message>
         <message>
@@ -4329,25 +4329,25 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
-            <extracomment>The {file} of {repo} isn't a JSON object. Choose another repo.</extracomment>
+            <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
             <translation>Die Datei {file} von {repo} ist kein JSON-Objekt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
-            <extracomment>The hub refused the request for {file} of {repo} (status {status}). Try again later.</extracomment>
+            <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
             <translation>Der Hub verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
-            <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
+            <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
             <translation>Die Datei {file} von {repo} ist unglaubwürdig groß. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_answer_too_large</source>
-            <extracomment>The hub's answer about {repo} is implausibly large. Try another mirror.</extracomment>
+            <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
             <translation>Die Antwort des Hubs zu {repo} ist unglaubwürdig groß. Versuchen Sie einen anderen Spiegel.</translation>
         </message>
         <message>
@@ -4365,7 +4365,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
+            <extracomment>Can't reach {endpoint}. Check your network connection; downloaded data is kept.</extracomment>
             <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -4419,13 +4419,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Open {page}, log in, and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings or run “slipstream models login”.</extracomment>
             <translation>Der Zugang zu {repo} ist beschränkt. Öffnen Sie {page}, melden Sie sich an, und stimmen Sie den Bedingungen zu. Geben Sie dann Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
-            <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
+            <extracomment>Your account doesn't have access to {repo} yet. Request access at {page}, and check at {endpoint}/settings/tokens that your token can read gated repos.</extracomment>
             <translation>Der Zugang zu {repo} ist beschränkt, und Ihr Konto ist noch nicht freigeschaltet. Öffnen Sie {page}, und stimmen Sie den Bedingungen zu. Manche Anbieter geben jede Anfrage einzeln frei. Prüfen Sie auch unter {endpoint}/settings/tokens, ob Ihr Token solche Repos lesen darf.</translation>
         </message>
         <message>
@@ -4437,7 +4437,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.</extracomment>
             <translation>Unter {endpoint} gibt es kein Repo {repo}. Prüfen Sie die Schreibweise. Ist es privat, geben Sie Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
@@ -4455,7 +4455,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings or run “slipstream models login”.</extracomment>
             <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens. Geben Sie es dann in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
@@ -4473,13 +4473,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unsafe_redirect</source>
-            <extracomment>{endpoint} redirected a request to an address that isn't on the web. Try another mirror.</extracomment>
+            <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
             <translation>{endpoint} hat eine Anfrage an eine Adresse umgeleitet, die nicht im Web liegt. Versuchen Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE.</extracomment>
+            <extracomment>This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE.</extracomment>
             <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Installieren Sie das Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
         </message>
         <message>
@@ -4533,7 +4533,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
-            <extracomment>“{path}” can't be read back as written. Check that disk. Your models are unchanged.</extracomment>
+            <extracomment>The copy “{path}” doesn't match the original. Check the disk; your models are unchanged.</extracomment>
             <translation>„{path}“ lässt sich nicht so zurücklesen, wie es geschrieben wurde. Prüfen Sie dieses Volume. Ihre Modelle sind unverändert.</translation>
         </message>
         <message>
@@ -4545,7 +4545,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>file_changed_during_move</source>
-            <extracomment>“{path}” was changed during the move, so it stays there.</extracomment>
+            <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
             <translation>„{path}“ wurde während des Verschiebens geändert und bleibt daher dort.</translation>
         </message>
         <message>
@@ -4617,13 +4617,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
-            <extracomment>The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
+            <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
             <translation>Der Hub nennt keine Prüfsumme für {file} von {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
-            <extracomment>The hub provides no size for {file} of {repo}. Try again later.</extracomment>
+            <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
             <translation>Der Hub nennt keine Größe für {file} von {repo}. Versuchen Sie es später erneut.</translation>
         </message>
         <message>
@@ -4677,7 +4677,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_format_unsupported</source>
-            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
+            <extracomment>The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community.</extracomment>
             <translation>Das Zielmodell ist für andere Software quantisiert („{method}“). Wählen Sie die MLX-Version, etwa die von mlx-community.</translation>
         </message>
         <message>
@@ -4689,7 +4689,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_too_many_layers</source>
-            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
+            <extracomment>The target declares more than {most:,} layers. Choose another target.</extracomment>
             <translation>Das Zielmodell gibt mehr als {most:,} Schichten an. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
@@ -4701,13 +4701,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
-            <extracomment>The content host refused {file} of {repo} (status {status}). Try again later. Downloaded data is kept.</extracomment>
+            <extracomment>The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
             <translation>Der Server mit den Inhalten verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
-            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then start again. Downloaded data is kept.</extracomment>
+            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept.</extracomment>
             <translation>Das Volume von „{folder}“ ist voll: Es fehlen {missing:,.2f} GB. Geben Sie Speicherplatz frei, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -4725,13 +4725,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
-            <extracomment>{file} arrived damaged and is being downloaded again.</extracomment>
+            <extracomment>{file} was corrupted during download and is being downloaded again.</extracomment>
             <translation>{file} kam beschädigt an und wird erneut geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} of {repo} arrived damaged twice and was deleted. Try again later, or use another mirror.</extracomment>
+            <extracomment>{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror.</extracomment>
             <translation>{file} von {repo} kam zweimal beschädigt an, daher wurde nichts davon behalten. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
@@ -4749,7 +4749,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_timeout</source>
-            <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. Downloaded data is kept.</extracomment>
+            <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download.</extracomment>
             <translation>{endpoint} antwortet seit {seconds:.0f} Sekunden nicht. Prüfen Sie Ihr Netzwerk, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -4773,13 +4773,13 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_entry_unknown</source>
-            <extracomment>has “{field}” with {value}; allowed: {allowed}</extracomment>
+            <extracomment>sets “{field}” to {value}; allowed: {allowed}</extracomment>
             <translation>enthält in „{field}“ den Wert {value}; erlaubt: {allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_above</source>
-            <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
+            <extracomment>sets “{field}” to {value}, but “{other}” is only {most}</extracomment>
             <translation>gibt „{field}“ als {value} an, aber „{other}“ ist nur {most}</translation>
         </message>
         <message>
@@ -4791,43 +4791,43 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_not_divisor</source>
-            <extracomment>has “{field}” as {value}, which doesn't divide “{other}” ({total})</extracomment>
+            <extracomment>sets “{field}” to {value}, which doesn't divide “{other}” ({total})</extracomment>
             <translation>gibt „{field}“ als {value} an; das ist kein Teiler von „{other}“ ({total})</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_large</source>
-            <extracomment>has “{field}” as {value}, which is too large</extracomment>
+            <extracomment>sets “{field}” to {value}, which is too large</extracomment>
             <translation>gibt „{field}“ als {value} an; der Wert ist zu groß</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_small</source>
-            <extracomment>has “{field}” as {value}; it must be above 0</extracomment>
+            <extracomment>sets “{field}” to {value}, but it must be above 0</extracomment>
             <translation>gibt „{field}“ als {value} an; nötig ist ein Wert über 0</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_type</source>
-            <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
+            <extracomment>sets “{field}” to {value}; expected type: {expected}</extracomment>
             <translation>gibt „{field}“ als {value} an; erwarteter Typ: {expected}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
-            <extracomment>has a quantization with “{field}” as {value}</extracomment>
+            <extracomment>sets “{field}” to {value} in its quantization settings</extracomment>
             <translation>enthält eine Quantisierung mit „{field}“ als {value}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization_value</source>
-            <extracomment>has a quantization with “{field}” as {value}; allowed: {allowed}</extracomment>
+            <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
             <translation>enthält eine Quantisierung mit „{field}“ als {value}; erlaubt: {allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
             <source>exact_cache</source>
-            <extracomment>it keeps a {kind}</extracomment>
+            <extracomment>it uses a {kind}</extracomment>
             <translation>es verwendet einen {kind}</translation>
         </message>
         <message>
@@ -4839,7 +4839,7 @@
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
             <source>exact_weights</source>
-            <extracomment>it has {bits}-bit weights ({mode}, groups of {group_size}); 16, 8, and 4 bits (affine) are possible</extracomment>
+            <extracomment>it has {bits}-bit weights ({mode}, groups of {group_size}); supported: 16, 8, and 4 bits (affine)</extracomment>
             <translation>seine Gewichte haben {bits} Bit ({mode}, Gruppen von {group_size}); möglich sind 16, 8 und 4 Bit (affin)</translation>
         </message>
         <message>
@@ -4851,13 +4851,13 @@
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_family</source>
-            <extracomment>in its family, “{family}”, a single row is computed by another formula than several</extracomment>
+            <extracomment>the “{family}” family computes a single row with a different formula than several rows</extracomment>
             <translation>in seiner Familie „{family}“ wird eine einzelne Zeile nach einer anderen Formel berechnet als mehrere</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_trial</source>
-            <extracomment>on this machine, its rows change with the number of rows in a pass</extracomment>
+            <extracomment>on this machine, the result for a row depends on the number of rows in a pass</extracomment>
             <translation>auf diesem Gerät hängen seine Zeilen von der Zahl der Zeilen eines Durchlaufs ab</translation>
         </message>
         <message>
@@ -4911,7 +4911,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>kernels_not_exact</source>
-            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding allows</extracomment>
+            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
             <translation>nicht exakt: Mit den Kerneln weichen DFlash und einfaches Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
         </message>
         <message>
@@ -4941,7 +4941,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_fails</source>
-            <extracomment>fails in use: {reason}</extracomment>
+            <extracomment>failed during generation: {reason}</extracomment>
             <translation>schlägt im Einsatz fehl: {reason}</translation>
         </message>
         <message>
@@ -4971,7 +4971,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_called</source>
-            <extracomment>this pair does not use it</extracomment>
+            <extracomment>not used by this pair</extracomment>
             <translation>wird von diesem Paar nicht verwendet</translation>
         </message>
         <message>
@@ -4983,7 +4983,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_right</source>
-            <extracomment>right on this machine</extracomment>
+            <extracomment>correct on this machine</extracomment>
             <translation>richtig auf diesem Mac</translation>
         </message>
         <message>

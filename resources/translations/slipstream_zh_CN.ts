@@ -110,11 +110,6 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>0 always picks the likeliest token. Higher values add variety.</source>
-            <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
             <source>Chat Settings</source>
             <translation>对话设置</translation>
         </message>
@@ -140,6 +135,11 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Drops tokens less likely than this share of the likeliest one; 0 keeps all.</source>
+            <translation>保留概率达到最高概率此比例的词元。0 表示全部保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Frequency penalty</source>
             <translation>频率惩罚</translation>
         </message>
@@ -150,12 +150,17 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Higher values add variety; 0 always picks the likeliest token.</source>
+            <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Instructions for the model, such as a role, tone, or language</source>
             <translation>给模型的指示，例如角色、语气或语言</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the likeliest tokens with this total probability. 1 keeps all.</source>
+            <source>Keeps the likeliest tokens up to this total probability; 1 keeps all.</source>
             <translation>保留累计概率达到此值的最可能词元。1 表示全部保留。</translation>
         </message>
         <message>
@@ -165,8 +170,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps tokens with at least this share of the highest probability. 0 keeps all.</source>
-            <translation>保留概率达到最高概率此比例的词元。0 表示全部保留。</translation>
+            <source>Leave it empty for a random seed.</source>
+            <translation>相同的种子产生相同的回复。留空则随机。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -175,7 +180,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Maximum length of a reply. Continue extends it.</source>
+            <source>Maximum length of a reply</source>
             <translation>回复的最大长度。“继续”可将其延长。</translation>
         </message>
         <message>
@@ -225,7 +230,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset to the defaults</source>
+            <source>Reset to defaults</source>
             <translation>还原为默认值</translation>
         </message>
         <message>
@@ -257,11 +262,6 @@
             <location filename="../../app/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>温度</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Leave it empty for a random one.</source>
-            <translation>相同的种子产生相同的回复。留空则随机。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -420,12 +420,12 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>Save a copy of this chat in another place</source>
+            <source>Save a copy of this chat to another location</source>
             <translation>将此对话的副本保存到其他位置</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>The context holds the whole chat and the reply. When the context is full, the reply stops.</source>
+            <source>The context holds the chat and the reply; when it is full, the reply stops.</source>
             <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
@@ -655,11 +655,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Compute both replies so that their texts are equal, bit for bit. Slower.</source>
-            <translation>以逐位一致的方式计算两个回复，使其文本相同。速度较慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Copy Image</source>
             <translation>拷贝图像</translation>
         </message>
@@ -687,6 +682,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Filter by pair</source>
             <translation>按模型对筛选</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Guarantees identical text in both modes, but runs slower</source>
+            <translation>以逐位一致的方式计算两个回复，使其文本相同。速度较慢。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -875,17 +875,17 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token by token ({tokens}), in exact mode.</source>
-            <translation>两个回复逐词元完全相同（{tokens}，精确模式）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token by token ({tokens}).</source>
+            <source>Both replies are identical, token for token ({tokens}).</source>
             <translation>两个回复逐词元完全相同（{tokens}）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is slower here: {ratio} times the plain rate</source>
+            <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
+            <translation>两个回复逐个 token 完全相同（{tokens}，精确模式）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
         </message>
         <message>
@@ -960,7 +960,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
+            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.</source>
             <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
         </message>
         <message>
@@ -1010,8 +1010,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
-            <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
+            <source>Block widths used: </source>
+            <translation>所用宽度：</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1060,7 +1060,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Prompt rate: {prompt_tok_s}</source>
+            <source>Prompt processing: {prompt_tok_s}</source>
             <translation>提示词读取速度：{prompt_tok_s}</translation>
         </message>
         <message>
@@ -1092,11 +1092,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Thoughts</source>
             <translation>思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Widths used: </source>
-            <translation>所用宽度：</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1165,6 +1160,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
+            <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>{steps} plain steps: {why}</source>
             <translation>{steps} 个未用草稿：{why}</translation>
         </message>
@@ -1230,6 +1230,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Long-context kernels are used from {count} tokens.</source>
+            <translation>从 {count} 个词元起使用长上下文的内核。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measure Again</source>
             <translation>重新测量</translation>
         </message>
@@ -1282,11 +1287,6 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Test Kernels</source>
             <translation>测试内核</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>The kernels for long contexts run from {count} tokens on.</source>
-            <translation>从 {count} 个词元起使用长上下文的内核。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1435,12 +1435,12 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>DFlash 2 drafter: more drafts are accepted.</source>
+            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
             <translation>DFlash 2 草稿模型：更多草稿被接受。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Delete this pair from the disk</source>
+            <source>Delete this pair from disk</source>
             <translation>从磁盘删除此模型对</translation>
         </message>
         <message>
@@ -1815,7 +1815,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>Enter one, or leave the drafter empty for plain decoding.</source>
+            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
             <translation>请输入一个，或将草稿模型留空以使用普通解码。</translation>
         </message>
         <message>
@@ -1935,7 +1935,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Find a drafter on this disk and on the hub</source>
+            <source>Find a drafter on this computer and on the hub</source>
             <translation>在本机磁盘和 Hub 上查找草稿模型</translation>
         </message>
         <message>
@@ -1945,7 +1945,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Free Up Now</source>
+            <source>Free Up Space Now</source>
             <translation>立即释放</translation>
         </message>
         <message>
@@ -2005,7 +2005,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
+            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
             <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
         </message>
         <message>
@@ -2120,7 +2120,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>You can keep chatting, but not download, load, or delete models.</source>
+            <source>You can keep chatting, but you can't download, load, or delete models.</source>
             <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
         </message>
         <message>
@@ -2215,7 +2215,12 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>No drafter for this model on this disk. Runs with plain decoding.</source>
+            <source>Memory use unknown</source>
+            <translation>能否容纳未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>No drafter found for this model, so it uses plain decoding.</source>
             <translation>本机磁盘上没有适配的草稿模型，因此使用普通解码。</translation>
         </message>
         <message>
@@ -2235,13 +2240,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Too large: would swap</source>
+            <source>Too large for the available memory</source>
             <translation>过大：会用到交换空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Unknown fit</source>
-            <translation>能否容纳未知</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2370,7 +2370,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Takes effect after a restart.</source>
+            <source>Takes effect after you restart Slipstream.</source>
             <translation>重新启动后生效。</translation>
         </message>
         <message>
@@ -2380,7 +2380,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Turns off animations. They are also off when your system reduces motion.</source>
+            <source>Turns off animations</source>
             <translation>关闭动画。系统减弱动态效果时，动画也会关闭。</translation>
         </message>
         <message>
@@ -2570,7 +2570,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Close the search</source>
+            <source>Close search</source>
             <translation>关闭查找</translation>
         </message>
         <message>
@@ -2695,7 +2695,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
-            <source>Show all of your message</source>
+            <source>Show the full message</source>
             <translation>显示您的整条消息</translation>
         </message>
         <message>
@@ -2845,7 +2845,7 @@
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />
-            <source>Copy Address</source>
+            <source>Copy Link</source>
             <translation>拷贝地址</translation>
         </message>
         <message>
@@ -3205,7 +3205,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON for importing again (*.json)</source>
+            <source>JSON, can be imported again (*.json)</source>
             <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
@@ -3340,7 +3340,7 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Let the model think before it answers. Applies to the next reply.</source>
+            <source>Let the model think before its next reply</source>
             <translation>让模型在回答前先思考。从下一条回复起生效。</translation>
         </message>
         <message>
@@ -3465,7 +3465,7 @@
         <message>
             <location filename="../../app/conversations/attachments.py" />
             <source>pdf_without_text</source>
-            <extracomment>“{name}” contains only images of pages. Attach a version with selectable text.</extracomment>
+            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
             <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
         </message>
         <message>
@@ -3543,7 +3543,7 @@
         <message>
             <location filename="../../app/conversations/records.py" />
             <source>not_a_message</source>
-            <extracomment>The file contains a message without an id or a valid role.</extracomment>
+            <extracomment>The file contains a message without an ID or a valid role.</extracomment>
             <translation>文件中有一条消息缺少标识或有效角色。</translation>
         </message>
         <message>
@@ -3561,7 +3561,7 @@
         <message>
             <location filename="../../app/conversations/salvage.py" />
             <source>import_newer</source>
-            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <extracomment>“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.</extracomment>
             <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
         </message>
         <message>
@@ -3573,7 +3573,7 @@
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
-            <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
+            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
             <translation>无法存储“{name}”中的对话：{reason}。</translation>
         </message>
         <message>
@@ -3621,7 +3621,7 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
-            <extracomment>There is nothing to answer: the chat has no message from you. Write one first.</extracomment>
+            <extracomment>There is no message to reply to. Write one first.</extracomment>
             <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>
         </message>
         <message>
@@ -3675,7 +3675,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
-            <extracomment>The drafter's “d2t” doesn't list {count:,} different tokens out of {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“d2t”没有列出 {vocabulary:,} 个词元中的 {count:,} 个不同词元。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
@@ -3813,7 +3813,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
-            <extracomment>A stop string is empty. It would end every reply at once; remove it.</extracomment>
+            <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>有一个停止字符串为空，它会立即结束每条回复。请将其移除。</translation>
         </message>
         <message>
@@ -3855,7 +3855,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. If this happens in a chat, the tokenizer doesn't match the weights; download the model again.</extracomment>
+            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens or download the model again.</extracomment>
             <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。请使用其他词元。如果在对话中出现此问题，说明分词器与权重不匹配，请重新下载模型。</translation>
         </message>
         <message>
@@ -3885,13 +3885,13 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_field_not_positive</source>
-            <extracomment>has “{field}” as {value}; it must be a whole number above 0</extracomment>
+            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
             <translation>中的“{field}”为 {value}；必须是大于 0 的整数</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
-            <extracomment>doesn't describe a model of its family</extracomment>
+            <extracomment>doesn't match its model family</extracomment>
             <translation>没有描述该系列的模型</translation>
         </message>
         <message>
@@ -3909,7 +3909,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>exact_without_drafter</source>
-            <extracomment>Exact mode makes DFlash's text equal plain text, but no drafter is loaded. Turn exact mode off.</extracomment>
+            <extracomment>Exact mode needs a drafter, but none is loaded. Turn exact mode off.</extracomment>
             <translation>精确模式使 DFlash 的文本与普通解码的文本相同，但没有载入草稿模型。请关闭精确模式。</translation>
         </message>
         <message>
@@ -4023,13 +4023,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
-            <extracomment>“{path}” doesn't name a folder.</extracomment>
+            <extracomment>“{path}” doesn't contain a folder path.</extracomment>
             <translation>“{path}”没有指明文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
-            <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
+            <extracomment>{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”.</extracomment>
             <translation>{reason}该文件记录了模型的位置。在修复之前，Slipstream 会在“{folder}”中查找模型。</translation>
         </message>
         <message>
@@ -4179,7 +4179,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>newer_revision</source>
-            <extracomment>{repo} has a newer revision. Download it again to get it.</extracomment>
+            <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
             <translation>{repo} 有更新的修订版本。重新下载即可获取。</translation>
         </message>
         <message>
@@ -4191,7 +4191,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
-            <extracomment>{file} is damaged as published in {repo}. Choose another repo.</extracomment>
+            <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
             <translation>{repo} 发布的 {file} 本身已损坏。请选择其他仓库。</translation>
         </message>
         <message>
@@ -4203,7 +4203,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_renamed</source>
-            <extracomment>{repo} is now called {new}; it is kept under the old name.</extracomment>
+            <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
             <translation>{repo} 现已更名为 {new}；仍以旧名称保留。</translation>
         </message>
         <message>
@@ -4233,13 +4233,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
-            <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
+            <extracomment>Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept.</extracomment>
             <translation>Slipstream 出现程序错误（{error}）。请报告此问题。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_io_error</source>
-            <extracomment>The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept.</extracomment>
+            <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
             <translation>磁盘或网络出错：{path}（{reason}）。请解决后继续下载。已下载的数据会保留。</translation>
         </message>
         <message>
@@ -4287,7 +4287,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} are free now. Quit other apps first.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free now. Quit other apps first.</extracomment>
             <translation>在 {context:,} 个词元时需要 {needed}，但目前只有 {free} 可用。请先退出其他 App。</translation>
         </message>
         <message>
@@ -4311,13 +4311,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models: it would swap.</extracomment>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
             <translation>在 {context:,} 个词元时需要 {needed}，超过可供模型使用的 {budget}：会用到交换空间。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_gone</source>
-            <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
+            <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
             <translation>{repo} 的一个文件已不存在。请重新开始下载。</translation>
         </message>
         <message>
@@ -4329,25 +4329,25 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
-            <extracomment>The {file} of {repo} isn't a JSON object. Choose another repo.</extracomment>
+            <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
             <translation>{repo} 的 {file} 不是 JSON 对象。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
-            <extracomment>The hub refused the request for {file} of {repo} (status {status}). Try again later.</extracomment>
+            <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
             <translation>Hub 拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
-            <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
+            <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
             <translation>{repo} 的 {file} 大得不合常理。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_answer_too_large</source>
-            <extracomment>The hub's answer about {repo} is implausibly large. Try another mirror.</extracomment>
+            <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
             <translation>Hub 关于 {repo} 的响应大得不合常理。请换一个镜像。</translation>
         </message>
         <message>
@@ -4365,7 +4365,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
+            <extracomment>Can't reach {endpoint}. Check your network connection; downloaded data is kept.</extracomment>
             <translation>无法连接 {endpoint}。请检查网络连接。已下载的数据会保留。</translation>
         </message>
         <message>
@@ -4419,13 +4419,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Open {page}, log in, and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings or run “slipstream models login”.</extracomment>
             <translation>{repo} 受访问限制。请打开 {page}，登录并接受其条件。然后在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
-            <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
+            <extracomment>Your account doesn't have access to {repo} yet. Request access at {page}, and check at {endpoint}/settings/tokens that your token can read gated repos.</extracomment>
             <translation>{repo} 受访问限制，您的账户尚无权限。请打开 {page} 并接受条件。有些所有者会逐个审批请求。另请在 {endpoint}/settings/tokens 检查您的令牌能否读取受限仓库。</translation>
         </message>
         <message>
@@ -4437,7 +4437,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.</extracomment>
             <translation>{endpoint} 上没有仓库 {repo}。请检查拼写。如果它是私有的，请在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
@@ -4455,7 +4455,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login”, or HF_TOKEN.</extracomment>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings or run “slipstream models login”.</extracomment>
             <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。然后在设置中输入，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
@@ -4473,13 +4473,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unsafe_redirect</source>
-            <extracomment>{endpoint} redirected a request to an address that isn't on the web. Try another mirror.</extracomment>
+            <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
             <translation>{endpoint} 将请求重定向到了非网页地址。请换一个镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE.</extracomment>
+            <extracomment>This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE.</extracomment>
             <translation>此系统不信任 {endpoint} 的证书。请安装代理的证书，或设置 SSL_CERT_FILE。</translation>
         </message>
         <message>
@@ -4533,7 +4533,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
-            <extracomment>“{path}” can't be read back as written. Check that disk. Your models are unchanged.</extracomment>
+            <extracomment>The copy “{path}” doesn't match the original. Check the disk; your models are unchanged.</extracomment>
             <translation>“{path}”读回的内容与写入的不同。请检查该磁盘。您的模型没有改变。</translation>
         </message>
         <message>
@@ -4545,7 +4545,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>file_changed_during_move</source>
-            <extracomment>“{path}” was changed during the move, so it stays there.</extracomment>
+            <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
             <translation>“{path}”在移动过程中被更改，因此保留在原处。</translation>
         </message>
         <message>
@@ -4617,13 +4617,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
-            <extracomment>The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
+            <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
             <translation>Hub 没有给出 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
-            <extracomment>The hub provides no size for {file} of {repo}. Try again later.</extracomment>
+            <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
             <translation>Hub 没有给出 {repo} 中 {file} 的大小。请稍后重试。</translation>
         </message>
         <message>
@@ -4677,7 +4677,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_format_unsupported</source>
-            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
+            <extracomment>The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community.</extracomment>
             <translation>目标模型是为其他软件量化的（“{method}”）。请选择其 MLX 版本，例如 mlx-community 的版本。</translation>
         </message>
         <message>
@@ -4689,7 +4689,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_too_many_layers</source>
-            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
+            <extracomment>The target declares more than {most:,} layers. Choose another target.</extracomment>
             <translation>目标模型声称有超过 {most:,} 层。请选择其他目标模型。</translation>
         </message>
         <message>
@@ -4701,13 +4701,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
-            <extracomment>The content host refused {file} of {repo} (status {status}). Try again later. Downloaded data is kept.</extracomment>
+            <extracomment>The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
             <translation>内容服务器拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
-            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then start again. Downloaded data is kept.</extracomment>
+            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept.</extracomment>
             <translation>“{folder}”所在的磁盘已满：还需要 {missing:,.2f} GB。请释放空间，然后重新开始下载。已下载的数据会保留。</translation>
         </message>
         <message>
@@ -4725,13 +4725,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
-            <extracomment>{file} arrived damaged and is being downloaded again.</extracomment>
+            <extracomment>{file} was corrupted during download and is being downloaded again.</extracomment>
             <translation>{file} 收到时已损坏，正在重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} of {repo} arrived damaged twice and was deleted. Try again later, or use another mirror.</extracomment>
+            <extracomment>{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror.</extracomment>
             <translation>{repo} 的 {file} 两次收到时都已损坏，因此未保留任何内容。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
@@ -4749,7 +4749,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_timeout</source>
-            <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. Downloaded data is kept.</extracomment>
+            <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download.</extracomment>
             <translation>{endpoint} 已有 {seconds:.0f} 秒没有响应。请检查网络，然后重新开始下载。已下载的数据会保留。</translation>
         </message>
         <message>
@@ -4773,13 +4773,13 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_entry_unknown</source>
-            <extracomment>has “{field}” with {value}; allowed: {allowed}</extracomment>
+            <extracomment>sets “{field}” to {value}; allowed: {allowed}</extracomment>
             <translation>中的“{field}”含有 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_above</source>
-            <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
+            <extracomment>sets “{field}” to {value}, but “{other}” is only {most}</extracomment>
             <translation>中的“{field}”为 {value}，但“{other}”仅为 {most}</translation>
         </message>
         <message>
@@ -4791,43 +4791,43 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_not_divisor</source>
-            <extracomment>has “{field}” as {value}, which doesn't divide “{other}” ({total})</extracomment>
+            <extracomment>sets “{field}” to {value}, which doesn't divide “{other}” ({total})</extracomment>
             <translation>中的“{field}”为 {value}，不能整除“{other}”({total})</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_large</source>
-            <extracomment>has “{field}” as {value}, which is too large</extracomment>
+            <extracomment>sets “{field}” to {value}, which is too large</extracomment>
             <translation>中的“{field}”为 {value}，数值过大</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_small</source>
-            <extracomment>has “{field}” as {value}; it must be above 0</extracomment>
+            <extracomment>sets “{field}” to {value}, but it must be above 0</extracomment>
             <translation>中的“{field}”为 {value}；必须大于 0</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_type</source>
-            <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
+            <extracomment>sets “{field}” to {value}; expected type: {expected}</extracomment>
             <translation>中的“{field}”为 {value}；应为类型：{expected}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
-            <extracomment>has a quantization with “{field}” as {value}</extracomment>
+            <extracomment>sets “{field}” to {value} in its quantization settings</extracomment>
             <translation>中的量化设置“{field}”为 {value}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization_value</source>
-            <extracomment>has a quantization with “{field}” as {value}; allowed: {allowed}</extracomment>
+            <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
             <translation>中量化的“{field}”为 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
             <source>exact_cache</source>
-            <extracomment>it keeps a {kind}</extracomment>
+            <extracomment>it uses a {kind}</extracomment>
             <translation>它使用 {kind}</translation>
         </message>
         <message>
@@ -4839,7 +4839,7 @@
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
             <source>exact_weights</source>
-            <extracomment>it has {bits}-bit weights ({mode}, groups of {group_size}); 16, 8, and 4 bits (affine) are possible</extracomment>
+            <extracomment>it has {bits}-bit weights ({mode}, groups of {group_size}); supported: 16, 8, and 4 bits (affine)</extracomment>
             <translation>其权重为 {bits} 位（{mode}，每组 {group_size} 个）；支持 16、8 和 4 位（affine）</translation>
         </message>
         <message>
@@ -4851,13 +4851,13 @@
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_family</source>
-            <extracomment>in its family, “{family}”, a single row is computed by another formula than several</extracomment>
+            <extracomment>the “{family}” family computes a single row with a different formula than several rows</extracomment>
             <translation>在其系列“{family}”中，单行与多行使用不同的公式计算</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_trial</source>
-            <extracomment>on this machine, its rows change with the number of rows in a pass</extracomment>
+            <extracomment>on this machine, the result for a row depends on the number of rows in a pass</extracomment>
             <translation>在此设备上，每行的结果会随一次计算的行数而变化</translation>
         </message>
         <message>
@@ -4911,7 +4911,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>kernels_not_exact</source>
-            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding allows</extracomment>
+            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
             <translation>不精确：使用内核时，DFlash 与普通解码的差异超出了舍入允许的范围</translation>
         </message>
         <message>
@@ -4941,7 +4941,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_fails</source>
-            <extracomment>fails in use: {reason}</extracomment>
+            <extracomment>failed during generation: {reason}</extracomment>
             <translation>使用时失败：{reason}</translation>
         </message>
         <message>
@@ -4971,7 +4971,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_called</source>
-            <extracomment>this pair does not use it</extracomment>
+            <extracomment>not used by this pair</extracomment>
             <translation>此模型对不使用它</translation>
         </message>
         <message>
@@ -4983,7 +4983,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_right</source>
-            <extracomment>right on this machine</extracomment>
+            <extracomment>correct on this machine</extracomment>
             <translation>在这台 Mac 上结果正确</translation>
         </message>
         <message>

@@ -104,7 +104,7 @@ def test_a_pdf_that_opens_without_a_password_is_read(file: File, tmp_path: Path)
         ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "contains no readable text"),
         ("cut.txt", b"\xff\xfea", "contains no readable text"),
         ("locked.pdf", pdf("Secret", password="pass"), "password-protected"),
-        ("scan.pdf", pdf("", ""), "contains only images of pages"),
+        ("scan.pdf", pdf("", ""), "contains only scanned pages"),
         ("broken.pdf", b"%PDF-1.7\nnothing of the kind", "PDF"),
         ("broken2.pdf", pdf("Text")[:300], "PDF"),
     ],

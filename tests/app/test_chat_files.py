@@ -20,7 +20,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     file = tmp_path / "all"
     dialogs = "app.window.chat_commands.QFileDialog."
     monkeypatch.setattr(
-        "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON for importing again (*.json)")
+        "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON, can be imported again (*.json)")
     )
     app.window.commands.export_all.trigger()
     app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
@@ -127,5 +127,5 @@ def test_a_failed_import_is_reported_and_leaves_nothing(start: Start, tmp_path: 
     app.until(lambda: (tmp_path / "one.json").exists())
     app.slipstream.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
     app.conductor.library.import_file(tmp_path / "one.json")
-    app.until(lambda: any("Can't save the chats of" in notice for notice in app.notices))
+    app.until(lambda: any("Can't save the chats from" in notice for notice in app.notices))
     assert set(app.conductor.library.entries) == {one} and "one.json" in app.notices[-1]

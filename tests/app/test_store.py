@@ -353,7 +353,10 @@ def test_a_newer_file_is_moved_aside_unchanged(tmp_path: Path, monkeypatch: pyte
     language.use()
     try:
         opened = open_store(tmp_path)
-        assert language.tr("Your chats were saved by a newer Slipstream. Update Slipstream, then import them.") in opened.notice
+        assert (
+            language.tr("Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.")
+            in opened.notice
+        )
     finally:
         monkeypatch.undo()
         language.use()
@@ -371,7 +374,7 @@ def test_the_write_ahead_log_is_moved_aside_with_its_file(tmp_path: Path) -> Non
     holder.commit()
     before = (tmp_path / FILE).read_bytes(), (tmp_path / f"{FILE}-wal").read_bytes()
     opened = open_store(tmp_path)
-    assert "newer Slipstream" in opened.notice
+    assert "newer version of Slipstream" in opened.notice
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert (aside.read_bytes(), aside.with_name(aside.name + "-wal").read_bytes()) == before
     opened.store.close()

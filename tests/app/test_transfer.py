@@ -205,7 +205,7 @@ def test_markdown_has_the_shown_branch_and_how_replies_ended() -> None:
         (b"[" * 100_000, "not a valid JSON file"),
         (b"[]", "no chats"),
         (b'{"a": 1}', "no chats"),
-        (b'{"format": "slipstream-chats", "version": 99, "chats": [], "folders": []}', "newer Slipstream"),
+        (b'{"format": "slipstream-chats", "version": 99, "chats": [], "folders": []}', "newer version of Slipstream"),
         (b'{"format": "slipstream-chats", "version": 1}', "damaged"),
         (b'{"format": "slipstream-chats", "version": 1, "chats": [7], "folders": []}', "not a Slipstream chat"),
         (b"PK\x03\x04 nonsense", "archive .* is damaged"),

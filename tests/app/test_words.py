@@ -126,7 +126,7 @@ def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
 
 def test_the_details_include_seed_and_reused_tokens() -> None:
     text = wording.details(stats())
-    assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Widths used: 16" in text
+    assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Block widths used: 16" in text
     assert "Exact mode" not in text and "Exact mode" in wording.details(replace(stats(), exact=True))
 
 
@@ -178,7 +178,7 @@ def test_a_comparison_has_a_headline_and_a_verdict() -> None:
     result = compared(3.94, None, None, "identical")
     headline, verdict = verdict_on(result)
     assert headline == "DFlash is 3.9 times as fast"
-    assert verdict == "Both replies are identical, token by token (12 tokens)."
+    assert verdict == "Both replies are identical, token for token (12 tokens)."
     assert "slower" in verdict_on(replace(result, ratio=0.8))[0]
     assert "equally" in verdict_on(replace(result, ratio=1.01))[0]
     assert "too short to measure" in verdict_on(replace(result, ratio=None))[0]

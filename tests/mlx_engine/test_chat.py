@@ -195,8 +195,8 @@ def test_the_error_of_a_template_that_rejects_the_merged_chat_is_quoted():
 @pytest.mark.parametrize(
     ("messages", "words"),
     [
-        ((), "nothing to answer"),
-        ((Message("system", "Be brief."),), "nothing to answer"),
+        ((), "no message to reply to"),
+        ((Message("system", "Be brief."),), "no message to reply to"),
         ((Message("user", " \n"),), "The message is empty"),
         ((ASKED, Message("tool", "9")), "role “tool”"),
     ],

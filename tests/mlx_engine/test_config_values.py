@@ -23,29 +23,29 @@ def changed(folder, field, value):
 @pytest.mark.parametrize(
     ("family", "field", "value", "words"),
     [
-        ("qwen3_moe", "num_experts_per_tok", 9, "“num_experts_per_tok” as 9, but “num_experts” is only 4"),
-        ("gpt_oss", "num_experts_per_tok", 9, "“num_experts_per_tok” as 9, but “num_local_experts” is only 4"),
-        ("gemma4", "top_k_experts", 9, "“top_k_experts” as 9, but “num_experts” is only 4"),
-        ("deepseek_v3", "n_group", 7, "“n_group” as 7, but “n_routed_experts” is only 4"),
-        ("deepseek_v3", "n_group", 3, "“n_group” as 3, which doesn't divide “n_routed_experts” (4)"),
-        ("deepseek_v3", "topk_group", 3, "“topk_group” as 3, but “n_group” is only 2"),
-        ("glm_moe_dsa", "index_topk", 1 << 63, "“index_topk” as 9223372036854775808, which is too large"),
-        ("minimax_m2", "rotary_dim", 128, "“rotary_dim” as 128, but “head_dim” is only 16"),
-        ("qwen3", "num_attention_heads", 7, "“num_key_value_heads” as 2, which doesn't divide “num_attention_heads” (7)"),
-        ("gemma4_text", "num_kv_shared_layers", 128, "“num_kv_shared_layers” as 128, but “num_hidden_layers” is only 6"),
-        ("llama", "layer_types", ["full_attention", 9], "“layer_types” with 9; allowed: full_attention, sliding_attention"),
+        ("qwen3_moe", "num_experts_per_tok", 9, "“num_experts_per_tok” to 9, but “num_experts” is only 4"),
+        ("gpt_oss", "num_experts_per_tok", 9, "“num_experts_per_tok” to 9, but “num_local_experts” is only 4"),
+        ("gemma4", "top_k_experts", 9, "“top_k_experts” to 9, but “num_experts” is only 4"),
+        ("deepseek_v3", "n_group", 7, "“n_group” to 7, but “n_routed_experts” is only 4"),
+        ("deepseek_v3", "n_group", 3, "“n_group” to 3, which doesn't divide “n_routed_experts” (4)"),
+        ("deepseek_v3", "topk_group", 3, "“topk_group” to 3, but “n_group” is only 2"),
+        ("glm_moe_dsa", "index_topk", 1 << 63, "“index_topk” to 9223372036854775808, which is too large"),
+        ("minimax_m2", "rotary_dim", 128, "“rotary_dim” to 128, but “head_dim” is only 16"),
+        ("qwen3", "num_attention_heads", 7, "“num_key_value_heads” to 2, which doesn't divide “num_attention_heads” (7)"),
+        ("gemma4_text", "num_kv_shared_layers", 128, "“num_kv_shared_layers” to 128, but “num_hidden_layers” is only 6"),
+        ("llama", "layer_types", ["full_attention", 9], "“layer_types” to 9; allowed: full_attention, sliding_attention"),
         ("llama", "layer_types", ["full_attention"], "“layer_types” for only 1 of 4 layers"),
-        ("gpt_oss", "num_attention_heads", "4", '“num_attention_heads” as "4"'),
-        ("kimi_k25", "qk_rope_head_dim", 8.5, "“qk_rope_head_dim” as 8.5"),
+        ("gpt_oss", "num_attention_heads", "4", '“num_attention_heads” to "4"'),
+        ("kimi_k25", "qk_rope_head_dim", 8.5, "“qk_rope_head_dim” to 8.5"),
         ("qwen3", "intermediate_size", 65, "has shape (64, 64), not (65, 64)"),
         ("qwen3", "tie_word_embeddings", False, "“lm_head.weight” is missing"),
         ("qwen3", "num_hidden_layers", 2, "“model.layers.2.input_layernorm.weight” is not part of the model"),
-        ("qwen3", "rope_theta", 10**30, "“rope_theta” as 1000000000000000000000000000000, which is too large"),
-        ("qwen3", "rope_parameters", {"rope_theta": 1 << 64}, "“rope_theta” as 18446744073709551616, which is too large"),
-        ("llama", "sliding_window", False, "“sliding_window” as false"),
-        ("gpt_oss", "sliding_window", False, "“sliding_window” as false"),
-        ("qwen3", "quantization", {"group_size": 0, "bits": 4}, "quantization with “group_size” as 0"),
-        ("qwen3", "quantization", {"group_size": 32, "bits": 4, "lm_head": {"group_size": 0, "bits": 4}}, "“group_size” as 0"),
+        ("qwen3", "rope_theta", 10**30, "“rope_theta” to 1000000000000000000000000000000, which is too large"),
+        ("qwen3", "rope_parameters", {"rope_theta": 1 << 64}, "“rope_theta” to 18446744073709551616, which is too large"),
+        ("llama", "sliding_window", False, "“sliding_window” to false"),
+        ("gpt_oss", "sliding_window", False, "“sliding_window” to false"),
+        ("qwen3", "quantization", {"group_size": 0, "bits": 4}, "“group_size” to 0 in its quantization settings"),
+        ("qwen3", "quantization", {"group_size": 32, "bits": 4, "lm_head": {"group_size": 0, "bits": 4}}, "“group_size” to 0"),
     ],
 )
 def test_a_value_that_no_forward_can_run_with_is_refused(tmp_path, family, field, value, words):
@@ -57,7 +57,7 @@ def test_a_value_that_no_forward_can_run_with_is_refused(tmp_path, family, field
 
 def test_a_value_that_only_a_tapped_forward_fails_with_is_refused(tmp_path):
     folder = changed(tiny_families.save("glm_moe_dsa", tmp_path / "target"), "index_topk", -1)
-    with pytest.raises(UserError, match="“index_topk” as -1; it must be above 0"):
+    with pytest.raises(UserError, match="“index_topk” to -1, but it must be above 0"):
         loaded(folder, tiny_families.save_drafter("glm_moe_dsa", tmp_path / "drafter"))
 
 
@@ -66,7 +66,7 @@ def test_a_quantization_that_mlx_does_not_have_is_refused(tmp_path):
     settings = json.loads((folder / "config.json").read_text())["quantization"]
     layers = {name: each | {"group_size": 5} for name, each in settings.items() if isinstance(each, dict)}
     changed(folder, "quantization", settings | layers)
-    with pytest.raises(UserError, match="quantization with “group_size” as 5; allowed: 16, 32, 64, 128"):
+    with pytest.raises(UserError, match="“group_size” to 5 in its quantization settings; allowed: 16, 32, 64, 128"):
         loaded(folder, None)
 
 

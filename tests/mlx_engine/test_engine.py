@@ -202,7 +202,7 @@ def filtered(**options):
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (GenerationRequest(), "nothing to answer"),
+        (GenerationRequest(), "no message to reply to"),
         (question("   "), "empty"),
         (GenerationRequest(prompt_tokens=()), "empty"),
         (tokens(PROMPT, max_tokens=0), "token limit is 0"),

@@ -69,7 +69,7 @@ def test_a_kernel_that_fails_now_is_switched_off_and_the_pair_runs(chosen, monke
     engine = loaded(*PAIR)
     assert engine.pair.operations == PLAIN
     first, second = kernel_selection.known(engine.pair).trials
-    assert (first.used_at, str(first.why)) == ((), "fails in use: [metal::Device] Unable to build metal library")
+    assert (first.used_at, str(first.why)) == ((), "failed during generation: [metal::Device] Unable to build metal library")
     assert second == UNUSED
     assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
 

@@ -118,7 +118,7 @@ def test_the_page_shows_the_kernels_and_tests_them_again(start: Callable[..., Ru
         "Metal kernels",
         "verify_attention: used · 5.0% less time per token in long contexts",
         "block_verify: off · not faster",
-        "The kernels for long contexts run from 2,500 tokens on.",
+        "Long-context kernels are used from 2,500 tokens.",
     ]
     engine.trials = trials[1:]
     page.test_kernels.click()

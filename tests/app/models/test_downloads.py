@@ -138,7 +138,7 @@ def test_a_gated_repo_shows_its_page_and_offers_no_download(start: Start, hub: L
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.problem))
-    assert f"Open {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
+    assert f"Accept its conditions at {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
     assert card(app).token.isVisible()
     hub.repos["owner/target"].gated = False
     card(app).again.click()

@@ -296,7 +296,7 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     dialog.search.click()
     app.until(dialog.search.isEnabled)
     assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalog, on this disk, or on the hub.")
-    assert dialog.verdict.text().endswith("Enter one, or leave the drafter empty for plain decoding.")
+    assert dialog.verdict.text().endswith("Enter a drafter, or leave the field empty for plain decoding.")
     for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter is possible
         dialog.target.setText(target)
         dialog.search.click()

@@ -138,9 +138,9 @@ def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> 
         queue.add(PAIR)
         failed = reported.wait(PairFailed, nothing)
         reported.wait(PairReady, PAIR)
-    assert isinstance(failed, PairFailed) and "There is no repo owner/nothing" in str(failed.reason)
+    assert isinstance(failed, PairFailed) and "Can't find owner/nothing" in str(failed.reason)
     (left,) = QueueFile().read()
-    assert (left.pair, left.state) == (nothing, "failed") and "There is no repo" in str(left.reason)
+    assert (left.pair, left.state) == (nothing, "failed") and "Can't find" in str(left.reason)
 
 
 @pytest.mark.parametrize("written", [True, False])
@@ -189,7 +189,7 @@ def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch
         full.set()
         hub.allow(None)
         reported.wait(PairReady, PAIR)
-        assert "There is no repo" in str(reported.wait(PairFailed, nothing).reason)  # type: ignore[union-attr]
+        assert "Can't find" in str(reported.wait(PairFailed, nothing).reason)  # type: ignore[union-attr]
         after = len(reported.events)
         assert [(one.pair, one.state) for one in queue._queue()] == [(nothing, "failed")]
         full.clear()

@@ -242,7 +242,7 @@ def test_a_damaged_copy_aborts_the_move(filled: LocalHub, cache: Cache, tmp_path
         if os.fstat(fd).st_size == 200_000:
             os.pwrite(fd, b"\xff\x00\xff", 150_000)
 
-    with monkeypatch.context() as patched, pytest.raises(UserError, match="can't be read back"):
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="doesn't match the original"):
         patched.setattr(os, "fsync", spoil)
         ModelMove(tmp_path / "new").run(threading.Event())
     assert model_folder() == cache.root

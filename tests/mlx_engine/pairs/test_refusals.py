@@ -46,7 +46,7 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
     [
         (
             (401, INVALID),
-            "The hub rejects your access token. Create a new one at {hub}/settings/tokens.",
+            "The hub rejected your access token. Create a new one at {hub}/settings/tokens, then",
         ),
         (
             (403, "Forbidden"),
@@ -68,11 +68,11 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
         (
             403,
             # either may be asked for first
-            r"^The content host refused model(-00001-of-00001\.safetensors of owner/target|\.safetensors of owner/drafter) "
-            r"\(status 403\)\. Try again later\. Downloaded data is kept\.$",
+            r"^The content host refused model(-00001-of-00001\.safetensors in owner/target|\.safetensors in owner/drafter) "
+            r"\(status 403\)\. Try again later; downloaded data is kept\.$",
         ),
-        (451, r"^The content host refused .* \(status 451\)\. Try again later\. Downloaded data is kept\.$"),
-        (416, r"arrived damaged twice and was deleted\. Try again later, or use another mirror\.$"),
+        (451, r"^The content host refused .* \(status 451\)\. Try again later; downloaded data is kept\.$"),
+        (416, r"was corrupted twice during download and was deleted\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "permanent", "no such range"],
 )
@@ -112,7 +112,7 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
     long = StoredFile(b" " * 5_000_000, stored.lfs, stored.sha256, stored.blob_id)
     monkeypatch.setattr(Hub, "locate", lambda self, *given: (f"{hub.url}/owner/target/resolve/{listing.commit}/{name}", {}))
     hub.repos["owner/target"].commits[listing.commit][name] = long
-    with pytest.raises(UserError, match="is implausibly large"):
+    with pytest.raises(UserError, match="is too large"):
         Hub(hub.url).read_json(listing, name)
 
 

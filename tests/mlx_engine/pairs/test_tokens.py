@@ -57,7 +57,7 @@ def test_the_environment_and_the_hubs_login_take_precedence(
     login.write_text("hf_other")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(login))
     assert Hub(gated.url).token == "hf_other"
-    with pytest.raises(UserError, match="your account has no access yet"):
+    with pytest.raises(UserError, match="Your account doesn't have access"):
         fetch(gated, cache)
     monkeypatch.setenv("HF_TOKEN", "hf_mine")
     fetch(gated, cache)
@@ -66,7 +66,7 @@ def test_the_environment_and_the_hubs_login_take_precedence(
 
 def test_a_stored_token_without_access_is_reported(gated: LocalHub, cache: Cache) -> None:
     store_token(gated.url, "hf_other")
-    with pytest.raises(UserError, match=re.escape(f"Open {gated.url}/owner/drafter and accept the conditions")):
+    with pytest.raises(UserError, match=re.escape(f"Request access at {gated.url}/owner/drafter")):
         fetch(gated, cache)
 
 
