@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from shiboken6 import isValid
 
 from app.chat.conductor import Conductor
 from app.conversations.attachments import prompt_text
@@ -177,7 +178,8 @@ class ContextMeter(QObject):
 
     def _finish(self, use: ContextUse | None) -> None:
         self.use, self._counting = use, None
-        self.changed.emit()  # also if the use is the same: a message may wait for it
+        if isValid(self):  # the window may have been closed meanwhile
+            self.changed.emit()  # also if the use is the same: a message may wait for it
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:

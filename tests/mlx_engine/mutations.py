@@ -55,7 +55,8 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 # What MLX, Python, and other libraries say, and we never do
 FOREIGN = re.compile(
-    r"\[\w+\] |std::|dims must|' object|NoneType|not subscriptable|unhashable|argument|Traceback|Error\b|Expected|broadcast|pybind"
+    r"\[[a-z_]\w*\] |std::|dims must|' object|NoneType|not subscriptable|unhashable|argument|Traceback|Error\b|Expected|broadcast|"
+    "pybind"
 )
 
 

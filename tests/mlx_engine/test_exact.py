@@ -290,7 +290,7 @@ def test_the_fast_mode_would_fail_the_trial(half, tmp_path, monkeypatch):
 
 def test_without_a_drafter_it_is_refused(tmp_path):
     engine = loaded(tiny_families.save("qwen3", tmp_path / "target"), None)
-    assert "no drafter is loaded" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
+    assert "needs a drafter" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
 
 
 def test_a_comparison_can_be_exact(tiny):
