@@ -94,6 +94,8 @@ def test_paragraphs_are_equally_far_apart_at_the_end_of_a_part(
         view = BlocksView(Theme(qapp, "light"))
         view.append(source * 20)
         view.fit(600)
+        qtbot.waitUntil(lambda view=view: not any(text.formulas_pending for text in view.findChildren(TextView)), timeout=20_000)
+        view.fit(600)
         places.append(tops(view))
     steps = [[b - a for a, b in pairwise(found)] for found in places]
     assert steps[1] == pytest.approx(steps[0], abs=1)  # the height of a part is a whole number of pixels
