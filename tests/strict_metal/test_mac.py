@@ -1,6 +1,5 @@
 """The check that runs on Macs, as far as another machine can try it."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -31,16 +30,16 @@ def test_what_metals_compiler_rejects_is_reported(tmp_path: Path, monkeypatch: p
     assert all("bfloat16" in one and one.endswith("error: no bfloat") for one in rejected)
 
 
-@pytest.mark.skipif(mx.metal.is_available(), reason="with Metal the kernels run")
 def test_a_kernel_that_cannot_run_is_reported() -> None:
     kernels, failed = run_kernels([call_heads])
-    assert kernels == len(failed) > 0
+    assert kernels > 0
+    assert len(failed) == (0 if mx.metal.is_available() else kernels)
     assert all(one.startswith(("attention_inputs", "kv_injection")) for one in failed)
 
 
-@pytest.mark.skipif(mx.metal.is_available(), reason="with Metal the command runs")
-def test_without_metal_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_metal_the_command_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mx.metal, "is_available", lambda: False)
     assert main([str(tmp_path / "report.json")]) == 2
     assert "needs a Mac" in capsys.readouterr().err
-    command = [sys.executable, "-m", "tests.strict_metal", str(tmp_path / "report.json")]
-    assert subprocess.run(command, capture_output=True).returncode == 2
