@@ -4,6 +4,12 @@ from pathlib import Path
 
 import resources
 
+REFUSAL = (
+    "This small demo model can't help with that.\n\n"
+    "Choose a larger model, or ask me for a joke, a haiku, a sum, the planets, or a short Python function."
+)
+"""The demo target's reply to every question outside its training text."""
+
 
 def demo_pair() -> tuple[Path, Path]:
     """The folders of the demo target and its drafter."""
