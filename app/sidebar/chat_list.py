@@ -6,20 +6,32 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QTreeView, QWidget
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QResizeEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QTreeView, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.store import ChatSummary, Folder
 from app.language import tr
-from app.widgets.controls import as_tooltip
+from app.widgets.controls import SIDE, IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
 
 ID = Qt.ItemDataRole.UserRole  # of a chat or a folder; empty for a heading
 KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "folder" or "chat"
 OPEN_MS = 140  # after the last arrow key; does not open every chat on the way
+EXTENDS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier  # the selection
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,10 @@ def day_name(at: float, now: float) -> str:
 
 
 class ChatList(QTreeView):
-    """Shows the library. Renaming and moving change the library directly."""
+    """Shows the library. Renaming and moving change the library directly.
+
+    Several chats can be selected. The row under the pointer, or the current one, has a button that opens its menu.
+    """
 
     opened = Signal(str)  # chat id
     chosen = Signal()  # by a click or Return, not while the arrow keys move through the list
@@ -79,6 +94,10 @@ class ChatList(QTreeView):
         self._shown: list[ChatSection] = []
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
+        self.more = IconButton(theme, "more", tr("Actions"), self.viewport())
+        self._with_button = ""  # the chat that it is shown for
+        self._pointer: QPoint | None = None  # in the viewport
+        self._together: list[str] = []  # the selected chats, if several
         self.setModel(self._model)
         self.setItemDelegate(_Delegate(theme, self))
         self.setAccessibleName(tr("Chats"))
@@ -88,6 +107,7 @@ class ChatList(QTreeView):
         self.setExpandsOnDoubleClick(False)
         self.setFrameShape(QTreeView.Shape.NoFrame)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -95,6 +115,13 @@ class ChatList(QTreeView):
         self._open_timer.timeout.connect(self._open_current)
         self.expanded.connect(self._remember_expanded)
         self.collapsed.connect(self._remember_collapsed)
+        self.more.clicked.connect(self._open_menu)
+        self.more.hide()
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        self.selectionModel().selectionChanged.connect(self._show_selected)
+        for moved in (self.selectionModel().currentChanged, self.verticalScrollBar().valueChanged, application.focusChanged):
+            moved.connect(self._place_button)
         self._library.changed.connect(self.refresh)
         conductor.chat_changed.connect(self.mark_open)
         conductor.busy_changed.connect(self.viewport().update)
@@ -106,9 +133,17 @@ class ChatList(QTreeView):
 
     @property
     def current(self) -> tuple[str, str]:
-        """Kind and id of the selected row; empty if there is none."""
-        index = self.currentIndex()
+        """Kind and id of the selected row, or of the current one of several; empty if there is none."""
+        index, rows = self.currentIndex(), self.selectedIndexes()
+        if index not in rows:  # a second ⌘-click has deselected it
+            index = rows[0] if rows else QModelIndex()
         return (index.data(KIND), index.data(ID)) if index.isValid() else ("", "")
+
+    @property
+    def selected(self) -> list[str]:
+        """The ids of the selected chats, in the order of the list."""
+        ids = {index.data(ID) for index in self.selectedIndexes() if index.data(KIND) == "chat"}
+        return [one for one in self.chat_ids() if one in ids]
 
     @Slot()
     def refresh(self) -> None:
@@ -116,7 +151,8 @@ class ChatList(QTreeView):
         before, self._shown = self._shown, found
         if _content(found) == _content(before):
             return
-        kept, place = self.current, self.verticalScrollBar().value()
+        kept, selected = self.current, self._together
+        place = self.verticalScrollBar().value()
         self._refreshing = True
         if [(section.title, section.folder) for section in found] == [(section.title, section.folder) for section in before]:
             listed = {entry.id for section in found for entry in section.chats}
@@ -139,7 +175,11 @@ class ChatList(QTreeView):
             self.setCurrentIndex(self._rows[kept[1]].index())
         else:
             self.mark_open()
+        for one in selected:
+            if one in self._rows:
+                self.selectionModel().select(self._rows[one].index(), QItemSelectionModel.SelectionFlag.Select)
         self.verticalScrollBar().setValue(place)
+        self._place_button()
 
     def _update_rows(self, heading: QStandardItem, section: ChatSection) -> None:
         """Update the rows under a heading. Rebuilding a list of thousands for one chat would be slow."""
@@ -186,7 +226,8 @@ class ChatList(QTreeView):
             title,
             indented=index.parent().data(KIND) == "folder",
             dotted=replying is not None and one == replying.id,
-            chosen=one == self._conductor.chat.id,
+            chosen=one == self._conductor.chat.id or one in self._together,
+            reserved=SIDE if one == self._with_button else 0,
         )
 
     def commit(self, index: Index, text: str) -> None:
@@ -212,13 +253,15 @@ class ChatList(QTreeView):
                 self.delete_requested.emit()
             return
         super().keyPressEvent(event)
-        if self.currentIndex() != before and self.current[0] == "chat":
+        if event.modifiers() & EXTENDS:
+            self._open_timer.stop()
+        elif self.currentIndex() != before and self.current[0] == "chat":
             self._open_timer.start()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
         super().mouseReleaseEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton and index.isValid():
+        if event.button() == Qt.MouseButton.LeftButton and index.isValid() and not event.modifiers() & EXTENDS:
             if index.data(KIND) == "chat":
                 self.opened.emit(index.data(ID))
                 self.chosen.emit()
@@ -226,15 +269,53 @@ class ChatList(QTreeView):
                 self.setExpanded(index, not self.isExpanded(index))
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Move a chat into the folder it is dropped on, or out of its folder."""
-        kind, one = self.current
+        """Move the selected chats into the folder they are dropped on, or out of their folder."""
         target = self.indexAt(event.position().toPoint())
         while target.isValid() and target.parent().isValid():
             target = target.parent()
         event.setDropAction(Qt.DropAction.IgnoreAction)  # the list is refreshed; the view must not remove the row
         event.accept()
-        if kind == "chat" and event.source() is self and one in self._library.entries:
-            self._library.move(one, target.data(ID) if target.isValid() and target.data(KIND) == "folder" else "")
+        folder = target.data(ID) if target.isValid() and target.data(KIND) == "folder" else ""
+        for one in self.selected if event.source() is self else []:
+            self._library.move(one, folder)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if isinstance(event, QMouseEvent):
+            self._pointer = event.position().toPoint()
+            self._place_button()
+        elif event.type() == QEvent.Type.Leave:
+            self._pointer = None
+            self._place_button()
+        return super().viewportEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_button()
+
+    @Slot()
+    def _place_button(self) -> None:
+        """Put the button on the chat under the pointer, or on the current one while the list has the focus."""
+        index = self.indexAt(self._pointer) if self._pointer is not None else QModelIndex()
+        if not index.isValid() and (self.hasFocus() or self.more.hasFocus()):
+            index = self.currentIndex()
+        area = self.visualRect(index)
+        shown = index.data(KIND) == "chat" and area.isValid() and self.state() != self.State.EditingState
+        if shown:
+            side = min(SIDE, area.height() - 4)
+            self.more.setGeometry(area.right() - side - 10, area.center().y() - side // 2 + 1, side, side)
+            self.more.setAccessibleName(tr("Actions for “{title}”", title=index.data()))
+        self._with_button = index.data(ID) if shown else ""
+        self.more.setVisible(shown)
+        self.viewport().update()
+
+    @Slot()
+    def _open_menu(self) -> None:
+        self.customContextMenuRequested.emit(self.more.geometry().bottomLeft())
+
+    @Slot()
+    def _show_selected(self) -> None:
+        self._together = selected if len(selected := self.selected) > 1 else []
+        self.viewport().update()
 
     @Slot()
     def _open_current(self) -> None:

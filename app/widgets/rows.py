@@ -30,6 +30,7 @@ class Row:
         heading: drawn as a heading, which can't be selected.
         chosen: draw it as chosen; None while it is selected.
         extra_height: pixels.
+        reserved: pixels on the right that stay free for a button.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Row:
     heading: bool = False
     chosen: bool | None = None
     extra_height: int = 0
+    reserved: int = 0
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -90,7 +92,7 @@ class RowDelegate(QStyledItemDelegate):
             _paint_icon(painter, QPointF(inner.left() - 2, top), row.icon, colors.secondary)
         if row.disclosure:
             _paint_icon(painter, QPointF(area.right() - ICON_SIZE - 2, top), row.disclosure, colors.faint)
-        title = QRectF(inner)
+        title = inner.adjusted(0, 0, -row.reserved, 0)
         if row.icon or row.indented:
             title.setLeft(inner.left() + ICON_SIZE + ICON_GAP)
         if row.disclosure:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QMenu, QMenu
 
 from app.chat.composer import Composer
 from app.chat.conductor import Conductor
-from app.language import tr
+from app.language import number, tr
 from app.machine.this_mac import machine_title
 from app.settings.preferences import Preferences, Setting
 from app.sidebar.chat_list import ChatList
@@ -108,6 +108,7 @@ class Actions(QObject):
         self.move_to_folder.aboutToShow.connect(partial(commands.fill_folder_menu, self.move_to_folder))
         self.duplicate = add(tr("D&uplicate"), commands.duplicate, "Ctrl+D")
         self.delete = add(tr("&Delete"), commands.delete)
+        self.delete_all = add(tr("Delete A&ll Chats…"), commands.delete_all)
         self.previous_chat = add(tr("&Previous Chat"), partial(commands.step, -1), "Ctrl+Alt+Up")
         self.next_chat = add(tr("&Next Chat"), partial(commands.step, 1), "Ctrl+Alt+Down")
 
@@ -131,7 +132,7 @@ class Actions(QObject):
             conductor.loader.loaded,
             library.changed,
             preferences.changed,
-            split.sidebar.list.selectionModel().currentChanged,
+            split.sidebar.list.selectionModel().selectionChanged,
         ):
             signal.connect(self.refresh)
         self.refresh()
@@ -144,12 +145,18 @@ class Actions(QObject):
         turns = conductor.chat.turns
         last = turns[-1] if turns else None
         idle = not conductor.busy and last is not None
-        for action in (self.pin, self.duplicate, self.export, self.move_to_folder):
-            action.setEnabled(kind == "chat")
-        for action in (self.rename, self.delete):
-            action.setEnabled(bool(kind))
+        chats = self._commands.target_chats
+        for action in (self.export, self.move_to_folder):
+            action.setEnabled(bool(chats))
+        for action in (self.pin, self.duplicate):
+            action.setEnabled(kind == "chat" and len(chats) == 1)
+        self.rename.setEnabled(bool(kind) and len(chats) < 2)
+        self.delete.setEnabled(bool(kind))
+        count = number(len(chats))
+        self.delete.setText(tr("&Delete {count} Chats", count=count) if len(chats) > 1 else tr("&Delete"))
+        self.export.setText(tr("&Export {count} Chats…", count=count) if len(chats) > 1 else tr("&Export Chat…"))
         self.pin.setChecked(kind == "chat" and library.entries[id].pinned)
-        for action in (self.export_all, self.previous_chat, self.next_chat):
+        for action in (self.export_all, self.delete_all, self.previous_chat, self.next_chat):
             action.setEnabled(bool(library.entries))
         self.undo_delete.setEnabled(library.undo_step is not None)
         self.undo_delete.setText(library.undo_step.title if library.undo_step else tr("Undo &Delete"))
@@ -189,11 +196,11 @@ class Actions(QObject):
         return action
 
     def _add_edit(self, title: str, method: str, keys: _Keys) -> QAction:
-        """Add an action that calls a method of the focused text."""
+        """Add an action that calls a method of the focused text or list."""
 
         def edit() -> None:
             target = QApplication.focusWidget()
-            if isinstance(target, QPlainTextEdit | QTextEdit | QLineEdit | Transcript) and hasattr(target, method):
+            if isinstance(target, QPlainTextEdit | QTextEdit | QLineEdit | Transcript | ChatList) and hasattr(target, method):
                 getattr(target, method)()
 
         return self._add(title, edit, keys)
@@ -229,7 +236,7 @@ def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
     looks = (do.appearance, do.contrast, do.larger_text, do.smaller_text, do.actual_size, do.token_sources)
     _fill(bar.addMenu(tr("&View")), do.sidebar, *looks, None, do.palette, do.focus_message, do.focus_list, do.scroll_to_end)
     replies = (do.stop, do.compare, do.compare_prompt, None, do.dflash, do.thinking, None, do.edit, do.regenerate, do.resume)
-    chat = (do.rename, do.pin, do.move_to_folder, do.duplicate, do.delete, None, do.previous_chat, do.next_chat)
+    chat = (do.rename, do.pin, do.move_to_folder, do.duplicate, do.delete, do.delete_all, None, do.previous_chat, do.next_chat)
     _fill(bar.addMenu(tr("&Chat")), *replies, do.previous_version, do.next_version, None, do.chat_settings, None, *chat)
     _fill(bar.addMenu(tr("&Window")), do.minimize, do.zoom)
     _fill(bar.addMenu(tr("&Help")), do.this_mac, do.logs, None, do.check_for_updates, do.check_at_launch)
@@ -238,7 +245,7 @@ def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
 def show_list_menu(chats: ChatList, do: Actions, at: QPoint) -> None:
     """Open the context menu for the row at a point of the list."""
     index = chats.indexAt(at)
-    if index.isValid():
+    if index.isValid() and not chats.selectionModel().isSelected(index):
         chats.setCurrentIndex(index)
     chats.setFocus()  # commands act on the list
     do.refresh()
@@ -248,7 +255,8 @@ def show_list_menu(chats: ChatList, do: Actions, at: QPoint) -> None:
         "chat": (do.rename, do.pin, do.move_to_folder, do.duplicate, do.export, None, do.delete),
         "folder": (do.rename, do.delete),
     }
-    _fill(menu, *items.get(chats.current[0], (do.new_chat, do.new_folder, do.import_chats)))
+    several = (do.move_to_folder, do.export, None, do.delete)
+    _fill(menu, *several if len(chats.selected) > 1 else items.get(chats.current[0], (do.new_chat, do.new_folder, do.import_chats)))
     menu.popup(chats.viewport().mapToGlobal(at))
 
 

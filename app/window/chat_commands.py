@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.chat.conductor import Conductor
 from app.language import tr
-from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.save_dialog import ask_save_path, confirm, file_name
 from app.window.sidebar_split import SidebarSplit
 
 
@@ -40,6 +40,13 @@ class ChatCommands(QObject):
         kind, id = self.target
         return id if kind == "chat" else ""
 
+    @property
+    def target_chats(self) -> list[str]:
+        """The ids of the chats that Move, Export, and Delete act on: all that are selected, or the one."""
+        if self._window.focusWidget() is self._list and len(selected := self._list.selected) > 1:
+            return selected
+        return [chat] if (chat := self.target_chat) else []
+
     # Chats and folders
 
     def new_folder(self) -> None:
@@ -63,32 +70,40 @@ class ChatCommands(QObject):
 
     def delete(self) -> None:
         kind, id = self.target
-        if kind == "chat":
-            self._library.delete([id])
+        if chats := self.target_chats:
+            self._library.delete(chats)
         elif kind == "folder":
             self._library.delete_folder(id)
 
+    def delete_all(self) -> None:
+        question = tr(
+            "All {count} chats will be deleted. You can undo this until you quit Slipstream.", count=len(self._library.entries)
+        )
+        if confirm(self._window, tr("Delete All Chats?"), question, tr("Delete All")):
+            self._library.delete(self._list.chat_ids())
+
     def fill_folder_menu(self, menu: QMenu) -> None:
-        """List the folders that the target can be moved to."""
+        """List the folders that the chats can be moved to."""
         menu.clear()
-        chat = self.target_chat
-        if not chat:
+        chats = self.target_chats
+        if not chats:
             return
         for folder, name in (("", tr("None")), *((folder.id, folder.name) for folder in self._library.folders.values())):
             action = menu.addAction(name.replace("&", "&&"))
             action.setCheckable(True)
-            action.setChecked(folder == self._library.entries[chat].folder)
-            action.triggered.connect(partial(self._move, chat, folder))
+            action.setChecked(all(folder == self._library.entries[chat].folder for chat in chats))
+            action.triggered.connect(partial(self._move, chats, folder))
         menu.addSeparator()
-        menu.addAction(tr("New Folder…")).triggered.connect(partial(self._move_to_new_folder, chat))
+        menu.addAction(tr("New Folder…")).triggered.connect(partial(self._move_to_new_folder, chats))
 
-    def _move(self, chat: str, folder: str, checked: bool = False) -> None:
-        if chat in self._library.entries and (not folder or folder in self._library.folders):
-            self._library.move(chat, folder)
+    def _move(self, chats: list[str], folder: str, checked: bool = False) -> None:
+        for chat in chats:
+            if chat in self._library.entries and (not folder or folder in self._library.folders):
+                self._library.move(chat, folder)
 
-    def _move_to_new_folder(self, chat: str, checked: bool = False) -> None:
+    def _move_to_new_folder(self, chats: list[str], checked: bool = False) -> None:
         folder = self._library.add_folder(tr("New Folder"))
-        self._move(chat, folder.id)
+        self._move(chats, folder.id)
         self._list.rename(folder.id)
 
     def step(self, by: int) -> None:
@@ -128,16 +143,22 @@ class ChatCommands(QObject):
         self._conductor.attachments.attach([Path(file) for file in files])
 
     def export(self) -> None:
-        if chat := self.target_chat:
-            title = file_name(self._library.entries[chat].title, tr("Chat"))
+        chats = self.target_chats
+        if len(chats) > 1:
+            self._export_several(chats, tr("Export Chats"))
+        elif chats:
+            title = file_name(self._library.entries[chats[0]].title, tr("Chat"))
             formats = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all branches (*.json)")}
             if file := ask_save_path(self._window, tr("Export Chat"), title, formats):
-                self._library.export_chats([chat], file)
+                self._library.export_chats(chats, file)
 
     def export_all(self) -> None:
+        self._export_several(self._list.chat_ids(), tr("Export All Chats"))
+
+    def _export_several(self, chats: list[str], title: str) -> None:
         formats = {".json": tr("JSON, can be imported again (*.json)"), ".md": tr("Markdown (*.md)")}
-        if file := ask_save_path(self._window, tr("Export All Chats"), tr("Slipstream chats"), formats):
-            self._library.export_chats(self._list.chat_ids(), file)
+        if file := ask_save_path(self._window, title, tr("Slipstream chats"), formats):
+            self._library.export_chats(chats, file)
 
     def import_chats(self) -> None:
         file, _ = QFileDialog.getOpenFileName(self._window, tr("Import Chats"), "", tr("Chats (*.json *.zip *.db);;All files (*)"))

@@ -2470,6 +2470,16 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_list.py" />
+            <source>Actions</source>
+            <translation>Aktionen</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
+            <source>Actions for “{title}”</source>
+            <translation>Aktionen für „{title}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Chats</source>
             <translation>Chats</translation>
         </message>
@@ -2920,6 +2930,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Delete {count} Chats</source>
+            <translation>{count} Chats &amp;löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Edit</source>
             <translation>&amp;Bearbeiten</translation>
         </message>
@@ -2932,6 +2947,11 @@
             <location filename="../../app/window/actions.py" />
             <source>&amp;Export Chat…</source>
             <translation>Chat &amp;exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Export {count} Chats…</source>
+            <translation>{count} Chats &amp;exportieren …</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3095,6 +3115,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>Delete A&amp;ll Chats…</source>
+            <translation>A&amp;lle Chats löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>Export &amp;All Chats…</source>
             <translation>&amp;Alle Chats exportieren …</translation>
         </message>
@@ -3185,8 +3210,23 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
+            <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
+            <translation>Alle {count} Chats werden gelöscht. Bis zum Beenden von Slipstream lässt sich das rückgängig machen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Delete All</source>
+            <translation>Alle löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Delete All Chats?</source>
+            <translation>Alle Chats löschen?</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -3197,6 +3237,11 @@
             <location filename="../../app/window/chat_commands.py" />
             <source>Export Chat</source>
             <translation>Chat exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export Chats</source>
+            <translation>Chats exportieren</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />

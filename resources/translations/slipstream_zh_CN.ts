@@ -2470,6 +2470,16 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_list.py" />
+            <source>Actions</source>
+            <translation>操作</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
+            <source>Actions for “{title}”</source>
+            <translation>“{title}”的操作</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Chats</source>
             <translation>对话</translation>
         </message>
@@ -2920,6 +2930,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Delete {count} Chats</source>
+            <translation>删除 {count} 个对话(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Edit</source>
             <translation>编辑(&amp;E)</translation>
         </message>
@@ -2932,6 +2947,11 @@
             <location filename="../../app/window/actions.py" />
             <source>&amp;Export Chat…</source>
             <translation>导出对话(&amp;E)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Export {count} Chats…</source>
+            <translation>导出 {count} 个对话(&amp;E)…</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3095,6 +3115,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>Delete A&amp;ll Chats…</source>
+            <translation>删除所有对话(&amp;L)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>Export &amp;All Chats…</source>
             <translation>导出所有对话(&amp;A)…</translation>
         </message>
@@ -3185,8 +3210,23 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
+            <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
+            <translation>将删除全部 {count} 个对话。退出 Slipstream 之前可以撤销。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Delete All</source>
+            <translation>全部删除</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Delete All Chats?</source>
+            <translation>要删除所有对话吗？</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -3196,6 +3236,11 @@
         <message>
             <location filename="../../app/window/chat_commands.py" />
             <source>Export Chat</source>
+            <translation>导出对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export Chats</source>
             <translation>导出对话</translation>
         </message>
         <message>
