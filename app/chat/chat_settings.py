@@ -1,22 +1,20 @@
 """The settings of one chat: preset, system prompt, sampling, limits. Changes apply to the next reply."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDialog,
     QDoubleSpinBox,
     QFrame,
-    QGridLayout,
     QInputDialog,
     QLineEdit,
     QPlainTextEdit,
-    QScrollArea,
     QWidget,
 )
 
@@ -24,13 +22,15 @@ from app.chat.conductor import Conductor
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
+from app.sidebar.chat_library import ChatLibrary
 from app.widgets.controls import button, small_label
-from app.widgets.layout import column, lay_out, row
+from app.widgets.layout import Form, column, lay_out, row, scrolling
 from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 
 MAX_TOKENS = 1_000_000
 WIDTH = 440
+TEXT_MARGIN = 5
 
 NumberField = tuple[str, str, str, float, float, float, int]
 
@@ -52,17 +52,20 @@ def _number_fields() -> tuple[NumberField, ...]:
     )
 
 
-class ChatSettingsDialog(QDialog):
-    """A sheet with the settings of the open chat."""
+class ChatSettingsForm(QWidget):
+    """Edits settings that `read` returns and `write` stores. Call `refresh` after other changes."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        library: ChatLibrary,
+        read: Callable[[], ChatSettings],
+        write: Callable[[ChatSettings], object],
+        default_sampling: Callable[[], Sampling],
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor = conductor
-        self._library = conductor.library
-        self._theme = theme
-        self.setWindowTitle(tr("Chat Settings"))
-        self.resize(540, 600)
-
+        self._library, self._read, self._write, self._default_sampling = library, read, write, default_sampling
         self.preset = QComboBox()
         self.preset.setAccessibleName(tr("Preset"))
         self.preset.activated.connect(self._apply_preset)
@@ -79,12 +82,7 @@ class ChatSettingsDialog(QDialog):
         set_look(frame, "composer")
         column(self.system, margins=(8, 6, 4, 6), parent=frame)
 
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(10)
-        self._grid.setColumnStretch(1, 1)
-        self._grid.setColumnMinimumWidth(2, 12)
-        self._grid.setColumnStretch(4, 1)
+        form = Form(theme)
         self.numbers: dict[str, QDoubleSpinBox] = {}
         for name, label, tip, low, high, step, digits in _number_fields():
             box = self.numbers[name] = QDoubleSpinBox()
@@ -92,43 +90,35 @@ class ChatSettingsDialog(QDialog):
             box.setRange(low, high)
             box.setSingleStep(step)
             box.setGroupSeparatorShown(True)
+            box.lineEdit().setTextMargins(TEXT_MARGIN, 0, 0, 0)  # style sheets can't pad it
+            box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            box.installEventFilter(_NoWheel(box))
             box.valueChanged.connect(self._change)
-            self._add_field(label, tip, box)
+            form.add_row(label, box, tip=tip)
         self.numbers["top_k"].setSpecialValueText(tr("Off"))
         self.seed = QLineEdit()
         set_look(self.seed, "entry")
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
-        self._add_field(tr("Seed"), tr("Leave it empty for a random seed."), self.seed)
+        form.add_row(tr("Seed"), self.seed, tip=tr("Leave it empty for a random seed."))
         self.thinking = QCheckBox(tr("Let the model think before it answers"))
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
+        self.thinking.hide()
+        self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
 
-        page = QWidget()
         head = small_label(theme, tr("Preset"), "secondary", bold=True), row((self.preset, 1), self.save_as, self.delete)
         prompt = small_label(theme, tr("System prompt"), "secondary", bold=True), frame
-        generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, 4, self._grid
-        column(*head, 10, *prompt, 10, *generation, None, margins=(24, 20, 24, 20), parent=page)
-        scroll = QScrollArea()
-        scroll.setWidget(page)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
-        lay_out(self, scroll, WIDTH, tr("Close settings"), aside=self.reset)
-        for signal in (self._library.presets_changed, conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
-            signal.connect(self.refresh)
+        generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, 4, form
+        column(*head, 10, *prompt, 10, *generation, parent=self)
+        library.presets_changed.connect(self.refresh)
         self.refresh()
-
-    @property
-    def _settings(self) -> ChatSettings:
-        return self._conductor.chat.settings
 
     @Slot()
     def refresh(self) -> None:
-        settings = self._settings
-        sampling = settings.sampling or self._conductor.default_sampling
+        settings = self._read()
+        sampling = settings.sampling or self._default_sampling()
         fields = [self.system, self.seed, self.thinking, self.preset, *self.numbers.values()]
         blockers = [QSignalBlocker(field) for field in fields]
         if self.system.toPlainText() != settings.system:
@@ -137,8 +127,7 @@ class ChatSettingsDialog(QDialog):
             box.setValue(settings.max_tokens if name == "max_tokens" else getattr(sampling, name))
         if _seed(self.seed.text()) != settings.seed:
             self.seed.setText("" if settings.seed is None else str(settings.seed))
-        self.thinking.setChecked(self._conductor.thinking)
-        self.thinking.setEnabled(self._conductor.can_think or self._conductor.loader.pair is None)
+        self.thinking.setChecked(settings.thinking)
         self._show_presets(settings)
         for blocker in blockers:
             blocker.unblock()
@@ -154,39 +143,23 @@ class ChatSettingsDialog(QDialog):
         self.delete.setVisible(here is not None and self._library.can_delete_preset(presets[here].name))
         self.reset.setEnabled(not presets[0].fits(settings))
 
-    def _add_field(self, label: str, tip: str, field: QWidget) -> None:
-        """Add a field with its label, two in a row."""
-        number = self._grid.count() // 2
-        field.setAccessibleName(label)
-        field.setAccessibleDescription(tip)
-        field.setToolTip(tip)
-        field.setMinimumWidth(84)
-        if isinstance(field, QAbstractSpinBox):
-            field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            field.installEventFilter(_NoWheel(field))
-        name = small_label(self._theme, label)
-        name.setToolTip(tip)
-        name.setBuddy(field)
-        self._grid.addWidget(name, number // 2, 3 * (number % 2))
-        self._grid.addWidget(field, number // 2, 3 * (number % 2) + 1)
-
     @Slot()
     def _change(self) -> None:
-        """Apply what differs from the settings of the chat."""
-        old = self._settings
-        shown = old.sampling or self._conductor.default_sampling
+        """Apply what differs from the settings."""
+        old = self._read()
+        shown = old.sampling or self._default_sampling()
         numbers: dict[str, Any] = {name: round(box.value(), box.decimals() or None) for name, box in self.numbers.items()}
         max_tokens = numbers.pop("max_tokens")
         sampling = Sampling(**numbers)
         unchanged = all(numbers[name] == round(getattr(shown, name), self.numbers[name].decimals()) for name in numbers)
-        self._conductor.set_settings(
+        self._write(
             replace(
                 old,
                 system=clean(self.system.toPlainText()),
                 sampling=old.sampling if unchanged else sampling,
                 max_tokens=max_tokens,
                 seed=_seed(self.seed.text()),
-                thinking=self.thinking.isChecked() if self._conductor.can_think else old.thinking,
+                thinking=self.thinking.isChecked() if self.thinking.isEnabled() else old.thinking,
             )
         )
 
@@ -194,13 +167,13 @@ class ChatSettingsDialog(QDialog):
     def _apply_preset(self, place: int) -> None:
         presets = self._library.presets
         if place < len(presets):
-            self._conductor.set_settings(presets[place].applied_to(self._settings))
+            self._write(presets[place].applied_to(self._read()))
 
     @Slot()
     def _save_preset(self) -> None:
         name, taken = QInputDialog.getText(self, tr("Save Preset"), tr("Name:"))
         if taken and name.strip():
-            self._library.save_preset(name, self._settings)
+            self._library.save_preset(name, self._read())
 
     @Slot()
     def _delete_preset(self) -> None:
@@ -208,7 +181,32 @@ class ChatSettingsDialog(QDialog):
 
     @Slot()
     def _reset(self) -> None:
-        self._conductor.set_settings(Preset("", ChatSettings()).applied_to(self._settings))
+        self._write(Preset("", ChatSettings()).applied_to(self._read()))
+
+
+class ChatSettingsDialog(QDialog):
+    """A sheet with the settings of the open chat."""
+
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._conductor = conductor
+        self.setWindowTitle(tr("Chat Settings"))
+        self.resize(540, 600)
+        library, default = conductor.library, lambda: conductor.default_sampling
+        self.form = ChatSettingsForm(theme, library, lambda: conductor.chat.settings, conductor.set_settings, default)
+        self.form.setContentsMargins(24, 20, 24, 20)
+        self.form.thinking.show()
+        lay_out(self, scrolling(self.form), WIDTH, tr("Close settings"), aside=self.form.reset)
+        for signal in (conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        self.form.refresh()
+        with QSignalBlocker(self.form.thinking):
+            self.form.thinking.setChecked(self._conductor.thinking)
+        self.form.thinking.setEnabled(self._conductor.can_think)
 
 
 class _NoWheel(QObject):

@@ -47,6 +47,7 @@ class Conductor(QObject):
         self.roofline_job = RooflineJob(engine, self)
         self.attachments = AttachmentReader(engine, self)
         self.comparisons = ComparisonHistory(store, self)
+        self.new_chats = ChatSettings()
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""  # the chat that is being read
@@ -120,6 +121,12 @@ class Conductor(QObject):
                 self._unsaved = self.chat
                 self._save_timer.start()
         self.settings_changed.emit()
+
+    def set_new_chats(self, settings: ChatSettings) -> None:
+        """Use these settings for new chats, and for the open one if it is new and has the settings of new chats."""
+        before, self.new_chats = Preset("", self.new_chats), settings
+        if self.chat.empty and before.fits(self.chat.settings):
+            self.set_settings(Preset("", settings).applied_to(self.chat.settings))
 
     @Slot()
     def save_settings(self) -> None:
@@ -260,8 +267,8 @@ class Conductor(QObject):
 
     @Slot()
     def new_chat(self) -> None:
-        """Open an empty chat with the switches of the current one."""
-        self._show(Chat(settings=ChatSettings(dflash=self.chat.settings.dflash, thinking=self.chat.settings.thinking)))
+        """Open an empty chat with the settings of new chats and the switches of the current one."""
+        self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings)))
         self.library.set_open_chat("")
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:

@@ -28,6 +28,7 @@ REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)
 HISTORY_WIDTH = 230
 PROMPT_LINES = 2
+PROMPT_MARGIN = 8
 MAX_SHOWN = 10_000  # characters of a prompt
 
 
@@ -79,10 +80,9 @@ class CompareDialog(QDialog):
         close = button(tr("Close"), look="bordered", clicked=self.reject)
         self.status = small_label(theme, look="faint")
 
-        top = Qt.AlignmentFlag.AlignTop
         exports = (self.save_button, self.copy_button, self.image_button)
         page = column(
-            row((self.prompt, 1), (self.exact, 0, top), (self.repeats, 0, top), (self.run_button, 0, top)),
+            row((self.prompt, 1), column(row(self.exact, self.repeats, self.run_button), None)),
             self.hint,
             (row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20), 1),
             self.error,
@@ -283,8 +283,8 @@ class _PromptField(QPlainTextEdit):
         self.setPlaceholderText(tr("Enter a prompt to compare"))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.document().setDocumentMargin(4)
-        self.setFixedHeight(PROMPT_LINES * self.fontMetrics().lineSpacing() + 14)
+        self.document().setDocumentMargin(PROMPT_MARGIN)
+        self.setFixedHeight(PROMPT_LINES * self.fontMetrics().lineSpacing() + 2 * PROMPT_MARGIN + 2)
         set_look(self, "field")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,10 +1,8 @@
-"""The Models window, its settings, and the dialog for custom pairs."""
+"""The Models window, and the dialog for custom pairs."""
 
-from pathlib import Path
-
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QPushButton, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import size
@@ -14,20 +12,20 @@ from app.models.pair_list import PairList
 from app.models.picker import Picker, is_folder
 from app.models.storage import Storage, while_open
 from app.models.survey import Filter
-from app.widgets.controls import SearchField, ThinBar, button, small_label, styled_label
-from app.widgets.layout import Form, column, lay_out, line, row
+from app.widgets.controls import SearchField, button, small_label
+from app.widgets.layout import column, line, row
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
 
 LIST_WIDTH = 304  # at the default text size
 MIN_CARD_WIDTH = 336
 MESSAGE_MS = 8000
 SPACE_MS = 5000
-SETTINGS_WIDTH = 460
-LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
 
 
 class PickerDialog(QDialog):
     """A list of pairs on the left, the selected pair on the right. Not modal, so chatting stays possible."""
+
+    settings_requested = Signal()
 
     def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,12 +58,14 @@ class PickerDialog(QDialog):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
         self.own = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_own)
-        self.settings = button(tr("Settings…"), tr("Model folder, download speed, and token"), "bordered", self._show_settings)
+        self.settings = button(
+            tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
+        )
         self.space = small_label(theme, look="secondary")
         self.space.setAccessibleName(tr("Disk space"))
         self.deleted = DeletedBar(theme, picker.storage)
         self.card = PairCard(theme, picker, conductor)
-        self.card.token.clicked.connect(self._show_settings)
+        self.card.token.clicked.connect(self.settings_requested)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))
         self.message.setContentsMargins(24, 8, 24, 8)
@@ -130,11 +130,9 @@ class PickerDialog(QDialog):
 
     @Slot()
     def _add_own(self) -> None:
-        _open(CustomPairDialog(self._theme, self._picker, self))
-
-    @Slot()
-    def _show_settings(self) -> None:
-        _open(ModelSettingsDialog(self._theme, self._picker, self))
+        dialog = CustomPairDialog(self._theme, self._picker, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return goes from the search field to the best match, and from the list to the main button."""
@@ -147,11 +145,6 @@ class PickerDialog(QDialog):
             self.list.setFocus()
         elif focus is self.list and main.isVisible() and main.isEnabled():
             main.setFocus()
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()
 
 
 class DeletedBar(QFrame):
@@ -279,112 +272,3 @@ class CustomPairDialog(QDialog):
         set_look(self.verdict, look)
         self.verdict.setText(text)
         self.adjustSize()
-
-
-class ModelSettingsDialog(QDialog):
-    """Shows the current state while models are moved."""
-
-    def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._picker, self._storage = picker, picker.storage
-        self.setWindowTitle(tr("Model Settings"))
-        self.setAccessibleName(tr("Model Settings"))
-        form = Form(theme)
-        self.folder = styled_label(theme, wrap=True, selectable=True)
-        self.move_button = button(tr("Move…"), tr("Move the models to another folder"), "bordered", self._choose_folder)
-        self.stop = button(tr("Stop"), tr("Stop moving"), "bordered", self._storage.stop_moving)
-        form.add_row(tr("Model folder"), self.folder, self.move_button, self.stop)
-        self.bar = ThinBar(theme, tr("Move progress"))
-        form.add_below(self.bar)
-        self.room = form.add_help()
-        self.limit = QComboBox()
-        self.limit.activated.connect(self._set_limit)
-        form.add_row(tr("Download speed"), self.limit)
-        form.add_help(tr("Applies to all downloads combined."))
-        self.token = QLineEdit()
-        self.token.setEchoMode(QLineEdit.EchoMode.Password)
-        self.token.setPlaceholderText("hf_…")
-        self.token.setMaxLength(1000)
-        set_look(self.token, "entry")
-        self.token.textChanged.connect(self.refresh)
-        self.save = button(tr("Save"), tr("Check the token and save it in the keychain"), "bordered", self._log_in)
-        self.remove = button(tr("Remove"), tr("Remove the token from the keychain"), "bordered", self._log_out)
-        form.add_row(tr("Hub token"), self.token, self.save, self.remove)
-        form.add_help(tr("Needed for gated models, stored in the keychain, and sent only to the hub."))
-        self.message = small_label(theme, look="secondary", wrap=True)
-        self.message.setAccessibleName(tr("Message"))
-        self.message.hide()
-        lay_out(self, column(form, self.message, None, spacing=16, margins=(24, 22, 24, 22)), SETTINGS_WIDTH, tr("Close settings"))
-        self._storage.changed.connect(self.refresh)
-        self._storage.message.connect(self._say)
-        self._storage.look()
-        self._storage.look_for_token()
-        self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        """Show the current state."""
-        folder, moving = self._storage.folder, self._storage.moving
-        self.folder.setText(str(folder.path) if folder else "")
-        variable = folder.variable if folder else ""
-        self.move_button.setVisible(moving is None)
-        self.move_button.setEnabled(folder is not None and not variable)
-        self.stop.setVisible(moving is not None)
-        self.bar.setVisible(moving is not None)
-        if moving is not None:
-            self.bar.show_fraction(moving.done / moving.total if moving.total else 0.0)
-            moved = tr("Moving models: {done} of {total}", done=size(moving.done), total=size(moving.total))
-            kept = tr("You can keep chatting, but you can't download, load, or delete models.")
-            self.room.setText(f"{moved}. {kept}")
-        elif folder is not None:
-            text = tr("{size} available", size=size(folder.free))
-            fixed = tr("Set by {variable}, so you can't change it here.", variable=variable)
-            self.room.setText(f"{text}. {fixed}" if variable else text)
-        self._show_limit(self._storage.limit)
-        self.save.setEnabled(bool(self.token.text().strip()))
-        self.remove.setEnabled(self._storage.has_token)
-
-    def _show_limit(self, limit: float | None) -> None:
-        rates: list[float | None] = [None, *sorted({one * 1e6 for one in LIMITS} | ({limit} if limit else set()))]
-        with QSignalBlocker(self.limit):
-            if [self.limit.itemData(row) for row in range(self.limit.count())] != rates:
-                self.limit.clear()
-                for rate in rates:
-                    self.limit.addItem(f"{size(rate)}/s" if rate else tr("Unlimited"), rate)
-            self.limit.setCurrentIndex(rates.index(limit))
-
-    @Slot(str)
-    def _say(self, text: str) -> None:
-        self.message.setText(text)
-        self.message.show()
-
-    @Slot(int)
-    def _set_limit(self, index: int) -> None:
-        self._storage.set_limit(self.limit.itemData(index))
-
-    @Slot()
-    def _choose_folder(self) -> None:
-        if folder := QFileDialog.getExistingDirectory(self, tr("Move Models To"), self.folder.text()):
-            self._picker.move(Path(folder))
-
-    @Slot()
-    def _log_in(self) -> None:
-        self.save.setEnabled(False)
-        self._say(tr("Checking the token…"))
-        self._storage.log_in(self.token.text().strip(), while_open(self._logged_in), while_open(self._refused))
-
-    def _logged_in(self, account: str) -> None:
-        self._picker.check_hub()
-        self.token.clear()
-        self._say(tr("Token saved for {account}.", account=account))
-
-    def _refused(self, reason: str) -> None:
-        self.save.setEnabled(True)
-        self._say(reason)
-
-    @Slot()
-    def _log_out(self) -> None:
-        self._storage.log_out(while_open(self._logged_out), while_open(self._say))
-
-    def _logged_out(self, removed: bool) -> None:
-        self._say(tr("Token removed.") if removed else tr("There is no token in the keychain."))

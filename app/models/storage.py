@@ -1,6 +1,7 @@
 """The model folder, deleted pairs, and network settings of downloads."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,7 +19,7 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache, DeletedModels, folder_variable, model_folder_problem
 from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
+from mlx_engine.pairs.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 
@@ -94,6 +95,22 @@ class ModelFolder:
 
 
 @dataclass(frozen=True)
+class HubState:
+    """Which hub is used.
+
+    Attributes:
+        mirror: the address that the user entered; may be empty.
+        fixed: whether the environment sets the address.
+        has_token: whether the keychain has a token for it.
+    """
+
+    endpoint: str
+    mirror: str
+    fixed: bool
+    has_token: bool
+
+
+@dataclass(frozen=True)
 class DeletedPair:
     """A pair that can be restored until the app quits."""
 
@@ -116,7 +133,7 @@ class Storage(QObject):
         self.folder: ModelFolder | None = None
         self.limit: float | None = None  # of downloads, bytes per second
         self._limit_known = False  # read from the disk or set by the user
-        self.has_token = False  # in the keychain
+        self.hub: HubState | None = None
         self.deleted: list[DeletedPair] = []
         self.moving: ModelMove | None = None
         self._stop = threading.Event()
@@ -263,16 +280,32 @@ class Storage(QObject):
         self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
         self.changed.emit()
 
-    def look_for_token(self) -> None:
-        """Find out whether the keychain has a token for the hub."""
-        self._background.run(lambda: stored_token(Hub().endpoint) is not None, self._set_has_token)
+    def look_for_hub(self) -> None:
+        """Read the address of the hub, and whether the keychain has a token for it."""
+
+        def work() -> HubState:
+            endpoint = Hub().endpoint
+            return HubState(endpoint, mirror(), bool(os.environ.get("HF_ENDPOINT")), stored_token(endpoint) is not None)
+
+        def show(hub: HubState) -> None:
+            self.hub = hub
+            self.changed.emit()
+
+        self._background.run(work, show)
+
+    def set_mirror(self, address: str, failed: Callable[[str], object]) -> None:
+        """Use another hub from now on; an empty address is the usual one."""
+        self._background.run(lambda: save_mirror(address), lambda _: self._hub_changed(), failed)
+
+    def _hub_changed(self) -> None:
+        self._downloads.suspend(self._downloads.resume)  # a new process reads the address and the keychain again
+        self.look_for_hub()
 
     def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
         """Check a token and save it in the keychain. `then` receives the account's name."""
 
         def saved(account: str) -> None:
-            self._downloads.suspend(self._downloads.resume)  # a new process reads the keychain again
-            self._set_has_token(True)
+            self._hub_changed()
             then(account)
 
         self._background.run(lambda: store_token(Hub().endpoint, token), saved, failed)
@@ -281,11 +314,7 @@ class Storage(QObject):
         """Remove the token from the keychain. `then` receives whether there was one."""
 
         def removed(found: bool) -> None:
-            self.look_for_token()
+            self.look_for_hub()
             then(found)
 
         self._background.run(lambda: delete_token(Hub().endpoint), removed, failed)
-
-    def _set_has_token(self, found: bool) -> None:
-        self.has_token = found
-        self.changed.emit()

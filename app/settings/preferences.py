@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Generic, Literal, Protocol, TypeVar, overload
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
+from app.conversations.json_values import parse_json
+from app.conversations.settings import ChatSettings
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 
 T = TypeVar("T")
-Section = Literal["appearance", "general"]
+Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"]
 
 
 class Settings(Protocol):
@@ -31,7 +34,7 @@ class Setting(Generic[T]):
         label: name in the Settings window.
         choices: allowed values with their names, in order; None for a switch.
         help: one short sentence under the control.
-        section: of the Settings window.
+        pane: of the Settings window.
         takes_effect: immediately, or after a restart.
     """
 
@@ -43,12 +46,12 @@ class Setting(Generic[T]):
         *,
         choices: Callable[[], Mapping[T, str]] | None = None,
         help: Callable[[], str] | None = None,
-        section: Section = "appearance",
+        pane: Pane = "appearance",
         takes_effect: Literal["now", "after restart"] = "now",
     ) -> None:
         self.key, self.default, self.label = key, default, label
         self.choices, self.help = choices, help
-        self.section, self.takes_effect = section, takes_effect
+        self.pane, self.takes_effect = pane, takes_effect
 
     def read(self, settings: Settings) -> T:
         return self.parse(settings.file.value(self.key))
@@ -117,10 +120,16 @@ class Preferences(QObject):
         lambda: tr("Language"),
         choices=lambda: {"system": tr("System"), **LANGUAGES},
         help=lambda: tr("Takes effect after you restart Slipstream."),
-        section="general",
+        pane="general",
         takes_effect="after restart",
     )
-    check_for_updates = Setting("look_for_versions", False, lambda: tr("Check for updates at launch"), section="general")
+    check_for_updates = Setting(
+        "look_for_versions",
+        False,
+        lambda: tr("Check for updates at launch"),
+        help=lambda: tr("Asks for the newest version number and sends nothing else."),
+        pane="privacy",
+    )
 
     changed = Signal()
     restart_requested = Signal()
@@ -129,6 +138,22 @@ class Preferences(QObject):
         super().__init__(parent)
         self._theme, self.file = theme, file
         self._at_launch = {setting.key: setting.read(self) for setting in SETTINGS}
+        self.apply()
+
+    @property
+    def new_chats(self) -> ChatSettings:
+        """The settings of new chats."""
+        return ChatSettings.from_json(parse_json(str(self.file.value("new_chats"))))
+
+    @new_chats.setter
+    def new_chats(self, settings: ChatSettings) -> None:
+        self.file.setValue("new_chats", json.dumps(settings.to_json()))
+        self.changed.emit()
+
+    def reset(self) -> None:
+        """Return all settings to their defaults."""
+        for key in ("new_chats", *(setting.key for setting in SETTINGS)):
+            self.file.remove(key)
         self.apply()
 
     def apply(self) -> None:

@@ -1,59 +1,102 @@
-"""The Settings window: one row for each setting of the table."""
+"""The Settings window: a list of panes, each with a row for every setting of the table that belongs to it."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QListWidget, QSlider, QStackedWidget, QWidget
 
 from app.language import tr
-from app.settings.preferences import SETTINGS, Preferences, Setting
+from app.settings.preferences import SETTINGS, Pane, Preferences, Setting
 from app.widgets.controls import Label, button
-from app.widgets.layout import Form, lay_out
+from app.widgets.layout import Form, column, line, row, scrolling
 from app.widgets.theme import Theme, set_look
 
-WIDTH = 420
+DEFAULT_SIZE = QSize(680, 480)
+
+
+def pane_names() -> dict[Pane, str]:
+    return {
+        "general": tr("General"),
+        "appearance": tr("Appearance"),
+        "models": tr("Models"),
+        "chats": tr("New Chats"),
+        "privacy": tr("Privacy"),
+        "advanced": tr("Advanced"),
+    }
 
 
 class SettingsDialog(QDialog):
-    """`hidden` lists the keys of settings that have no effect in this build."""
+    """Changes take effect as they are made."""
 
-    def __init__(self, theme: Theme, preferences: Preferences, parent: QWidget | None = None, hidden: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        preferences: Preferences,
+        parts: Mapping[Pane, Callable[[], QWidget]],
+        parent: QWidget | None = None,
+        hidden: Collection[str] = (),
+    ) -> None:
+        """Create the window.
+
+        Args:
+            parts: make what a pane shows below its rows.
+            hidden: keys of settings that have no effect in this build.
+        """
         super().__init__(parent)
         self._theme, self._preferences = theme, preferences
         self._settings = [setting for setting in SETTINGS if setting.key not in hidden]
         self.fields: dict[str, QWidget] = {}
+        self.parts: dict[Pane, QWidget] = {}
         self.setWindowTitle(tr("Settings"))
         self.setAccessibleName(tr("Settings"))
+        self.resize(DEFAULT_SIZE)
         self.size_label = Label()
-        self.size_label.setMinimumWidth(self.size_label.fontMetrics().horizontalAdvance("24 px") + 4)
         set_look(self.size_label, "secondary")
         self.restart = button(tr("Restart"), tr("Restart Slipstream"), "bordered")
         self.restart.clicked.connect(preferences.restart_requested)
-        form = Form(theme)
-        for section, heading in (("general", tr("General")), ("appearance", tr("Display"))):
-            form.add_heading(heading)
-            for setting in self._settings:
-                if setting.section == section:
-                    self._add_row(form, setting)
-        page = QVBoxLayout()
-        page.setContentsMargins(24, 22, 24, 22)
-        page.addLayout(form)
-        page.addStretch(1)
-        lay_out(self, page, WIDTH, tr("Close settings"))
+        self.list = QListWidget()
+        self.list.setAccessibleName(tr("Panes"))
+        set_look(self.list, "history")
+        self.list.ensurePolished()
+        self._stack = QStackedWidget()
+        for pane, name in pane_names().items():
+            self.list.addItem(name)
+            self._stack.addWidget(scrolling(self._make_pane(pane, parts.get(pane))))
+        self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
+        self._side = QWidget()
+        set_look(self._side, "sidebar")
+        self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column(self.list, margins=(8, 12, 8, 12), parent=self._side)
+        row(self._side, line("upright"), (self._stack, 1), spacing=0, parent=self)
+        theme.text_resized.connect(self._set_width)
         preferences.changed.connect(self.refresh)
+        self._set_width()
         self.refresh()
+        self.show_pane("general")
+
+    def show_pane(self, pane: Pane) -> None:
+        self.list.setCurrentRow(list(pane_names()).index(pane))
+        self.list.setFocus()
+
+    def _make_pane(self, pane: Pane, part: Callable[[], QWidget] | None) -> QWidget:
+        page, form = QWidget(), Form(self._theme)
+        for setting in self._settings:
+            if setting.pane == pane:
+                self._add_row(form, setting)
+        below: list[QWidget] = []
+        if part is not None:
+            below = [self.parts.setdefault(pane, part())]
+        column(*([form] if form.rowCount() else []), *below, None, spacing=18, margins=(24, 22, 24, 22), parent=page)
+        return page
 
     def _add_row(self, form: Form, setting: Setting) -> None:
-        label = setting.label()
+        label, help = setting.label(), setting.help() if setting.help is not None else ""
         field = self.fields[setting.key] = self._make_field(setting, label)
         extra: list[QWidget] = [self.size_label] if isinstance(field, QSlider) else []
         if setting.takes_effect == "after restart":
             extra.append(self.restart)
-        form.add_row(label if setting.choices is not None else "", field, *extra)
-        if setting.help is not None:
-            form.add_help(setting.help())
-            field.setAccessibleDescription(setting.help())
+        form.add_row(label if setting.choices is not None else "", field, *extra, help=help)
 
     def _make_field(self, setting: Setting, label: str) -> QWidget:
         def store(value: Any) -> None:
@@ -77,6 +120,12 @@ class SettingsDialog(QDialog):
         combo.addItems(list(choices.values()))
         combo.activated.connect(lambda place: store(values[place]))
         return combo
+
+    @Slot()
+    def _set_width(self) -> None:
+        """Make room for the names of the panes at any text size."""
+        self._side.setFixedWidth(self.list.sizeHintForColumn(0) + 40)
+        self.size_label.setMinimumWidth(self.size_label.fontMetrics().horizontalAdvance("24 px") + 4)
 
     @Slot()
     def refresh(self) -> None:

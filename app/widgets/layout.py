@@ -1,28 +1,31 @@
 """Layouts: rows and columns written as one expression, wrapping rows, forms, sheets and notices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractSpinBox,
     QBoxLayout,
+    QComboBox,
     QDialog,
+    QFormLayout,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLayout,
     QLayoutItem,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 from app.language import tr
-from app.widgets.controls import Label, button, small_label, styled_label
+from app.widgets.controls import Label, button, small_label
 from app.widgets.theme import Theme, set_look
 
-FORM_SPACING = 14  # above a label
+FORM_SPACING = 14  # between rows
 
 # A widget or layout, also with its stretch factor and alignment; a number is an empty space in pixels and None a flexible one.
 Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout, int] | tuple[QWidget, int, Qt.AlignmentFlag]
@@ -167,45 +170,69 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
     layout.addStrut(width)
 
 
-class Form(QGridLayout):
-    """Builds the rows from top to bottom."""
+def scrolling(page: QWidget) -> QScrollArea:
+    """Return a page that scrolls up and down."""
+    area = QScrollArea()
+    area.setWidget(page)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area
+
+
+class Form(QFormLayout):
+    """Builds the rows from top to bottom. A field that doesn't fit next to its label stands below it."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
+        self._names: list[Label] = []
+        theme.text_resized.connect(self._align_names)
+        self.setContentsMargins(0, 0, 0, 0)
         self.setHorizontalSpacing(16)
-        self.setVerticalSpacing(4)
-        self.setColumnStretch(1, 1)
+        self.setVerticalSpacing(FORM_SPACING)
+        self.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        self.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
 
-    def add_heading(self, text: str) -> None:
-        self.addWidget(styled_label(self._theme, text, bold=True), self._next_row(), 0, 1, 2)
+    def add_row(
+        self, label: str, field: QWidget, *extra: QWidget, below: Sequence[QWidget] = (), help: str = "", tip: str = ""
+    ) -> None:
+        """Add a field.
 
-    def add_row(self, label: str, field: QWidget, *extra: QWidget) -> None:
-        """Add a field; an empty label is for one that has its own, such as a check box."""
-        at = self._next_row()
-        if label:
-            name = small_label(self._theme, label, bold=True)
-            name.setBuddy(field)
-            field.setAccessibleName(label)
-            self.addWidget(name, at, 0)
-        self.addLayout(row((field, 1), *extra), at, 1)
+        Args:
+            label: empty for a field that has its own, such as a check box.
+            field: stands next to the label.
+            extra: widgets to the right of the field.
+            below: widgets below the field.
+            help: a line below the field.
+            tip: a tooltip.
+        """
+        natural = isinstance(field, QComboBox | QAbstractButton)
+        one = row(field, *extra, None) if natural else row((field, 1), *extra, *[None] * isinstance(field, QAbstractSpinBox))
+        lines: list[Item] = [one, *below]
+        if help:
+            lines.append(small_label(self._theme, help, "secondary", wrap=True))
+        field.setAccessibleDescription(help or tip)
+        field.setToolTip(tip)
+        whole = column(*lines, spacing=4)
+        if not label:
+            self.addRow("", whole)
+            return
+        field.setAccessibleName(label)
+        name = small_label(self._theme, label, bold=True)
+        name.setBuddy(field)
+        name.setToolTip(tip)
+        self._names.append(name)
+        self._align_names()
+        self.addRow(name, whole)
 
-    def add_below(self, widget: QWidget) -> None:
-        """Add a widget below the last field."""
-        self.addWidget(widget, self.rowCount(), 1)
-
-    def add_help(self, text: str = "") -> Label:
-        """Add a line of secondary text below the last field."""
-        help_label = small_label(self._theme, text, "secondary", wrap=True)
-        self.add_below(help_label)
-        return help_label
-
-    def _next_row(self) -> int:
-        at = self.rowCount()
-        if self.count():
-            self.setRowMinimumHeight(at, FORM_SPACING)
-            at += 1
-        return at
+    @Slot()
+    def _align_names(self) -> None:
+        """Center each label on its field, also where there is help below the field."""
+        for name in self._names:
+            name.buddy().ensurePolished()
+            name.setFixedHeight(max(name.sizeHint().height(), name.buddy().sizeHint().height()))
 
 
 class NoticeView(QFrame):

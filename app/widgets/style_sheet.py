@@ -129,7 +129,7 @@ def _controls(c: Colors, selection: str) -> str:
     QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{icons}/down.svg"); width: 12px; height: 12px; }}
     QAbstractSpinBox::up-arrow {{ image: url("{icons}/up.svg"); width: 12px; height: 12px; }}
     QAbstractSpinBox {{ padding-right: 20px; }}
-    QAbstractSpinBox QLineEdit {{ background: transparent; border: none; padding-left: 5px; }}
+    QAbstractSpinBox QLineEdit {{ background: transparent; border: none; }}
     QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; background: transparent; width: 20px; }}
     QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}
     QAbstractSpinBox::down-button {{ subcontrol-position: bottom right; }}

@@ -8,19 +8,22 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
-from app.chat.chat_settings import ChatSettingsDialog
+from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
 from app.chat.conductor import Conductor
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_job import Comparison
+from app.conversations.settings import ChatSettings
 from app.language import tr
 from app.machine.this_mac import ThisMacDialog
+from app.models.model_settings import ModelSettings
 from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
-from app.settings.preferences import Preferences
+from app.settings.preferences import Pane, Preferences
 from app.settings.settings_dialog import SettingsDialog
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
-from app.widgets.layout import column, row
+from app.widgets.layout import Form, column, row
+from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from app.window.palette import Palette, palette_commands
 
@@ -58,7 +61,10 @@ class Dialogs(QObject):
 
     @Slot()
     def show_models(self) -> None:
-        self._show(PickerDialog, self._picker, self._conductor)
+        is_new = self.find(PickerDialog) is None
+        dialog = self._show(PickerDialog, self._picker, self._conductor)
+        if is_new:
+            dialog.settings_requested.connect(self._show_model_settings)
 
     @Slot()
     def show_this_mac(self) -> None:
@@ -69,9 +75,60 @@ class Dialogs(QObject):
         self._show(CompareDialog, self._conductor).prompt.setFocus()
 
     @Slot()
-    def show_settings(self) -> None:
+    def show_settings(self, pane: Pane | None = None) -> None:
         hidden = () if self._release.has_updates else (Preferences.check_for_updates.key,)
-        self._show(SettingsDialog, self._preferences, sheet=True, hidden=hidden)
+        parts: dict[Pane, Callable[[], QWidget]] = {
+            "models": lambda: ModelSettings(self._theme, self._picker),
+            "chats": self._new_chat_settings,
+            "privacy": self._privacy,
+            "advanced": self._advanced,
+        }
+        dialog = self._show(SettingsDialog, self._preferences, parts, hidden=hidden)
+        if pane is not None:
+            dialog.show_pane(pane)
+
+    @Slot()
+    def _show_model_settings(self) -> None:
+        self.show_settings("models")
+
+    def _new_chat_settings(self) -> QWidget:
+        preferences, conductor, page = self._preferences, self._conductor, QWidget()
+
+        def store(settings: ChatSettings) -> None:
+            preferences.new_chats = settings
+
+        form = ChatSettingsForm(
+            self._theme, conductor.library, lambda: preferences.new_chats, store, lambda: conductor.default_sampling
+        )
+        preferences.changed.connect(form.refresh)
+        conductor.loader.loaded.connect(form.refresh)
+        note = small_label(self._theme, tr("Used for chats that you start from now on."), "secondary", wrap=True)
+        column(note, form, row(form.reset, None), spacing=16, parent=page)
+        return page
+
+    def _privacy(self) -> QWidget:
+        page = QWidget()
+        text = tr(
+            "Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for "
+            "updates if you turn that on."
+        )
+        column(styled_label(self._theme, text, wrap=True), parent=page)
+        return page
+
+    def _advanced(self) -> QWidget:
+        page, form = QWidget(), Form(self._theme)
+        logs = button(tr("Show Logs"), look="bordered", clicked=self.show_logs)
+        form.add_row(tr("Logs"), logs, help=tr("Logs contain no messages from your chats."))
+        reset = button(tr("Reset All Settings…"), look="bordered", clicked=self._reset_settings)
+        form.add_row(tr("Settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
+        column(form, parent=page)
+        return page
+
+    @Slot()
+    def _reset_settings(self) -> None:
+        question = tr("All settings return to their defaults. Chats, presets, models, and the hub token are kept.")
+        if confirm(self._window, tr("Reset All Settings?"), question, tr("Reset")):
+            self._preferences.reset()
 
     @Slot()
     def show_chat_settings(self) -> None:

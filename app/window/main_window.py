@@ -56,6 +56,8 @@ class MainWindow(QMainWindow):
         self.preferences = Preferences(theme, settings, self)
         self.updates = Updates(this_release(), self.preferences, self)
         self.updates.notified.connect(conductor.notify)
+        self.preferences.changed.connect(self._use_new_chats)
+        self._use_new_chats()
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -144,6 +146,10 @@ class MainWindow(QMainWindow):
         for change in (conductor.loader.loaded, conductor.settings_changed, conductor.chat_changed):
             change.connect(self._save_soon)
         self.composer.focus()
+
+    @Slot()
+    def _use_new_chats(self) -> None:
+        self.conductor.set_new_chats(self.preferences.new_chats)
 
     def _introduce(self) -> None:
         """Show the page for new users until the first chat."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -23,6 +24,7 @@ from huggingface_hub.utils import logging as hub_logging
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
+from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import (
     Listing,
     RemoteFile,
@@ -178,13 +180,13 @@ class Hub:
     """One model hub, asked with one token. Thread-safe. Every method raises UserError, or Unreachable if a retry may help.
 
     Args:
-        endpoint: its address; by default HF_ENDPOINT or huggingface.co.
+        endpoint: its address; by default HF_ENDPOINT, the user's mirror, or huggingface.co.
         token: by default HF_TOKEN, the hub's own login, or, once a repo wants one, the one in the system's keychain.
         read_timeout: seconds of silence after which a connection counts as lost.
     """
 
     def __init__(self, endpoint: str | None = None, token: str | None = None, read_timeout: float = 20.0) -> None:
-        self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
+        self.endpoint = (endpoint or ("" if os.environ.get("HF_ENDPOINT") else mirror()) or constants.ENDPOINT).rstrip("/")
         self.timeout = httpx2.Timeout(read_timeout, connect=min(10.0, read_timeout))
         self.token = token or get_token()
         self._try_keychain, self._lock = self.token is None, threading.Lock()
@@ -291,6 +293,33 @@ class Hub:
                 self._try_keychain = False
                 self.token = stored_token(self.endpoint)
             return self.token != refused
+
+
+def mirror() -> str:
+    """Return the address that the user chose in place of huggingface.co; may be empty."""
+    try:
+        saved = read_json(_mirror_file())
+    except UserError:
+        return ""
+    address = saved.get("mirror") if isinstance(saved, dict) else ""
+    return address if isinstance(address, str) and _is_web(address) else ""
+
+
+def save_mirror(address: str) -> None:
+    """Use this address from now on; an empty one is huggingface.co.
+
+    Raises:
+        UserError: it isn't the address of a hub, or can't be saved.
+    """
+    if address and not _is_web(address):
+        raise UserError(
+            "invalid_mirror", "“{address}” isn't a web address. Enter one that starts with https://.", address=address[:200]
+        )
+    write_json(_mirror_file(), {"mirror": address})
+
+
+def _mirror_file() -> Path:
+    return data_folder() / "hub.json"
 
 
 def _listing(repo: str, info: dict[str, Any]) -> Listing:

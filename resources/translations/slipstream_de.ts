@@ -1414,6 +1414,131 @@
             <translation>noch {time}</translation>
         </message>
         <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>Begrenzt alle Downloads zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Check the token and save it in the keychain</source>
+            <translation>Token prüfen und im Schlüsselbund sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Checking the token…</source>
+            <translation>Token wird geprüft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Download speed</source>
+            <translation>Ladetempo</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Enter the address of a mirror, or leave it empty for huggingface.co.</source>
+            <translation>Geben Sie die Adresse eines Spiegelservers ein, oder lassen Sie das Feld für huggingface.co leer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Hub token</source>
+            <translation>Token des Hubs</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Model folder</source>
+            <translation>Ordner der Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Model hub</source>
+            <translation>Modell-Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move Models To</source>
+            <translation>Modelle verschieben nach</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move progress</source>
+            <translation>Fortschritt beim Verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move the models to another folder</source>
+            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move…</source>
+            <translation>Verschieben …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Moving models: {done} of {total}</source>
+            <translation>Modelle werden verschoben: {done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
+            <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Save</source>
+            <translation>Sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Set where Slipstream was started ({variable}), so you can't change it here.</source>
+            <translation>Wurde beim Start von Slipstream festgelegt ({variable}) und lässt sich hier nicht ändern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Stop moving</source>
+            <translation>Verschieben stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>There is no token in the keychain.</source>
+            <translation>Im Schlüsselbund ist kein Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Token removed.</source>
+            <translation>Token entfernt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Token saved for {account}.</source>
+            <translation>Token für {account} gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Unlimited</source>
+            <translation>Unbegrenzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>You can keep chatting, but you can't download, load, or delete models.</source>
+            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>{size} available</source>
+            <translation>{size} verfügbar</translation>
+        </message>
+        <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
@@ -1850,11 +1975,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Applies to all downloads combined.</source>
-            <translation>Begrenzt alle Downloads zusammen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Check</source>
             <translation>Prüfen</translation>
         </message>
@@ -1862,16 +1982,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Check compatibility</source>
             <translation>Kompatibilität prüfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Check the token and save it in the keychain</source>
-            <translation>Token prüfen und im Schlüsselbund sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Checking the token…</source>
-            <translation>Token wird geprüft …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1920,11 +2030,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Download speed</source>
-            <translation>Ladetempo</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Enter two repos or two folders.</source>
             <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
         </message>
@@ -1950,63 +2055,18 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Hub token</source>
-            <translation>Token des Hubs</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Looking for models…</source>
             <translation>Modelle werden gesucht …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Model Settings</source>
-            <translation>Einstellungen für Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder</source>
-            <translation>Ordner der Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder, download speed, and token</source>
-            <translation>Modellordner, Ladegeschwindigkeit und Token</translation>
+            <source>Model folder, download speed, and hub</source>
+            <translation>Modellordner, Download-Geschwindigkeit und Hub</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Models</source>
             <translation>Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move Models To</source>
-            <translation>Modelle verschieben nach</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move progress</source>
-            <translation>Fortschritt beim Verschieben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move the models to another folder</source>
-            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move…</source>
-            <translation>Verschieben …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Moving models: {done} of {total}</source>
-            <translation>Modelle werden verschoben: {done} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
-            <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2017,16 +2077,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
             <translation>Kein Paar passt zu „{search}“. Mit „Eigenes Paar“ fügen Sie eines aus dem Hub hinzu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Remove</source>
-            <translation>Entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Remove the token from the keychain</source>
-            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2045,11 +2095,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Save</source>
-            <translation>Sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>Modelle suchen</translation>
         </message>
@@ -2057,11 +2102,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Searching for a drafter…</source>
             <translation>Drafter wird gesucht …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Set by {variable}, so you can't change it here.</source>
-            <translation>Durch {variable} festgelegt, daher hier nicht änderbar.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2080,11 +2120,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Stop moving</source>
-            <translation>Verschieben stoppen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>The target and the drafter are compatible.</source>
             <translation>Zielmodell und Drafter passen zusammen.</translation>
         </message>
@@ -2095,33 +2130,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>There is no token in the keychain.</source>
-            <translation>Im Schlüsselbund ist kein Token.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Token removed.</source>
-            <translation>Token entfernt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Token saved for {account}.</source>
-            <translation>Token für {account} gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Undo</source>
             <translation>Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Unlimited</source>
-            <translation>Unbegrenzt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>You can keep chatting, but you can't download, load, or delete models.</source>
-            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2142,11 +2152,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>{name} has been downloaded and verified.</source>
             <translation>{name} wurde geladen und überprüft.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{size} available</source>
-            <translation>{size} verfügbar</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2320,6 +2325,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Asks for the newest version number and sends nothing else.</source>
+            <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Check for updates at launch</source>
             <translation>Beim Start nach Updates suchen</translation>
         </message>
@@ -2390,13 +2400,28 @@
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
-            <source>Display</source>
-            <translation>Darstellung</translation>
+            <source>Advanced</source>
+            <translation>Erweitert</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
             <source>General</source>
             <translation>Allgemein</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>New Chats</source>
+            <translation>Neue Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Panes</source>
+            <translation>Bereiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Privacy</source>
+            <translation>Datenschutz</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3285,8 +3310,18 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>All settings return to their defaults. Chats, presets, models, and the hub token are kept.</source>
+            <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle und das Hub-Token bleiben erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Can't open the log folder {folder}.</source>
             <translation>Der Ordner mit den Protokollen kann nicht geöffnet werden: {folder}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Chats, presets, models, and the hub token are kept.</source>
+            <translation>Chats, Voreinstellungen, Modelle und das Hub-Token bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3300,8 +3335,43 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Logs</source>
+            <translation>Protokolle</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Logs contain no messages from your chats.</source>
+            <translation>Protokolle enthalten keine Nachrichten aus Ihren Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Reset All Settings?</source>
+            <translation>Alle Einstellungen zurücksetzen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Reset All Settings…</source>
+            <translation>Alle Einstellungen zurücksetzen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Show Logs</source>
+            <translation>Protokolle anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Used for chats that you start from now on.</source>
+            <translation>Gilt für Chats, die Sie ab jetzt beginnen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for updates if you turn that on.</source>
+            <translation>Ihre Chats bleiben auf diesem Computer. Slipstream nutzt das Netzwerk nur, um Modelle zu suchen und zu laden, und, wenn Sie es einschalten, um nach Updates zu suchen.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4424,6 +4494,12 @@
             <source>invalid_hub_answer</source>
             <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
             <translation>Die Antwort des Hubs zu {repo} ist ungültig ({reason}). Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>invalid_mirror</source>
+            <extracomment>“{address}” isn't a web address. Enter one that starts with https://.</extracomment>
+            <translation>„{address}“ ist keine Webadresse. Geben Sie eine ein, die mit https:// beginnt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />

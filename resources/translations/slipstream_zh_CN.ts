@@ -1414,6 +1414,131 @@
             <translation>剩余 {time}</translation>
         </message>
         <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>限制所有下载的总速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Check the token and save it in the keychain</source>
+            <translation>检查令牌并存入钥匙串</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Checking the token…</source>
+            <translation>正在检查令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Download speed</source>
+            <translation>下载速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Enter the address of a mirror, or leave it empty for huggingface.co.</source>
+            <translation>输入镜像地址；留空则使用 huggingface.co。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Hub token</source>
+            <translation>Hub 令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Model folder</source>
+            <translation>模型文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Model hub</source>
+            <translation>模型 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move Models To</source>
+            <translation>将模型移至</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move progress</source>
+            <translation>移动进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move the models to another folder</source>
+            <translation>把模型移到另一个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move…</source>
+            <translation>移动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Moving models: {done} of {total}</source>
+            <translation>正在移动模型：{done} / {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
+            <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Remove</source>
+            <translation>移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>从钥匙串中移除令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Save</source>
+            <translation>存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Set where Slipstream was started ({variable}), so you can't change it here.</source>
+            <translation>已在启动 Slipstream 时指定（{variable}），因此无法在此更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Stop moving</source>
+            <translation>停止移动</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>There is no token in the keychain.</source>
+            <translation>钥匙串中没有令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Token removed.</source>
+            <translation>令牌已移除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Token saved for {account}.</source>
+            <translation>已存储 {account} 的令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Unlimited</source>
+            <translation>不限</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>You can keep chatting, but you can't download, load, or delete models.</source>
+            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>{size} available</source>
+            <translation>可用空间 {size}</translation>
+        </message>
+        <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
@@ -1850,11 +1975,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Applies to all downloads combined.</source>
-            <translation>限制所有下载的总速度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Check</source>
             <translation>检查</translation>
         </message>
@@ -1862,16 +1982,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Check compatibility</source>
             <translation>检查兼容性</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Check the token and save it in the keychain</source>
-            <translation>检查令牌并存入钥匙串</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Checking the token…</source>
-            <translation>正在检查令牌…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -1920,11 +2030,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Download speed</source>
-            <translation>下载速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Enter two repos or two folders.</source>
             <translation>请输入两个仓库或两个文件夹。</translation>
         </message>
@@ -1950,63 +2055,18 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Hub token</source>
-            <translation>Hub 令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Looking for models…</source>
             <translation>正在查找模型…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Model Settings</source>
-            <translation>模型设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder</source>
-            <translation>模型文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder, download speed, and token</source>
-            <translation>模型文件夹、下载速度和令牌</translation>
+            <source>Model folder, download speed, and hub</source>
+            <translation>模型文件夹、下载速度和 Hub</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Models</source>
             <translation>模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move Models To</source>
-            <translation>将模型移至</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move progress</source>
-            <translation>移动进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move the models to another folder</source>
-            <translation>把模型移到另一个文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Move…</source>
-            <translation>移动…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Moving models: {done} of {total}</source>
-            <translation>正在移动模型：{done} / {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
-            <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2017,16 +2077,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
             <translation>没有与“{search}”匹配的模型对。使用“自定义模型对”从 Hub 添加。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Remove</source>
-            <translation>移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Remove the token from the keychain</source>
-            <translation>从钥匙串中移除令牌</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2045,11 +2095,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Save</source>
-            <translation>存储</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>搜索模型</translation>
         </message>
@@ -2057,11 +2102,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Searching for a drafter…</source>
             <translation>正在查找草稿模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Set by {variable}, so you can't change it here.</source>
-            <translation>由 {variable} 指定，无法在此更改。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2080,11 +2120,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Stop moving</source>
-            <translation>停止移动</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>The target and the drafter are compatible.</source>
             <translation>目标模型与草稿模型兼容。</translation>
         </message>
@@ -2095,33 +2130,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>There is no token in the keychain.</source>
-            <translation>钥匙串中没有令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Token removed.</source>
-            <translation>令牌已移除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Token saved for {account}.</source>
-            <translation>已存储 {account} 的令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>Undo</source>
             <translation>撤销</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Unlimited</source>
-            <translation>不限</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>You can keep chatting, but you can't download, load, or delete models.</source>
-            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2142,11 +2152,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>{name} has been downloaded and verified.</source>
             <translation>{name} 已下载并通过校验。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{size} available</source>
-            <translation>可用空间 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2320,6 +2325,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Asks for the newest version number and sends nothing else.</source>
+            <translation>只查询最新版本号，不发送其他任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Check for updates at launch</source>
             <translation>启动时检查更新</translation>
         </message>
@@ -2390,13 +2400,28 @@
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
-            <source>Display</source>
-            <translation>显示</translation>
+            <source>Advanced</source>
+            <translation>高级</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
             <source>General</source>
             <translation>通用</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>New Chats</source>
+            <translation>新对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Panes</source>
+            <translation>面板</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Privacy</source>
+            <translation>隐私</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3285,8 +3310,18 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>All settings return to their defaults. Chats, presets, models, and the hub token are kept.</source>
+            <translation>所有设置都会恢复为默认值。对话、预设、模型和 Hub 令牌会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Can't open the log folder {folder}.</source>
             <translation>无法打开日志文件夹 {folder}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Chats, presets, models, and the hub token are kept.</source>
+            <translation>对话、预设、模型和 Hub 令牌会保留。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3300,8 +3335,43 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Logs</source>
+            <translation>日志</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Logs contain no messages from your chats.</source>
+            <translation>日志不包含对话中的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Reset All Settings?</source>
+            <translation>要重置所有设置吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Reset All Settings…</source>
+            <translation>重置所有设置…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Show Logs</source>
+            <translation>显示日志</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Used for chats that you start from now on.</source>
+            <translation>用于从现在开始的新对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Version {version}</source>
             <translation>版本 {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for updates if you turn that on.</source>
+            <translation>对话只保存在这台电脑上。Slipstream 仅在查找和下载模型时使用网络；开启检查更新后，也会用于检查更新。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4424,6 +4494,12 @@
             <source>invalid_hub_answer</source>
             <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
             <translation>Hub 对 {repo} 的响应无效（{reason}）。请稍后重试，或使用其他镜像。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>invalid_mirror</source>
+            <extracomment>“{address}” isn't a web address. Enter one that starts with https://.</extracomment>
+            <translation>“{address}”不是网址。请输入以 https:// 开头的地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QLabe
 
 from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
+from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.widgets.controls import Switch  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
@@ -83,6 +84,7 @@ def untranslated(screen: QWidget) -> list[str]:
     said += [action.text() for action in screen.findChildren(QAction)]
     for widget in screen.findChildren(QWidget):
         said += [widget.accessibleName(), widget.toolTip(), widget.windowTitle()]
+    said = [re.sub(r"/\S+", "", text) for text in said]  # paths
     return sorted({text for text in said if text and ENGLISH.search(text.replace("&", "")) and not FOREIGN.match(text)})
 
 
@@ -153,7 +155,10 @@ def main(code: str, folder: Path | None) -> int:
     conductor.edit(conductor.chat.turns[0])
     look("editing", window)
     conductor.cancel_edit()
-    window.dialogs.show_settings()
+    for pane in pane_names():
+        window.dialogs.show_settings(pane)
+        settle(200)
+        look(f"settings-{pane}", window.dialogs.find(SettingsDialog))
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
     for show in ("show_about", "show_this_mac"):

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.chat.chat_settings import ChatSettingsDialog
+from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
 from app.conversations.settings import ChatSettings
+from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.requests import Message, Sampling
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with
@@ -18,14 +19,14 @@ def test_chat_settings_apply_to_requests_and_are_saved(start: Start, tmp_path: P
     app = start(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
-    sheet.system.setPlainText("Be brief.")
-    sheet.numbers["temperature"].setValue(0.7)
-    sheet.numbers["min_p"].setValue(0.05)
-    sheet.numbers["top_k"].setValue(40)
-    sheet.seed.setText("42")
-    sheet.numbers["max_tokens"].setValue(64)
-    sheet.thinking.setChecked(True)
-    assert sheet.preset.currentText() == "Custom"
+    sheet.form.system.setPlainText("Be brief.")
+    sheet.form.numbers["temperature"].setValue(0.7)
+    sheet.form.numbers["min_p"].setValue(0.05)
+    sheet.form.numbers["top_k"].setValue(40)
+    sheet.form.seed.setText("42")
+    sheet.form.numbers["max_tokens"].setValue(64)
+    sheet.form.thinking.setChecked(True)
+    assert sheet.form.preset.currentText() == "Custom"
     sheet.accept()
     app.ask("One")
     request = app.engine.requests[-1]
@@ -39,8 +40,8 @@ def test_chat_settings_apply_to_requests_and_are_saved(start: Start, tmp_path: P
     app.until(lambda: app.conductor.chat.id == one)
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
-    assert sheet.system.toPlainText() == "Be brief." and sheet.seed.text() == "42"
-    sheet.reset.click()
+    assert sheet.form.system.toPlainText() == "Be brief." and sheet.form.seed.text() == "42"
+    sheet.form.reset.click()
     assert app.conductor.chat.settings == ChatSettings(thinking=True)
     sheet.accept()
     app.window.close()
@@ -55,18 +56,18 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     app = start()
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
-    assert sheet.preset.currentText() == "Model defaults" and not sheet.reset.isEnabled()
-    sheet.system.setPlainText("In French.")
+    assert sheet.form.preset.currentText() == "Model defaults" and not sheet.form.reset.isEnabled()
+    sheet.form.system.setPlainText("In French.")
     monkeypatch.setattr("app.chat.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
-    sheet.save_as.click()
-    assert sheet.preset.currentText() == "Mine" and sheet.delete.isVisible()
-    sheet.preset.setCurrentText("Creative")
-    sheet.preset.activated.emit(sheet.preset.currentIndex())
+    sheet.form.save_as.click()
+    assert sheet.form.preset.currentText() == "Mine" and sheet.form.delete.isVisible()
+    sheet.form.preset.setCurrentText("Creative")
+    sheet.form.preset.activated.emit(sheet.form.preset.currentIndex())
     assert app.conductor.chat.settings == ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))
-    sheet.preset.activated.emit(sheet.preset.findText("Mine"))
+    sheet.form.preset.activated.emit(sheet.form.preset.findText("Mine"))
     assert app.conductor.chat.settings.system == "In French."
-    sheet.delete.click()
-    assert sheet.preset.findText("Mine") < 0 and sheet.preset.currentText() == "Custom"
+    sheet.form.delete.click()
+    assert sheet.form.preset.findText("Mine") < 0 and sheet.form.preset.currentText() == "Custom"
     sheet.accept()
 
 
@@ -79,10 +80,10 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(start: Start, qtbot:
     saved: list[str] = []
     save = app.conductor.library.save
     app.conductor.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
-    qtbot.keyClicks(sheet.system, "Be brief")
+    qtbot.keyClicks(sheet.form.system, "Be brief")
     app.until(lambda: bool(saved))
     assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
-    qtbot.keyClicks(sheet.system, ".")
+    qtbot.keyClicks(sheet.form.system, ".")
     sheet.accept()
     app.window.commands.new_chat.trigger()
     app.conductor.open_chat(one)
@@ -101,8 +102,47 @@ def test_invalid_seeds_are_rejected(start: Start, qtbot: QtBot, typed: str) -> N
     """An empty field means a random one; so must nothing else."""
     app = start(loaded=False)
     app.window.dialogs.show_chat_settings()
-    seed = app.window.dialogs.find(ChatSettingsDialog).seed
+    seed = app.window.dialogs.find(ChatSettingsDialog).form.seed
     seed.insert(typed)
     assert seed.text() == "" and app.conductor.chat.settings.seed is None
     seed.insert(str(2**64 - 1))
     assert app.conductor.chat.settings.seed == 2**64 - 1
+
+
+def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data")
+    old = chat_with(app, "One")
+    app.window.dialogs.show_settings("chats")
+    form = app.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm)
+    form.system.setPlainText("Be brief.")
+    form.numbers["temperature"].setValue(0.7)
+    assert app.conductor.chat.settings.system == ""
+    app.conductor.set_dflash(False)
+    app.window.commands.new_chat.trigger()
+    expected = ChatSettings("Be brief.", Sampling(temperature=0.7), dflash=False)
+    assert app.conductor.chat.settings == expected
+    form.system.setPlainText("Be very brief.")
+    assert app.conductor.chat.settings.system == "Be very brief."  # nothing has been sent yet
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="My own"))
+    form.system.setPlainText("Be polite.")
+    assert app.conductor.chat.settings.system == "My own"
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
+    assert app.conductor.chat.settings.system == ""
+    app.window.close()
+    again = start(data=tmp_path / "data")
+    again.window.commands.new_chat.trigger()
+    assert again.conductor.chat.settings.system == "Be polite."
+    again.window.dialogs.show_settings("chats")
+    again.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm).reset.click()
+    assert again.conductor.chat.settings.system == ""
+    again.window.preferences.file.setValue("new_chats", "not JSON")
+    assert again.window.preferences.new_chats == ChatSettings()
+
+
+def test_numbers_do_not_touch_the_border_of_their_field(start: Start) -> None:
+    app = start()
+    app.window.dialogs.show_chat_settings()
+    for box in app.window.dialogs.find(ChatSettingsDialog).form.numbers.values():
+        assert box.lineEdit().textMargins().left() >= 4

@@ -16,12 +16,15 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
-from app.models.picker_dialog import CustomPairDialog, ModelSettingsDialog, PickerDialog
+from app.models.model_settings import ModelSettings
+from app.models.picker_dialog import CustomPairDialog, PickerDialog
+from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache, DeletedModels, move_lock
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.speeds import MeasuredSpeeds
 from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
@@ -192,7 +195,9 @@ def test_model_settings_apply_at_once_and_are_stored(
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     app.window.dialogs.find(PickerDialog).settings.click()
-    dialog = app.window.dialogs.find(PickerDialog).findChild(ModelSettingsDialog)
+    settings = app.window.dialogs.find(SettingsDialog)
+    assert settings is not None and settings.list.currentItem().text() == "Models"
+    dialog = settings.findChild(ModelSettings)
     assert dialog is not None
     app.until(lambda: "GB available" in dialog.room.text())
     assert app.window.dialogs.find(PickerDialog).space.text().endswith("available") and not dialog.move_button.isEnabled()
@@ -206,9 +211,35 @@ def test_model_settings_apply_at_once_and_are_stored(
     dialog.save.click()
     app.until(lambda: "anna" in dialog.message.text())
     assert kept == {hub.url: "hf_mine"} and dialog.token.text() == ""
-    assert dialog.remove.isEnabled()
+    app.until(dialog.remove.isEnabled)
     dialog.remove.click()
     app.until(lambda: dialog.message.text() == "Token removed." and not dialog.remove.isEnabled())
+
+
+def test_a_mirror_is_used_for_everything_from_then_on(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"https://mirror.example": "hf_mine"}
+    monkeypatch.setattr(storage, "stored_token", kept.get)
+    app = start()
+    app.window.dialogs.show_settings("models")
+    page = app.window.dialogs.find(SettingsDialog).findChild(ModelSettings)
+    app.until(lambda: page.hub.placeholderText() == hub.url)
+    assert not page.hub.isEnabled() and not page.remove.isEnabled()  # HF_ENDPOINT takes precedence
+    monkeypatch.delenv("HF_ENDPOINT")
+    app.window.picker.storage.look_for_hub()
+    app.until(page.hub.isEnabled)
+
+    def enter(address: str) -> None:
+        page.hub.clear()
+        page.hub.insert(address)
+        page.hub.editingFinished.emit()
+
+    enter("mirror")
+    app.until(lambda: "isn't a web address" in page.message.text())
+    enter("https://mirror.example")
+    app.until(page.remove.isEnabled)
+    assert Hub().endpoint == "https://mirror.example" and page.message.isHidden()
+    enter("")
+    app.until(lambda: Hub().endpoint == hub.url and not page.remove.isEnabled())
 
 
 def test_moving_models_shows_progress_and_blocks_loading(

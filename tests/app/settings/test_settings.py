@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QSlider
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QScrollArea, QSlider, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.conversations.settings import ChatSettings
 from app.rendering.code_view import CodeView
 from app.settings.preferences import SETTINGS, Preferences
-from app.settings.settings_dialog import SettingsDialog
+from app.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import Switch
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
@@ -97,7 +98,7 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
 
 def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
     app = start()
-    dialog = SettingsDialog(app.slipstream.theme, app.window.preferences)
+    dialog = SettingsDialog(app.slipstream.theme, app.window.preferences, {})
     app.window.preferences.appearance = "dark"
     app.window.preferences.larger_text()
     appearance, contrast = dialog.fields["appearance"], dialog.fields["contrast"]
@@ -113,8 +114,8 @@ def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
 
 def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettings) -> None:
     preferences = Preferences(theme, settings)
-    dialog = SettingsDialog(theme, preferences)
-    assert list(dialog.fields) == [setting.key for setting in sorted(SETTINGS, key=lambda one: one.section != "general")]
+    dialog = SettingsDialog(theme, preferences, {})
+    assert set(dialog.fields) == {setting.key for setting in SETTINGS}
     for setting in SETTINGS:
         field, before = dialog.fields[setting.key], setting.read(preferences)
         if isinstance(field, QCheckBox):
@@ -129,9 +130,10 @@ def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettin
 
 def test_a_new_language_offers_a_restart(theme: Theme, settings: QSettings, qtbot: QtBot) -> None:
     preferences = Preferences(theme, settings)
-    dialog = SettingsDialog(theme, preferences)
+    dialog = SettingsDialog(theme, preferences, {})
     qtbot.addWidget(dialog)
     dialog.show()
+    dialog.show_pane("general")
     assert not dialog.restart.isVisible()
     preferences.language = "de"
     assert dialog.restart.isVisible()
@@ -142,7 +144,7 @@ def test_a_new_language_offers_a_restart(theme: Theme, settings: QSettings, qtbo
 
 
 def test_a_setting_without_effect_in_this_build_is_hidden(theme: Theme, settings: QSettings) -> None:
-    dialog = SettingsDialog(theme, Preferences(theme, settings), hidden=("look_for_versions",))
+    dialog = SettingsDialog(theme, Preferences(theme, settings), {}, hidden=("look_for_versions",))
     assert "look_for_versions" not in dialog.fields and "language" in dialog.fields
     dialog.deleteLater()
 
@@ -156,3 +158,35 @@ def test_a_switch_does_not_slide_with_reduced_motion(theme: Theme, qtbot) -> Non
     theme.reduce_motion = True
     switch.setChecked(False)
     assert switch._position == 0
+
+
+def test_every_pane_opens_by_keyboard_and_fits(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    app.window.dialogs.show_settings()
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None and not dialog.isModal()
+    app.window.preferences.text_size = TEXT_SIZES[-1]
+    dialog.resize(700, 500)
+    assert dialog.list.count() == len(pane_names()) == 6
+    for number in range(6):
+        area = dialog._stack.currentWidget()
+        assert isinstance(area, QScrollArea) and dialog._stack.currentIndex() == number
+        app.until(lambda area=area: area.widget().minimumSizeHint().width() <= area.viewport().width())
+        assert dialog.size().width() == 700 and area.widget().findChildren(QWidget)
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Down)
+    app.window.dialogs.show_settings("models")
+    assert app.window.dialogs.find(SettingsDialog) is dialog and dialog.list.currentItem().text() == "Models"
+
+
+def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    preferences = app.window.preferences
+    preferences.appearance, preferences.text_size, preferences.new_chats = "dark", 18, ChatSettings("Be brief.")
+    asked: list[str] = []
+    monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.append(texts[1]) or True)
+    app.window.dialogs.show_settings("advanced")
+    dialog = app.window.dialogs.find(SettingsDialog)
+    next(one for one in dialog.findChildren(QPushButton) if one.text().startswith("Reset All")).click()
+    assert asked == ["Reset All Settings?"]
+    assert (preferences.appearance, preferences.text_size, preferences.new_chats) == ("system", DEFAULT_TEXT_SIZE, ChatSettings())
+    assert app.slipstream.theme.text_pixels == DEFAULT_TEXT_SIZE

@@ -1,0 +1,140 @@
+"""The Models pane of the Settings window."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, Slot
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
+
+from app.conversations.wording import size
+from app.language import tr
+from app.models.picker import Picker
+from app.models.storage import while_open
+from app.widgets.controls import ThinBar, button, small_label
+from app.widgets.layout import Form, column
+from app.widgets.theme import Theme, set_look
+
+LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
+
+
+class ModelSettings(QWidget):
+    """Shows the current state while models are moved."""
+
+    def __init__(self, theme: Theme, picker: Picker) -> None:
+        super().__init__()
+        self._picker, self._storage = picker, picker.storage
+        form = Form(theme)
+        self.folder = QLineEdit()
+        self.folder.setReadOnly(True)
+        set_look(self.folder, "entry")
+        self.move_button = button(tr("Move…"), tr("Move the models to another folder"), "bordered", self._choose_folder)
+        self.stop = button(tr("Stop"), tr("Stop moving"), "bordered", self._storage.stop_moving)
+        self.bar = ThinBar(theme, tr("Move progress"))
+        self.room = small_label(theme, look="secondary", wrap=True)
+        form.add_row(tr("Model folder"), self.folder, self.move_button, self.stop, below=(self.bar, self.room))
+        self.limit = QComboBox()
+        self.limit.activated.connect(self._set_limit)
+        form.add_row(tr("Download speed"), self.limit, help=tr("Applies to all downloads combined."))
+        self.hub = QLineEdit()
+        set_look(self.hub, "entry")
+        self.hub.editingFinished.connect(self._set_hub)
+        form.add_row(tr("Model hub"), self.hub, help=tr("Enter the address of a mirror, or leave it empty for huggingface.co."))
+        self.token = QLineEdit()
+        self.token.setEchoMode(QLineEdit.EchoMode.Password)
+        self.token.setPlaceholderText("hf_…")
+        self.token.setMaxLength(1000)
+        set_look(self.token, "entry")
+        self.token.textChanged.connect(self.refresh)
+        self.save = button(tr("Save"), tr("Check the token and save it in the keychain"), "bordered", self._log_in)
+        self.remove = button(tr("Remove"), tr("Remove the token from the keychain"), "bordered", self._log_out)
+        needed = tr("Needed for gated models, stored in the keychain, and sent only to the hub.")
+        form.add_row(tr("Hub token"), self.token, self.save, self.remove, help=needed)
+        self.message = small_label(theme, look="secondary", wrap=True)
+        self.message.setAccessibleName(tr("Message"))
+        self.message.hide()
+        column(form, self.message, spacing=16, parent=self)
+        self._storage.changed.connect(self.refresh)
+        self._storage.message.connect(self._say)
+        self._storage.look()
+        self._storage.look_for_hub()
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the current state."""
+        folder, moving = self._storage.folder, self._storage.moving
+        self.folder.setText(str(folder.path) if folder else "")
+        self.folder.setCursorPosition(0)
+        variable = folder.variable if folder else ""
+        self.move_button.setVisible(moving is None)
+        self.move_button.setEnabled(folder is not None and not variable)
+        self.stop.setVisible(moving is not None)
+        self.bar.setVisible(moving is not None)
+        if moving is not None:
+            self.bar.show_fraction(moving.done / moving.total if moving.total else 0.0)
+            moved = tr("Moving models: {done} of {total}", done=size(moving.done), total=size(moving.total))
+            kept = tr("You can keep chatting, but you can't download, load, or delete models.")
+            self.room.setText(f"{moved}. {kept}")
+        elif folder is not None:
+            text = tr("{size} available", size=size(folder.free))
+            fixed = tr("Set where Slipstream was started ({variable}), so you can't change it here.", variable=variable)
+            self.room.setText(f"{text}. {fixed}" if variable else text)
+        self._show_limit(self._storage.limit)
+        hub = self._storage.hub
+        self.hub.setEnabled(hub is not None and not hub.fixed)
+        if hub is not None and not self.hub.isModified():
+            self.hub.setText(hub.mirror)
+            self.hub.setPlaceholderText(hub.endpoint)
+        self.save.setEnabled(bool(self.token.text().strip()))
+        self.remove.setEnabled(hub is not None and hub.has_token)
+
+    def _show_limit(self, limit: float | None) -> None:
+        rates: list[float | None] = [None, *sorted({one * 1e6 for one in LIMITS} | ({limit} if limit else set()))]
+        with QSignalBlocker(self.limit):
+            if [self.limit.itemData(row) for row in range(self.limit.count())] != rates:
+                self.limit.clear()
+                for rate in rates:
+                    self.limit.addItem(f"{size(rate)}/s" if rate else tr("Unlimited"), rate)
+            self.limit.setCurrentIndex(rates.index(limit))
+
+    @Slot(str)
+    def _say(self, text: str) -> None:
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
+
+    @Slot(int)
+    def _set_limit(self, index: int) -> None:
+        self._storage.set_limit(self.limit.itemData(index))
+
+    @Slot()
+    def _set_hub(self) -> None:
+        if self.hub.isModified():
+            self.hub.setModified(False)
+            self._say("")
+            self._storage.set_mirror(self.hub.text().strip(), while_open(self._say))
+
+    @Slot()
+    def _choose_folder(self) -> None:
+        if folder := QFileDialog.getExistingDirectory(self, tr("Move Models To"), self.folder.text()):
+            self._picker.move(Path(folder))
+
+    @Slot()
+    def _log_in(self) -> None:
+        self.save.setEnabled(False)
+        self._say(tr("Checking the token…"))
+        self._storage.log_in(self.token.text().strip(), while_open(self._logged_in), while_open(self._refused))
+
+    def _logged_in(self, account: str) -> None:
+        self._picker.check_hub()
+        self.token.clear()
+        self._say(tr("Token saved for {account}.", account=account))
+
+    def _refused(self, reason: str) -> None:
+        self.save.setEnabled(True)
+        self._say(reason)
+
+    @Slot()
+    def _log_out(self) -> None:
+        self._storage.log_out(while_open(self._logged_out), while_open(self._say))
+
+    def _logged_out(self, removed: bool) -> None:
+        self._say(tr("Token removed.") if removed else tr("There is no token in the keychain."))
