@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, LoadProgress
-from mlx_engine.requests import Calibrate, LoadPair, Request, SelectKernels
+from mlx_engine.requests import LoadPair, Request
 
 if TYPE_CHECKING:
     from mlx_engine.engine import Engine
@@ -76,12 +76,12 @@ class EngineHost:
         threading.stack_size(before)
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request. It cancels measurements that are queued or running: they give way to everything else."""
+        """Queue a request. It cancels jobs that are queued or running and give way to everything else."""
         job = Job(request, deliver)
         with self._lock:
             if not self._closing:
                 for other in self._open:
-                    if isinstance(other.request, Calibrate | SelectKernels):
+                    if getattr(other.request, "gives_way", False):
                         other.cancel()
                 self._open.append(job)
                 self._queue.put(job)

@@ -46,6 +46,7 @@ class GenerationRequest:
         effort: reasoning effort, for targets whose chat template takes one.
         stop: strings that end the answer.
         reuse: use and keep snapshots of the prompt.
+        gives_way: any other request cancels it.
         exact: compute each row in an order that does not depend on the number of rows, so that DFlash's text equals plain text bit
             for bit in every format. Slower, and without snapshots.
     """
@@ -64,6 +65,7 @@ class GenerationRequest:
     effort: str | None = None
     stop: tuple[str, ...] = ()
     reuse: bool = True
+    gives_way: bool = False
     exact: bool = False
 
 
@@ -108,12 +110,15 @@ class MeasureMachine:
 class Calibrate:
     """Measure the costs of the loaded pair's passes. Any other request cancels it."""
 
+    gives_way = True
+
 
 @dataclass(frozen=True)
 class SelectKernels:
     """Find out which Metal kernels the loaded pair should run. Any other request cancels it. `again`: even if they are known."""
 
     again: bool = False
+    gives_way = True
 
 
 Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate | SelectKernels

@@ -156,11 +156,12 @@ class Chat:
         after: Node | None = None,
     ) -> Turn:
         """Add a turn after the last one, or as another version of what follows the message `after`."""
-        if self.empty and self.title == NEW_CHAT:
-            self.title = title_from(prompt or " ".join(one.name for one in attachments))
         if after is None:
             after = self.turns[-1].last if self.root.chosen else self.root
+        untitled = self.empty and self.title == NEW_CHAT
         asked = after.add(Node("user", text=prompt, attachments=attachments))
+        if untitled:
+            self.title = self.first_words
         return self._answer(asked, mode, thinking, sampling)
 
     def ask_again(self, turn: Turn, mode: Mode, thinking: bool = False, sampling: Sampling | None = None) -> Turn:
@@ -184,6 +185,12 @@ class Chat:
         """Return the messages that the next question follows."""
         turns = self.turns
         return messages_to(turns[-1].last) if turns else ()
+
+    @property
+    def first_words(self) -> str:
+        """The title of a chat that nobody has named: the beginning of its first message."""
+        first = self.root.children[0]
+        return title_from(first.text or " ".join(one.name for one in first.attachments))
 
     @property
     def last_comparable(self) -> Turn | None:

@@ -2,6 +2,8 @@
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TITLE_CHARS = 60
+TITLE_WORDS = 6
+_AROUND_TITLE = " \t#>*_-`~\"'“”‘’«»„.,:;。，"
 NEW_CHAT = "New Chat"
 
 
@@ -12,6 +14,13 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text.replace("\0", REPLACEMENT)
+
+
+def short_title(text: str) -> str:
+    """Return the title that a model has written: a few words of the first line, without quotes. Empty if there are none."""
+    line = next((line for line in (" ".join(line.split()) for line in clean(text).splitlines()) if line), "")
+    words = line.removeprefix("Title:").strip(_AROUND_TITLE).split()[:TITLE_WORDS]
+    return " ".join(words)[:TITLE_CHARS].strip(_AROUND_TITLE)
 
 
 def title_from(text: str) -> str:

@@ -38,6 +38,11 @@ class PairLoader(QObject):
     def running(self) -> bool:
         return self._job is not None
 
+    @property
+    def has_demo(self) -> bool:
+        """Whether the demo pair is loaded."""
+        return self.loaded_from is not None and self.loaded_from.target is None
+
     def load(self, pair: LoadPair) -> None:
         """Load a pair, unless one is loading."""
         if self.running:

@@ -123,6 +123,7 @@ class Preferences(QObject):
         pane="general",
         takes_effect="after restart",
     )
+    chat_titles = Setting("chat_titles", True, lambda: tr("Generate chat titles"), pane="general")
     check_for_updates = Setting(
         "look_for_versions",
         False,

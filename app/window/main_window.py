@@ -17,6 +17,7 @@ from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
 from app.settings.preferences import Preferences
+from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
 from app.transcript.transcript import Transcript
 from app.updates import Updates, this_release
@@ -136,6 +137,7 @@ class MainWindow(QMainWindow):
         application.applicationStateChanged.connect(self._reopen)
         self.installEventFilter(self)
         self._announcer = Announcer(conductor, self)
+        self._titles = ChatTitles(conductor, lambda: self.preferences.chat_titles, self)
         self._drafts = Drafts(conductor, self.composer, settings, self)
         if settings.value("welcomed", False, bool) is not True:
             self._introduce()

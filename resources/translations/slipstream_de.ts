@@ -2345,6 +2345,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Generate chat titles</source>
+            <translation>Chattitel erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>High</source>
             <translation>Hoch</translation>
         </message>

@@ -2345,6 +2345,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Generate chat titles</source>
+            <translation>自动生成对话标题</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>High</source>
             <translation>高</translation>
         </message>

@@ -1,0 +1,97 @@
+"""Titles that the loaded model writes for new chats."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.conversations.plain_text import TITLE_CHARS, TITLE_WORDS, short_title
+from mlx_engine.requests import LoadPair
+from tests.app.conftest import Running
+from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done
+
+Start = Callable[..., Running]
+PROMPT = "How do I boil an egg?"
+
+
+def with_pair(start: Start, *replies: Script) -> Running:
+    """Start with a pair that is not the demo pair."""
+    app = start(ScriptedEngine(replies))
+    app.conductor.use(LoadPair(Path("target")))
+    app.until(lambda: not app.conductor.loader.running)
+    return app
+
+
+def title(app: Running) -> str:
+    return app.conductor.library.entries[app.conductor.chat.id].title
+
+
+def test_the_model_writes_a_title_after_the_first_reply(start: Start) -> None:
+    app = with_pair(start, answer("Ten minutes."), answer('**"Boiling an Egg"**\nMore'), answer("Eight."))
+    app.ask(PROMPT)
+    assert title(app) == PROMPT
+    app.until(lambda: title(app) == "Boiling an Egg")
+    request = app.engine.requests[1]
+    assert request.gives_way and not request.reuse and not request.thinking
+    assert PROMPT in request.messages[0].content and "Ten minutes." in request.messages[0].content
+    assert app.window.windowTitle() == "Boiling an Egg"
+    app.ask("And softer?")
+    app.until(lambda: not app.conductor.engine.busy)
+    assert len(app.engine.requests) == 3 and title(app) == "Boiling an Egg", "only the first reply gives a title"
+
+
+def test_a_title_that_the_user_has_set_stays(start: Start) -> None:
+    gate = threading.Event()
+    app = with_pair(start, [commit("Ten."), gate, done()], answer("Four."), [gate, *answer("Sums")])
+    app.send(PROMPT)
+    app.until(lambda: bool(app.conductor.library.entries))
+    app.conductor.library.rename(app.conductor.chat.id, "Mine")  # during the reply
+    gate.set()
+    app.until(lambda: not app.conductor.engine.busy and not app.window._titles._timer.isActive())
+    assert len(app.engine.requests) == 1
+    gate.clear()
+    app.conductor.new_chat()
+    app.ask("Two and two?")
+    app.until(lambda: len(app.engine.requests) == 3)
+    app.conductor.library.rename(app.conductor.chat.id, "Mine too")  # while the title is written
+    gate.set()
+    app.until(lambda: not app.conductor.engine.busy)
+    assert sorted(entry.title for entry in app.conductor.library.entries.values()) == ["Mine", "Mine too"]
+
+
+def test_a_message_interrupts_the_title_which_is_written_later(start: Start) -> None:
+    gate = threading.Event()
+    app = with_pair(start, answer("Ten."), [commit("Never"), gate], answer("Eight."), answer("Eggs"))
+    app.ask(PROMPT)
+    app.until(lambda: len(app.engine.requests) == 2)
+    app.ask("And softer?")
+    assert app.conductor.chat.turns[1].reply.answer == "Eight." and app.engine.closed_early == 1
+    app.until(lambda: title(app) == "Eggs")
+
+
+@pytest.mark.parametrize("why", ["switched off", "demo pair"])
+def test_without_generated_titles_the_first_words_stay(start: Start, why: str) -> None:
+    app = start() if why == "demo pair" else with_pair(start)
+    app.window.preferences.chat_titles = why == "demo pair"
+    app.ask(PROMPT)
+    app.window._titles._start()
+    assert title(app) == PROMPT and len(app.engine.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Title: Boiling Eggs.", "Boiling Eggs"),
+        ("\n\n## **Eier kochen**\nnoch etwas", "Eier kochen"),
+        ("„Eier“", "Eier"),
+        ("one two three four five six seven eight", "one two three four five six"),
+        ("x" * 500, "x" * TITLE_CHARS),
+        ("“”", ""),
+        ("", ""),
+        ("a\0b \ud800", "a�b �"),
+    ],
+)
+def test_a_written_title_becomes_one_short_line(written: str, expected: str) -> None:
+    assert short_title(written) == expected
+    assert len(short_title(written).split()) <= TITLE_WORDS
