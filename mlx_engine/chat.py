@@ -11,7 +11,7 @@ from mlx_engine.channels import ChannelParser, markers_of, tokens_opening
 from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, Source
 from mlx_engine.requests import GenerationRequest, Message
-from mlx_engine.template_sandbox import RenderingCancelled, bounded
+from mlx_engine.template_sandbox import RenderingCancelled, cancelled_by
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 
@@ -129,7 +129,7 @@ def template(
     merged = _merged(turns)
     for chat in [turns] if merged == turns else [turns, merged]:
         try:
-            with bounded(cancel):
+            with cancelled_by(cancel):
                 return list(tokenizer.apply_chat_template(chat, **options))
         except (UserError, RenderingCancelled):
             raise

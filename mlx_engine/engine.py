@@ -38,7 +38,7 @@ from mlx_engine.requests import (
     Request,
     SelectKernels,
 )
-from mlx_engine.template_sandbox import RenderingCancelled
+from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait until it is done, then try again.")
@@ -146,6 +146,7 @@ class Engine:
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
+        renderer.stop()
         mx.clear_cache()
 
     def free_memory(self, count: int | None = None) -> int:

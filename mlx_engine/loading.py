@@ -38,6 +38,7 @@ from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
+from mlx_engine.template_sandbox import renderer
 from mlx_engine.warmup import warm
 
 # It warns of prompts that exceed the context; they are refused here with a message of our own.
@@ -176,6 +177,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     Raises:
         UserError: the files can't be read as a model.
     """
+    renderer.start()
     yield LoadProgress(0.1, EngineText.of("reading_target", "Reading the target"))
     model, tokenizer, config = _read_target(target_folder)
     on_cpu = mx.default_device() == mx.Device(mx.cpu)

@@ -31,6 +31,7 @@ LEVELS = (
     "prefix",
     "chat",
     "channels template_sandbox",
+    "template_child",
     "decoding",
     "targets",
     "drafters",

@@ -5000,6 +5000,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>chat_template_process</source>
+            <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
+            <translation>Der Prozess, der die Chat-Vorlage des Modells auswertet, ist unerwartet beendet worden. Versuchen Sie es erneut, oder wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_slow</source>
             <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
             <translation>Die Chat-Vorlage des Modells braucht länger als {seconds:g} Sekunden. Wählen Sie ein anderes Modell.</translation>

@@ -5000,6 +5000,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>chat_template_process</source>
+            <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
+            <translation>处理模型聊天模板的进程意外终止。请重试，或选择其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_slow</source>
             <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
             <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选择其他模型。</translation>

@@ -1,0 +1,133 @@
+"""Render chat templates, which are programs from the hub, in a process that the engine can kill.
+
+Its environment is that of transformers' `apply_chat_template`. It imports only Jinja, so that it starts at once.
+
+Usage: python template_child.py SECONDS BYTES    reads a line of JSON per chat, writes a line of JSON per prompt
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import jinja2
+from jinja2.ext import Extension, loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
+
+TOO_LARGE = 3  # exit status
+_LARGEST_ADDITION = 1 << 20  # characters; tokenizing them takes a second, which nothing can interrupt
+_LONGEST_REASON = 1000  # characters
+
+
+class _GenerationTag(Extension):
+    """Accepts `{% generation %}`, which marks replies for training."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
+
+    def _body(self, caller: jinja2.runtime.Macro) -> str:
+        return caller()
+
+
+class _Namespace(Namespace):
+    """Refuses names that begin with an underscore, as transformers does."""
+
+    def __init__(*args: Any, **kwargs: Any) -> None:  # `namespace(self=...)` works
+        self, *rest = args
+        attributes = dict(*rest, **kwargs)
+        for name in attributes:
+            _check_name(name)
+        Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _check_name(name)
+        super().__setitem__(name, value)
+
+
+def _check_name(name: object) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise jinja2.exceptions.SecurityError(
+            f"Chat templates cannot store underscore-prefixed attributes on a namespace, but got {name!r}. "
+            "Please rename the attribute."
+        )
+
+
+class _Dict:
+    """`dict` without the attributes of the class."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args: Any, **kwargs: Any) -> dict:
+        return dict.fromkeys(*args, **kwargs)
+
+
+def _raise_exception(message: str) -> NoReturn:
+    raise jinja2.exceptions.TemplateError(message)
+
+
+def _to_json(x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
+    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _time(format: str) -> str:
+    return datetime.now().strftime(format)
+
+
+@lru_cache(maxsize=1)
+def _compiled(template: str) -> jinja2.Template:
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[_GenerationTag, loopcontrols])
+    environment.filters["tojson"] = _to_json
+    environment.globals |= {"raise_exception": _raise_exception, "strftime_now": _time, "dict": _Dict(), "namespace": _Namespace}
+    return environment.from_string(template)
+
+
+def _answer(request: bytes) -> bytes:
+    template, variables = json.loads(request.decode("utf-8", "surrogatepass"))
+    try:
+        text = _compiled(template).render(**variables)
+        if len(text) > 2 * len(request) + _LARGEST_ADDITION:
+            raise MemoryError
+        answer = {"text": text}
+    except MemoryError:
+        raise
+    except Exception as error:  # templates raise anything
+        answer = {"reason": str(error)[:_LONGEST_REASON]}
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def main(seconds: int, memory: int) -> None:
+    """Answer requests until standard input ends.
+
+    Args:
+        seconds: for each prompt. Then the kernel ends this process, even if the engine was killed.
+        memory: bytes of address space.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError, OSError):  # every process on macOS has reserved more; there, only the engine watches
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    sys.stdout.buffer.write(b"\n")  # ready
+    sys.stdout.buffer.flush()
+    while request := sys.stdin.buffer.readline():
+        signal.alarm(seconds)
+        try:
+            answer = _answer(request)
+        except MemoryError:
+            os._exit(TOO_LARGE)
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
+        signal.alarm(0)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]))
