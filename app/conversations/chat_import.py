@@ -16,7 +16,7 @@ from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_d
 from app.conversations.store import Folder
 from app.language import number, tr
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_read
+from mlx_engine.pairs.data_files import cannot_read, open_regular
 
 MAX_BYTES = 2 << 30
 
@@ -31,7 +31,7 @@ def read(file: Path) -> ImportedChats:
     try:
         if file.stat().st_size > MAX_BYTES:
             raise UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             start = opened.read(16)
         if start == b"SQLite format 3\0":
             return read_database(file)

@@ -61,12 +61,17 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
 
 def _why_unusable(file: Path) -> str:
     """Return a sentence for the user, or nothing if the file is fine or missing. The file is only read."""
+    foreign = tr("The chat file is not a Slipstream database.")
+    special = [one for one in schema.files_of(file) if one.exists() and not (one.is_file() or one.is_dir())]
+    if special:  # reading a FIFO or a device may never end
+        return foreign
     if not file.exists():
         return ""
     damaged = tr("Your chat database is damaged.")
     with file.open("rb") as opened:
-        if opened.read(16) != b"SQLite format 3\0":
-            return damaged
+        header = opened.read(20)
+    if header[:16] != b"SQLite format 3\0" or any(version > 2 for version in header[18:]):  # SQLite would never write such a file
+        return damaged
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         version = schema.version_of(database)
         if version > schema.VERSION:
@@ -75,7 +80,7 @@ def _why_unusable(file: Path) -> str:
         if not tables:
             return ""
         if version == 0 and "message" not in tables:
-            return tr("The chat file is not a Slipstream database.")
+            return foreign
         return "" if _is_sound(database, version, tables) else damaged
 
 
@@ -150,7 +155,7 @@ def _in_memory(file: Path, notice: str) -> OpenedStore:
     store = Store(None)
     for option in ("mode=ro", "immutable=1"):  # only the first needs to write next to the file
         try:
-            if file.exists():
+            if file.is_file():
                 with closing(sqlite3.connect(f"{file.as_uri()}?{option}", uri=True)) as database:
                     if 1 <= schema.version_of(database) <= schema.VERSION:
                         store.copy_from(database)

@@ -67,9 +67,14 @@ def read_database(file: Path) -> ImportedChats:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.db"
         for source, target in zip(schema.files_of(file), schema.files_of(copy), strict=True):
-            if source.exists() and not source.name.endswith("-shm"):
+            if source.is_file() and not source.name.endswith("-shm"):
                 shutil.copyfile(source, target)
         try:
+            with copy.open("r+b") as opened:  # SQLite refuses a header with other versions than 1 and 2
+                opened.seek(18)
+                if any(version > 2 for version in opened.read(2)):
+                    opened.seek(18)
+                    opened.write(b"\2\2")
             with closing(sqlite3.connect(copy)) as database:
                 database.text_factory = _decode
                 database.execute("PRAGMA writable_schema = ON")  # also reads a file that was cut short

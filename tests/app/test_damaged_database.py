@@ -1,5 +1,6 @@
 """Random damage to the chat database: no chat is lost in silence, and saving works afterwards."""
 
+import os
 import random
 import shutil
 import sqlite3
@@ -11,12 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.conversations import chat_import
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat
-from app.conversations.database import FILE, OpenedStore, open_store
+from app.conversations.database import FILE, OpenedStore, _why_unusable, open_store
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder, Snapshot, Store
 from app.store_thread import StoreThread
+from mlx_engine.errors import UserError
 from tests.app.scripted_engine import commit, done
 from tests.examples import SAMPLED
 
@@ -153,8 +156,16 @@ def break_index(file: Path, source: random.Random) -> None:
         database.commit()
 
 
+def change_header(file: Path, source: random.Random) -> None:
+    """Change bytes of the file's header, most of which SQLite interprets."""
+    data = bytearray(file.read_bytes())
+    for _ in range(source.choice((1, 1, 2))):
+        data[source.randrange(16, 100)] = source.choice((0, 3, 4, 255, source.randrange(256)))
+    file.write_bytes(data)
+
+
 IN_PLACE = (flip_bytes, flip_records, change_values)  # these may change a text, or whether a chat counts as deleted
-HARMS: tuple[Harm, ...] = (*IN_PLACE, truncate, overwrite_pages, break_index)
+HARMS: tuple[Harm, ...] = (*IN_PLACE, truncate, overwrite_pages, break_index, change_header)
 
 
 # One run of the app
@@ -227,3 +238,66 @@ def test_no_chat_is_lost_in_silence_and_saving_goes_on(sound: tuple[Path, Texts]
     with closing(open_store(folder).store) as store:
         loaded = store.load(second.id)
         assert loaded is not None and texts_of(loaded) == texts_of(second)
+
+
+# Single ways to damage a file
+
+
+@pytest.mark.parametrize("place", [18, 19])
+@pytest.mark.parametrize("version", [3, 255])
+def test_a_header_that_sqlite_only_reads_or_refuses_is_set_aside(
+    sound: tuple[Path, Texts], tmp_path: Path, place: int, version: int
+) -> None:
+    """SQLite opens a file with a later write version, but changes nothing in it, now or ever."""
+    whole, chats = sound
+    data = bytearray(whole.read_bytes())
+    data[place] = version
+    (tmp_path / FILE).write_bytes(data)
+    run = Run(tmp_path, chat_of("New"))
+    assert run.opened and run.opened.saves and "damaged" in run.opened.notice
+    assert f"Chats recovered: {len(chats)}." in run.opened.notice
+    (aside,) = tmp_path.glob("chats set aside*.db")
+    assert aside.read_bytes() == data
+    assert {one: texts_of(run.read[one]) for one in chats} == chats
+    again = Run(tmp_path, chat_of("Newer"))
+    assert again.notices == [] and len(again.read) == len(chats) + 1
+
+
+def test_a_name_that_is_not_utf_8_sets_the_file_aside(sound: tuple[Path, Texts], tmp_path: Path) -> None:
+    """Opening it raises a UnicodeDecodeError, which is not an error of the disk."""
+    whole, _ = sound
+    file = tmp_path / FILE
+    shutil.copyfile(whole, file)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_schema SET name = CAST(x'ff' AS TEXT) WHERE name = 'preset'")
+        database.commit()
+    with pytest.raises(UnicodeDecodeError):
+        _why_unusable(file)
+    opened = open_store(tmp_path)
+    opened.store.close()
+    assert opened.saves and "damaged" in opened.notice
+    assert len([*tmp_path.glob("chats set aside*.db")]) == 1
+
+
+@pytest.mark.parametrize("part", ["", "-wal"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_device_is_set_aside(tmp_path: Path, kind: str, part: str) -> None:
+    place = tmp_path / f"{FILE}{part}"
+    {"pipe": lambda: os.mkfifo(place), "device": lambda: place.symlink_to("/dev/zero")}[kind]()
+    run = Run(tmp_path, new := chat_of("New"))
+    assert run.opened and run.opened.saves and "The chat file is not a Slipstream database." in run.opened.notice
+    assert len([*tmp_path.glob(f"chats set aside*.db{part}")]) == 1
+    again = Run(tmp_path, chat_of("Newer"))
+    assert again.notices == [] and new.id in again.read
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_something_other_than_a_file_that_can_not_be_written_is_not_read(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / FILE
+    {"pipe": lambda: os.mkfifo(place), "device": lambda: place.symlink_to("/dev/zero"), "folder": place.mkdir}[kind]()
+    opened = open_store(tmp_path, writable=False)
+    assert not opened.saves and opened.notice
+    opened.store.close()
+    with pytest.raises(UserError, match=r"Can't read|isn't a regular file"):
+        chat_import.read(place)
