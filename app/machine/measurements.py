@@ -52,9 +52,9 @@ class BackgroundTuning(QObject):
 
     @Slot(object)
     def use(self, found: KernelsSelected) -> None:
-        """Keep the evidence for kernels that were selected, and calibrate the pair with them."""
-        self.kernels = found
-        if any(trial.used_at for trial in found.trials):
+        """Store new kernel evidence, and recalibrate the pair if kernels are or were in use."""
+        before, self.kernels = self.kernels, found
+        if any(trial.used_at for evidence in (before, found) if evidence for trial in evidence.trials):
             self._tasks.append(Calibrate())
 
     @Slot()

@@ -9,8 +9,9 @@ from pytestqt.qtbot import QtBot
 
 import app.machine.measurements
 from app.engine_adapter import EngineAdapter
+from app.machine.measurements import RooflineJob
 from app.models.pair_loader import PairLoader
-from mlx_engine.events import KernelTrial
+from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.host import EngineHost
 from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS
@@ -81,6 +82,25 @@ def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: engine.calibrations == 2 and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
     assert (engine.calibrations, engine.proofs) == (2, [1])
+    assert host.wait(120)
+
+
+def test_turning_all_kernels_off_causes_another_calibration(qtbot: QtBot) -> None:
+    used = KernelsSelected((KernelTrial("kv_injection", reason("faster"), (256,)),))
+    engine = ScriptedEngine(pair=replace(PAIR, kernels=used))
+    engine.trials = (KernelTrial("kv_injection", reason("not faster")),)
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
+    loading = PairLoader(thread)
+    kernel_tests = RooflineJob(thread)
+    kernel_tests.kernels_selected.connect(loading.tuning.use)
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
+    kernel_tests.test_kernels()
+    qtbot.waitUntil(lambda: engine.proofs == [0], timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: engine.calibrations == 1 and not thread.busy, timeout=PATIENCE_MS)
+    qtbot.wait(100)
+    assert engine.calibrations == 1
     assert host.wait(120)
 
 
