@@ -18,7 +18,7 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
-from mlx_engine.drafters.backlog import Backlog
+from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Finished, PrefillProgress, Round, Stats, StopReason

@@ -7,7 +7,7 @@ import mlx.core as mx
 
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
-from mlx_engine.drafters.backlog import Backlog
+from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.targets.target import Caches, Target
 
 _CLEAR_EVERY = 256  # tokens after which MLX's unused buffers are freed, as in mlx-lm

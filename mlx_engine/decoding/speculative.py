@@ -14,9 +14,8 @@ from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
-from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.targets.target import Caches, Target
 

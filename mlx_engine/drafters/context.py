@@ -1,10 +1,10 @@
-"""The drafter's context: injected keys and values of all positions before the anchor.
+"""A drafter's context: the keys and values of all positions before the anchor.
 
-Layers that share a window share one stacked array, written by one slice update per round. Full layers grow. Sliding layers keep the
-last `window` rows in temporal order, and drop older ones when the array is full.
+Layers with the same window share one stacked array, which one slice update per round extends. Full-attention layers keep all rows.
+Sliding layers keep the last `window` rows in temporal order and drop older ones when the array is full.
 
-A round may begin at a position that only the device knows. `place` prepares for it: keys and values are then read up to the last
-row that can be filled, a mask hides the rows that are not, and rows are written where the device says. `settle` ends it.
+A queued round starts at a position that only the device knows. `place` prepares it: layers read up to the largest possible end, a
+mask hides unfilled rows, and new rows are written at positions on the device. `settle` ends it.
 """
 
 import copy
@@ -17,11 +17,11 @@ _STEP = 256  # rows by which an array grows
 
 
 class LayerContext:
-    """Context of the layers that share one window (None: full attention).
+    """The context of the layers that share one window (None: full attention).
 
     Attributes:
         first: absolute position of the oldest row.
-        rows: number of rows; in a placed round, the largest it can be.
+        rows: number of rows; the largest possible number in a queued round.
     """
 
     def __init__(self, window: int | None) -> None:
@@ -29,10 +29,10 @@ class LayerContext:
         self.first = 0
         self.rows = 0
         self._buffer: mx.array | None = None  # [2, L, H, capacity, D]
-        self._span: DeviceSpan | None = None  # of a placed round
+        self._span: DeviceSpan | None = None  # of a queued round
 
     def append(self, rows: mx.array) -> None:
-        """Add keys and values, [2, L, H, S, D], of the S positions that follow."""
+        """Append the keys and values [2, L, H, S, D] of the next S positions."""
         if self._span is not None:
             assert self._buffer is not None
             positions = self._span.positions
@@ -53,18 +53,18 @@ class LayerContext:
         self.rows += count
 
     def cut(self, position: int) -> None:
-        """Drop every position from `position` on."""
+        """Drop all positions from `position` on."""
         self.rows = max(position - self.first, 0)
         self.first = min(self.first, position)
 
     def is_complete(self, position: int, end: int) -> bool:
-        """Whether a query at `end` still finds all positions before a cut at `position`."""
+        """Return whether a cut at `position` leaves all rows that a query at `end` reads."""
         return self.window is None or self.first <= max(0, end - self.window + 1) or position <= end - self.window + 1
 
     def copy(self, position: int) -> "LayerContext":
         """Copy the rows before `position` into an array without spare rows.
 
-        The first append finds the array full and makes a new one, so nothing that shares it is ever overwritten.
+        The next append allocates a new array, so contexts that share the copy never overwrite each other's rows.
         """
         copied = LayerContext(self.window)
         held = max(position - self.first, 0)
@@ -75,16 +75,16 @@ class LayerContext:
         return copied
 
     def share(self) -> "LayerContext":
-        """Return another context on the buffer of this copy, which has no spare rows."""
+        """Return another context over this copy's buffer, which has no spare rows."""
         shared = LayerContext(self.window)
-        # its own handle: assigning to a slice changes the handle it goes through
+        # A handle of its own, because assigning to a slice changes only that handle
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
     def place(self, span: DeviceSpan) -> None:
-        """Make room for a round over `span`, and keep the rows that it can attend to."""
+        """Make room for a queued round over `span`, and keep the rows that it may read."""
         buffer, start = self._buffer, span.start
-        assert buffer is not None  # it holds the prompt
+        assert buffer is not None  # contains the prompt
         if span.maximum - self.first > buffer.shape[3]:
             oldest = self.first if self.window is None else max(self.first, start.minimum - self.window)
             self._make_room(oldest, start.maximum, span.maximum - start.maximum, buffer)
@@ -92,12 +92,12 @@ class LayerContext:
         self.rows = start.maximum - self.first
 
     def settle(self, position: int) -> None:
-        """End a placed round, and keep only the rows before `position`."""
+        """End a queued round and keep only the rows before `position`."""
         self._span = None
         self.rows = position - self.first
 
     def _make_room(self, oldest: int, end: int, count: int, like: mx.array) -> None:
-        """Move positions `oldest` to `end` into a new array with room for `count` more."""
+        """Move positions `oldest` to `end` into a new array with `count` spare rows or more."""
         kept = end - oldest
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
         fresh = mx.zeros((*like.shape[:3], capacity, like.shape[4]), dtype=like.dtype)
@@ -108,7 +108,7 @@ class LayerContext:
         self._buffer = fresh
 
     def layer(self, index: int) -> tuple[mx.array, mx.array] | None:
-        """Keys and values of one layer, [1, H, rows, D] each, or None without a context."""
+        """Return one layer's keys and values, [1, H, rows, D] each, or None if empty."""
         if self._buffer is None:
             return None
         held = self._buffer[:, index : index + 1, :, : self.rows]
@@ -116,7 +116,7 @@ class LayerContext:
 
     @property
     def state(self) -> list[mx.array]:
-        """Arrays to evaluate, so that the context is computed."""
+        """Arrays to evaluate."""
         return [] if self._buffer is None else [self._buffer]
 
 
@@ -124,8 +124,8 @@ class DraftContext:
     """The context of all layers.
 
     Attributes:
-        position: absolute position of the next row, which is the anchor's.
-        span: of a placed round.
+        position: absolute position of the next row, that of the anchor.
+        span: rows of a queued round, or None.
         kinds: contexts by window.
     """
 
@@ -135,75 +135,75 @@ class DraftContext:
         self.kinds = {window: LayerContext(window) for window in dict.fromkeys(windows)}
 
     def drop(self, rows: int) -> None:
-        """Drop the last `rows` positions, fewer than the last append added."""
+        """Drop the last `rows` positions, which must be fewer than the last append added."""
         self.position -= rows
         for kind in self.kinds.values():
             kind.rows -= rows
 
     @property
     def slides(self) -> bool:
-        """Whether any layer has a window. A cut doesn't restore what a window dropped."""
+        """Whether any layer has a window, so that a cut can't restore dropped rows."""
         return any(window is not None for window in self.kinds)
 
     def skip(self, rows: int) -> None:
-        """Skip `rows` positions that every window would drop unread."""
+        """Advance by `rows` positions that no layer will read."""
         self.position += rows
         for kind in self.kinds.values():
             kind.first, kind.rows = self.position, 0
 
     def reads(self, position: int, end: int) -> bool:
-        """Whether a query at `end` attends to `position` in any layer."""
+        """Return whether a query at `end` attends to `position` in any layer."""
         return any(window is None or end - position < window for window in self.kinds)
 
     def reach(self, limit: int, end: int) -> int:
-        """Return the last safe position for a cut, at most `limit`, for a query at `end`.
+        """Return the largest safe cut position up to `limit`, for a query at `end`.
 
-        What a window has dropped before the cut must be injected again, by prefill, between the cut and `end`.
+        Prefill must then inject the positions from the cut to `end` again, which restores the rows that a window dropped.
         """
         limit = min(limit, self.position)
         short = [kind.window for kind in self.kinds.values() if kind.window is not None and not kind.is_complete(limit, end)]
         return max(min([limit, *(end - window + 1 for window in short)]), 0)
 
     def cut(self, position: int) -> None:
-        """Drop every position from `position` on. `reach` returns a safe position."""
+        """Drop all positions from `position` on; see `reach` for safe positions."""
         self.position = position
         for kind in self.kinds.values():
             kind.cut(position)
 
     def copy(self, position: int | None = None) -> "DraftContext":
-        """Copy everything before `position` (None: everything)."""
+        """Copy the context before `position`, or all of it if None."""
         copied = DraftContext(tuple(self.kinds))
         copied.position = self.position if position is None else position
         copied.kinds = {window: kind.copy(copied.position) for window, kind in self.kinds.items()}
         return copied
 
     def freeze(self) -> list[LayerContext]:
-        """Copy the sliding layers' rows, for `thaw`."""
+        """Return a copy of the sliding layers' rows, for `thaw`."""
         return [kind.copy(self.position) for window, kind in self.kinds.items() if window is not None]
 
     def thaw(self, frozen: list[LayerContext]) -> None:
-        """Restore the rows that `freeze` returned at this position, after a cut there."""
+        """Restore rows from `freeze` after a cut at the same position."""
         for kind in frozen:
             self.kinds[kind.window] = kind.share()
 
     def place(self, span: DeviceSpan) -> None:
-        """Prepare a round over `span`, anchor first. Only `settle` or `place` may follow."""
+        """Prepare a queued round over `span`, anchor first; `settle` must end it."""
         self.span = span
         for kind in self.kinds.values():
             kind.place(span)
 
     def settle(self, position: int) -> None:
-        """End all placed rounds: hold exactly the positions before `position`."""
+        """End all queued rounds and keep only the positions before `position`."""
         self.position, self.span = position, None
         for kind in self.kinds.values():
             kind.settle(position)
 
     @property
     def start(self) -> int | mx.array:
-        """Position of the next row: an int, or [1] int32 in a placed round."""
+        """Position of the next row: an int, or [1] int32 in a queued round."""
         return self.position if self.span is None else self.span.start.value
 
     @property
     def state(self) -> list[mx.array]:
-        """Arrays to evaluate, so that the context is computed."""
+        """Arrays to evaluate."""
         return [array for kind in self.kinds.values() for array in kind.state]

@@ -1,8 +1,10 @@
-"""The DFlash drafter: one pass fills a block of masks, given the target's hidden states.
+"""The DFlash drafter, which fills a block of masks in one pass.
 
-The target's features become keys and values of every layer (`inject`). The block itself is an anchor token and masks, whose own
-keys and values are not kept. Embedding and head are the target's, unless the checkpoint has its own. Sources: arXiv 2602.06036 and
-z-lab's published checkpoints; for Laguna, vLLM's reader of them.
+The target's features become keys and values of every drafter layer (`inject`). The block is an anchor token followed by masks,
+whose
+own keys and values are discarded. Embedding and head are the target's unless the checkpoint has its own.
+
+Sources: arXiv 2602.06036 and z-lab's published checkpoints; for Laguna, vLLM's loader.
 """
 
 from collections.abc import Callable
@@ -23,13 +25,13 @@ from mlx_engine.pairs.drafter_config import DrafterConfig
 
 @dataclass(frozen=True)
 class LayerView:
-    """What the rows of one layer attend to.
+    """The attention inputs of one layer.
 
     Attributes:
         held: the context's keys and values, [1, H, rows, D] each, or None.
-        mask: which keys (context, then block) each row sees, [w, keys] bool; None: all.
+        mask: visible keys of each row, context first, [w, keys] bool; None if every key is visible.
         start: position of the anchor.
-        read: the first row whose output is used.
+        read: first row whose output is needed.
     """
 
     held: tuple[mx.array, mx.array] | None
@@ -39,18 +41,18 @@ class LayerView:
 
 
 class DFlashDrafter:
-    """A DFlash v1 drafter, bound to a target's embedding and head.
+    """A DFlash v1 drafter with a target's embedding and head.
 
     Args:
         config: from `parse`.
-        weights: tensors by their published names; all must be used. The dict is emptied.
-        dtype: in which to compute.
-        embed: token ids [1, w] -> embeddings [1, w, H], with the target's own embedding scale.
+        weights: tensors by published name, all of which must be used. The dict is emptied.
+        dtype: dtype of all computations.
+        embed: token ids [1, w] -> embeddings [1, w, H], with the target's scale.
         head: hidden states [1, w, H] -> logits [1, w, V].
-        bits: quantization of floating-point matrices: 4 or 8 bits; 16 leaves them unquantized.
+        bits: bits per weight of floating-point matrices: 4, 8, or 16 (unquantized).
 
     Raises:
-        UserError: a tensor is missing, unexpected, of the wrong shape, or not finite.
+        UserError: a tensor is missing, unexpected, misshapen, or not finite.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class DFlashDrafter:
         self._embed, self._head = embed, head
         self._frequencies, self._rope_scale = frequencies(config.rope, config.head_dim)
         tensors = Tensors(weights, dtype, config.stored, bits)
-        weights.clear()  # else every published tensor would stay in memory until the last one is taken
+        weights.clear()  # frees each published tensor once it is taken
         self._take_context(tensors)
         self._take_ends(tensors)
         self._take_layers(tensors)
@@ -82,7 +84,7 @@ class DFlashDrafter:
         self._tap_norms = mx.stack(norms) if norms else None
 
     def _take_ends(self, tensors: Tensors) -> None:
-        """Take the final norm and, if present, the embedding, head and reduced vocabulary."""
+        """Take the final norm and any embedding, head, and reduced vocabulary."""
         c = self.config
         self._final_norm = tensors.take("norm.weight", c.hidden_size)
         self._own_table: Matrix | None = None
@@ -96,7 +98,7 @@ class DFlashDrafter:
             self._own_head = tensors.matrix("lm_head", c.draft_vocab_size or c.vocab_size, c.hidden_size)
         if c.draft_vocab_size is not None:
             self._proposable = _target_tokens(tensors.integers("d2t", c.draft_vocab_size), c.vocab_size)
-        elif "d2t" in tensors:  # the whole vocabulary: it can only map every token to itself
+        elif "d2t" in tensors:  # over the full vocabulary, `d2t` can only be the identity
             tensors.integers("d2t", c.vocab_size)
 
     def _take_layers(self, tensors: Tensors) -> None:
@@ -108,7 +110,7 @@ class DFlashDrafter:
             tensors.settle(weights.arrays + context.keys_values.arrays)
             self._layers.append(weights)
             injected.append(context)
-        # layers that share a window are adjacent, so that a round's projection splits into one block per window
+        # Group layers by window, so that the injection splits into one slice per window
         self._kinds = {w: [i for i, window in enumerate(c.windows) if window == w] for w in dict.fromkeys(c.windows)}
         order = [injected[i] for members in self._kinds.values() for i in members]
         self._injection = order[0].keys_values.concatenated(*(context.keys_values for context in order[1:]))
@@ -119,7 +121,6 @@ class DFlashDrafter:
         tensors.settle(self._injection.arrays)
 
     def parameters(self) -> list[mx.array]:
-        """Return the drafter's arrays."""
         matrices = [part for part in (self._fuse, self._injection, self._own_table, self._own_head) if part is not None]
         vectors = [self._fuse_norm, self._final_norm, self._frequencies, self._tap_norms, self._injection_bias, self._proposable]
         own = [array for matrix in matrices for array in matrix.arrays] + [array for array in vectors if array is not None]
@@ -127,20 +128,17 @@ class DFlashDrafter:
 
     @property
     def bits(self) -> int:
-        """Bits per weight of the largest matrices; 16 means floating point."""
         return self._layers[0].gate_up.bits
 
     @property
     def _multiply(self) -> Callable[..., mx.array] | None:
-        """The `verify_matmul` kernel, or None if it isn't in use."""
+        """The `verify_matmul` kernel, or None if it isn't used."""
         return None if self.operations.verify_matmul is PLAIN.verify_matmul else self.operations.verify_matmul
 
     def context(self) -> DraftContext:
-        """Return a fresh, empty context."""
         return DraftContext(self.config.windows)
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append the features [S, taps * H] of the next S positions to the context."""
         c, rows, multiply = self.config, features.shape[0], self._multiply
         if self._tap_norms is not None:
             taps = mx.fast.rms_norm(features.reshape(rows, len(c.taps), c.hidden_size), None, c.norm_eps) * self._tap_norms
@@ -164,7 +162,6 @@ class DFlashDrafter:
     def propose(
         self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
     ) -> mx.array:
-        """Return proposals for the positions after the anchor; see `Drafter.propose`."""
         logits = self.draft(context, anchor, rows)
         if noise is not None:
             noise = noise[: rows - 1, : logits.shape[-1]] if self._proposable is None else noise[: rows - 1, self._proposable]
@@ -172,11 +169,11 @@ class DFlashDrafter:
         return chosen if self._proposable is None else self._proposable[chosen]
 
     def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
-        """Return logits [width - 1, V] for the positions after the anchor, uint32 [1]."""
+        """Return the logits [width - 1, V] of the positions after the anchor, [1] uint32."""
         return self.logits(self.hidden(context, anchor, width))
 
     def logits(self, hidden: mx.array) -> mx.array:
-        """Return logits [rows, V or reduced vocabulary] of hidden states [rows, H]."""
+        """Return the logits [rows, V or reduced vocabulary] of hidden states [rows, H]."""
         c = self.config
         if self._own_head is not None:
             logits = self._own_head(hidden, self._multiply)
@@ -191,7 +188,7 @@ class DFlashDrafter:
         return mx.tanh(logits / c.softcap) * c.softcap if c.softcap else logits
 
     def hidden(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
-        """Return final hidden states [width - 1, H] of the block's masks."""
+        """Return the final hidden states [width - 1, H] of the block's masks."""
         c = self.config
         masks = mx.full((width - 1,), c.mask_token, dtype=anchor.dtype)
         tokens = mx.concatenate([anchor, masks])[None]
@@ -204,29 +201,29 @@ class DFlashDrafter:
         }
         for i, (window, causal) in enumerate(zip(c.windows, c.causal, strict=True)):
             held = context.kinds[window].layer(self._slot[i])
-            read = 1 if i == c.layers - 1 else 0  # nothing reads the anchor's row of the last layer
+            read = 1 if i == c.layers - 1 else 0  # the anchor's output is not needed
             x = self._run_layer(i, x, LayerView(held, visible[window, causal], context.start, read))
         return mx.fast.rms_norm(x[0], self._final_norm, c.norm_eps)
 
     def _run_layer(self, index: int, x: mx.array, view: LayerView) -> mx.array:
-        """Run one layer on the block's rows [1, w, H]; return those from `view.read` on."""
+        """Run a layer on the block [1, w, H] and return its rows from `view.read` on."""
         weights, eps = self._layers[index], self.config.norm_eps
         x = x[:, view.read :] + self._attention(weights, mx.fast.rms_norm(x, weights.input_norm, eps), view)
         return x + self._feed_forward(weights, mx.fast.rms_norm(x, weights.mlp_norm, eps))
 
     def _attention(self, weights: layer.Layer, x: mx.array, view: LayerView) -> mx.array:
-        """Return the attention output [1, w - read, H] of the block's rows from `view.read` on."""
+        """Return the attention output [1, w - read, H] of the rows from `view.read` on."""
         c, width, read = self.config, x.shape[1], view.read
         qkv = weights.qkv(x, self._multiply)
         if weights.qkv_bias is not None:
             qkv = qkv + weights.qkv_bias
         heads = qkv.reshape(1, width, c.heads + 2 * c.kv_heads, c.head_dim)
-        turning = mx.fast.rms_norm(heads[:, :, : c.heads + c.kv_heads], None, c.norm_eps) * weights.head_norm
+        rotated = mx.fast.rms_norm(heads[:, :, : c.heads + c.kv_heads], None, c.norm_eps) * weights.head_norm
         if self._rope_scale != 1.0:
-            turning = turning * self._rope_scale
-        turning, freqs = turning.transpose(0, 2, 1, 3), self._frequencies
-        turning = mx.fast.rope(turning, c.head_dim, traditional=False, base=None, scale=1.0, offset=view.start, freqs=freqs)
-        queries, keys = turning[:, : c.heads, read:], turning[:, c.heads :]
+            rotated = rotated * self._rope_scale
+        rotated, freqs = rotated.transpose(0, 2, 1, 3), self._frequencies
+        rotated = mx.fast.rope(rotated, c.head_dim, traditional=False, base=None, scale=1.0, offset=view.start, freqs=freqs)
+        queries, keys = rotated[:, : c.heads, read:], rotated[:, c.heads :]
         values = heads[:, :, c.heads + c.kv_heads :].transpose(0, 2, 1, 3)
         if view.held is not None:
             keys, values = mx.concatenate([view.held[0], keys], axis=2), mx.concatenate([view.held[1], values], axis=2)
@@ -245,14 +242,14 @@ class DFlashDrafter:
 
     @staticmethod
     def _mask(context: DraftContext, window: int | None, causal: bool, width: int) -> mx.array | None:
-        """Return which keys each row attends to, [width, keys] bool; None means all."""
+        """Return the visible keys of each row, [width, keys] bool, or None for all."""
         held, start, placed = context.kinds[window], context.start, context.span is not None
         if not placed and not causal and (window is None or held.rows + width <= window):
-            return None  # the oldest key is still within the last row's window
+            return None  # the last row's window includes the oldest key
         query = start + mx.arange(width)[:, None]
         key = mx.concatenate([held.first + mx.arange(held.rows), start + mx.arange(width)])[None]
         visible = mx.ones((width, held.rows + width), dtype=mx.bool_)
-        if placed:  # the context's rows from its own end on are not filled
+        if placed:  # hide the context's unfilled rows
             visible = visible & ((key < start) | (mx.arange(held.rows + width) >= held.rows))
         if causal:
             visible = visible & (key <= query)
@@ -262,10 +259,10 @@ class DFlashDrafter:
 
 
 def _target_tokens(offsets: mx.array, vocabulary: int) -> mx.array:
-    """Return the target's ids, uint32: each entry of `d2t` [n] is an id minus its index.
+    """Return the target's token ids, uint32 [n], from `d2t` offsets (id - index).
 
     Raises:
-        UserError: they are not distinct ids of the vocabulary.
+        UserError: the ids repeat or are outside the vocabulary.
     """
     ids = mx.arange(offsets.size) + offsets
     ordered = mx.sort(ids)

@@ -1,8 +1,10 @@
-"""The DFlash 2 drafter: short convolutions along the block, and a joint choice of tokens.
+"""The DFlash 2 drafter: convolutions along the block and joint token selection.
 
-Every attention and MLP has a grouped dynamic causal convolution before and after it, over the block's rows. Instead of choosing
-each row's token separately, a selector walks from the anchor through the likeliest tokens of each row: an edge between two
-neighbors adds to the second one's score. Sources: z-lab's published checkpoints, and speculators' and vLLM's readers of them.
+A grouped dynamic causal convolution over the block's rows precedes and follows every attention and MLP. Tokens are not chosen
+independently: a selector walks from the anchor through the likeliest tokens of each row, and adds an edge score for each pair of
+neighboring tokens.
+
+Sources: z-lab's published checkpoints, and the loaders in speculators and vLLM.
 """
 
 from dataclasses import dataclass
@@ -15,28 +17,30 @@ from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import Tensors
 
-_SPAN = 512  # tokens whose largest logit is found first
+_SPAN = 512  # logits per span
 
 
 @dataclass(frozen=True)
 class _Convolution:
-    """out[i] = sum over taps t of (base[side, t] + dynamic[i, side, t, group]) * x[i - t]; rows before the block are zero.
+    """A pair of grouped dynamic causal convolutions around a sublayer.
 
-    Side 0 is before the sublayer, side 1 after it. The dynamic part of both comes from the sublayer's input.
+    out[i] = sum over taps t of (base[side, t] + dynamic[i, side, t, group]) * x[i - t], with zeros before the block. Side 0
+    precedes
+    the sublayer, side 1 follows it. The dynamic part of both is computed from the sublayer's input.
     """
 
     base: mx.array  # [2, taps, H]
     projection: Matrix  # [2 * taps * groups, H]
 
     def kernels(self, x: mx.array, groups: int) -> mx.array:
-        """Return each row's kernels, [2, taps, w, H], from the sublayer's input [1, w, H]."""
+        """Return the rows' kernels [2, taps, w, H] for the sublayer's input [1, w, H]."""
         _, taps, hidden = self.base.shape
         dynamic = self.projection(x[0]).reshape(-1, 2, taps, groups, 1).transpose(1, 2, 0, 3, 4)
         return (dynamic + self.base.reshape(2, taps, 1, groups, -1)).reshape(2, taps, -1, hidden)
 
     @staticmethod
     def apply(kernels: mx.array, x: mx.array) -> mx.array:
-        """Apply one side's kernels [taps, w, H] to x [1, w, H]."""
+        """Convolve x [1, w, H] with the kernels of one side, [taps, w, H]."""
         out = kernels[0] * x
         for tap in range(1, min(kernels.shape[0], x.shape[1])):
             out = out + kernels[tap] * mx.pad(x[:, :-tap], [(0, 0), (tap, 0), (0, 0)])
@@ -44,7 +48,7 @@ class _Convolution:
 
 
 class DFlash2Drafter(DFlashDrafter):
-    """A DFlash 2 drafter; arguments and errors as for `DFlashDrafter`."""
+    """A DFlash 2 drafter, with the arguments and errors of `DFlashDrafter`."""
 
     def _take_layers(self, tensors: Tensors) -> None:
         c = self.config
@@ -68,7 +72,6 @@ class DFlash2Drafter(DFlashDrafter):
         super()._take_layers(tensors)
 
     def parameters(self) -> list[mx.array]:
-        """Return the drafter's arrays."""
         convolutions = [part for both in self._convolutions for part in both]
         matrices = [self._predecessors, self._successors, self._edge, *(part.projection for part in convolutions)]
         bases = [part.base for part in convolutions]
@@ -79,7 +82,7 @@ class DFlash2Drafter(DFlashDrafter):
         attention, mlp = self._convolutions[index]
         h = mx.fast.rms_norm(x, weights.input_norm, eps)
         before, after = attention.kernels(h, self._groups)
-        # all rows are needed: the convolution after a sublayer reads the anchor's
+        # Keep all rows, because the convolution after a sublayer reads the anchor's row
         whole = LayerView(view.held, view.mask, view.start, 0)
         x = x + attention.apply(after, self._attention(weights, attention.apply(before, h), whole))
         h = mx.fast.rms_norm(x, weights.mlp_norm, eps)
@@ -89,21 +92,23 @@ class DFlash2Drafter(DFlashDrafter):
     def propose(
         self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
     ) -> mx.array:
-        """Return proposals for the positions after the anchor; see `Drafter.propose`."""
         hidden = self.hidden(context, anchor, rows)
         tokens, logits = self.candidates(self.logits(hidden))
         return self.path(tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
 
     def candidates(self, logits: mx.array) -> tuple[mx.array, mx.array]:
-        """Return each row's likeliest tokens, uint32 [rows, k], unordered, and their logits."""
+        """Return the k likeliest tokens of each row, uint32 [rows, k], and their logits.
+
+        The tokens are unordered.
+        """
         assert self.config.selector is not None
         tokens = largest(logits, self.config.selector.top_k)
         return tokens, mx.take_along_axis(logits, tokens, axis=-1).astype(mx.float32)
 
     def scores(self, anchor: mx.array, tokens: mx.array, logits: mx.array, hidden: mx.array) -> mx.array:
-        """Return the scores [rows, p, c] of candidate c after candidate p of the row before.
+        """Return the score of each candidate after each previous one, [rows, k, k].
 
-        Before the first row, the anchor takes the place of all candidates.
+        The previous candidates come first. In row 0, the anchor replaces all previous candidates.
         """
         count = tokens.shape[1]
         before = mx.concatenate([mx.broadcast_to(anchor.astype(tokens.dtype)[:, None], (1, count)), tokens[:-1]])
@@ -114,10 +119,11 @@ class DFlash2Drafter(DFlashDrafter):
 
     @staticmethod
     def path(tokens: mx.array, scores: mx.array, chooser: ProposalChooser, noise: mx.array | None) -> mx.array:
-        """Return the tokens, uint32 [rows], on the chooser's path through the candidates.
+        """Return the tokens on the chooser's path through the candidates, uint32 [rows].
 
-        All candidates' successors are chosen together. Row i's table then maps a candidate of the row before to one of its own,
-        and tables are composed in pairs, in pairs of pairs and so on.
+        Every candidate's successor is chosen in one call. Row i's table then maps the previous row's candidates to its own, and a
+        parallel
+        prefix scan composes the tables.
         """
         rows, count = tokens.shape
         if noise is not None:
@@ -132,9 +138,9 @@ class DFlash2Drafter(DFlashDrafter):
 
 
 def largest(values: mx.array, count: int) -> mx.array:
-    """Return the indices, uint32 [rows, count], of each row's largest values, unordered.
+    """Return the unordered indices of each row's largest values, [rows, count] uint32.
 
-    Sorting a row as long as a vocabulary is slow. The largest values are all in the spans with the largest maxima.
+    Partitioning entire rows is slow for a large vocabulary. The largest values all lie in the spans with the largest maxima.
     """
     rows, n = values.shape
     spans = -(-n // _SPAN)

@@ -1,4 +1,4 @@
-"""The interface between decoding and a drafter."""
+"""The interface between decoding and drafters, and batched injection."""
 
 from typing import Protocol
 
@@ -8,28 +8,35 @@ from mlx_engine.drafters.context import DraftContext
 from mlx_engine.kernels.operations import Operations
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
+_INJECTED_ROWS = 64  # rows per injection of a `Backlog`
+
 
 class ProposalChooser(Protocol):
-    """Chooses proposals from scores; `mlx_engine.decoding.sampling.Chooser` is one."""
+    """Interface that chooses proposals, implemented by `decoding.sampling.Chooser`."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Return indices, uint32 [rows], chosen from logits [rows, n]. The noise may be None."""
+        """Return the chosen indices, uint32 [rows].
+
+        Args:
+            logits: [rows, n].
+            noise: [rows, n], or None for greedy choice.
+        """
         ...
 
 
 class Drafter(Protocol):
-    """Proposes blocks for a target whose embedding and head it shares."""
+    """Interface of all drafters that share their target's embedding and head."""
 
     config: DrafterConfig
     operations: Operations
 
     @property
     def bits(self) -> int:
-        """Bits per weight of the largest matrices; 16 means floating point."""
+        """Bits per weight of the largest matrices; 16 if unquantized."""
         ...
 
     def context(self) -> DraftContext:
-        """Return a fresh, empty context."""
+        """Return a new, empty context."""
         ...
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
@@ -39,20 +46,50 @@ class Drafter(Protocol):
     def propose(
         self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
     ) -> mx.array:
-        """Queue proposals for the positions after the anchor.
+        """Build the graph that proposes tokens for the positions after the anchor.
 
         Args:
-            context: holds every position before the anchor, which is at `context.start`.
-            anchor: the last token, uint32 [1].
-            rows: rows of the block, including the anchor's; 2 to the block size.
-            chooser: turns scores into tokens.
-            noise: for the tokens after the anchor, [at least rows - 1, V] float32; None if greedy.
+            context: contains all positions before the anchor, whose position is `context.start`.
+            anchor: the last token, [1] uint32.
+            rows: rows of the block, including the anchor: 2 to the block size.
+            chooser: chooses tokens from scores.
+            noise: Gumbel noise for the tokens after the anchor, [at least rows - 1, V] float32; None for greedy.
 
         Returns:
-            The target's token ids, uint32 [rows - 1].
+            Token ids of the target, uint32 [rows - 1].
         """
         ...
 
     def parameters(self) -> list[mx.array]:
-        """Return the drafter's arrays."""
+        """Return all weights."""
         ...
+
+
+class Backlog:
+    """Features of plain steps, injected into the drafter's context in batches.
+
+    Args:
+        drafter: the drafter.
+        context: the drafter's context; complete except for the positions added here.
+    """
+
+    def __init__(self, drafter: Drafter, context: DraftContext) -> None:
+        self._drafter, self._context = drafter, context
+        self._waiting: list[mx.array] = []
+        self._rows = 0
+
+    def add(self, features: mx.array) -> None:
+        """Add the features [S, taps * H] of the next S positions."""
+        self._waiting.append(features)
+        self._rows += features.shape[0]
+        if self._rows >= _INJECTED_ROWS:
+            self.flush()
+            mx.async_eval(self._context.state)
+
+    def flush(self) -> int:
+        """Inject all queued features and return their number of rows."""
+        rows = self._rows
+        if self._waiting:
+            self._drafter.inject(self._context, mx.concatenate(self._waiting))
+            self._waiting, self._rows = [], 0
+        return rows

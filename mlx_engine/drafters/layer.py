@@ -1,4 +1,4 @@
-"""The weights of one drafter layer; projections of the same input are fused."""
+"""The weights of one drafter layer, with fused projections."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from mlx_engine.pairs.drafter_config import DrafterConfig
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights of a layer's own rows. `qkv` holds query, key and value heads in this order."""
+    """Weights applied to the block's rows. `qkv` stacks query, key, and value heads."""
 
     input_norm: mx.array
     qkv: Matrix
     qkv_bias: mx.array | None
     head_norm: mx.array  # [heads + kv_heads, D]: RMSNorm weight of each query and key head
-    gate: Matrix | None  # [heads, H], Laguna: softplus of it scales each head's output
+    gate: Matrix | None  # [heads, H], Laguna: its softplus scales each head's output
     output: Matrix
     output_bias: mx.array | None
     mlp_norm: mx.array
@@ -26,14 +26,13 @@ class Layer:
 
     @property
     def arrays(self) -> list[mx.array]:
-        """The layer's arrays."""
         parts = [part for part in vars(self).values() if part is not None]
         return [array for part in parts for array in (part.arrays if isinstance(part, Matrix) else [part])]
 
 
 @dataclass(frozen=True)
 class Injected:
-    """Weights that turn fused features into a layer's context: key rows, then value rows."""
+    """Weights that turn fused features into a layer's keys, then values."""
 
     keys_values: Matrix
     bias: mx.array | None
@@ -72,6 +71,6 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
         down=tensors.matrix(mlp + "down_proj", hidden, c.intermediate_size),
     )
     keys_values = qkv.part(queries, queries + 2 * keys)
-    if c.laguna:  # the context passes each layer's input norm, whose weights become part of the matrix
+    if c.laguna:  # features also pass each layer's input norm: fold its weights into the matrix
         keys_values = Matrix(keys_values.floating().weight * layer.input_norm).quantized(keys_values.bits)
     return layer, Injected(keys_values, mx.concatenate(bias[1:3]) if bias else None, k_norm)

@@ -1,4 +1,4 @@
-"""Loading a drafter from its folder."""
+"""Load a drafter from its folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from mlx_engine.drafters.tensors import read
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 
-_LARGE = 1e9  # bytes above which a drafter on a GPU is quantized by default
+_LARGE = 1e9  # bytes above which drafters are quantized by default
 
 
 def make(
@@ -22,7 +22,7 @@ def make(
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
 ) -> DFlashDrafter:
-    """Return the drafter for a config. Arguments and errors are those of `DFlashDrafter`."""
+    """Create a drafter, with the arguments and errors of `DFlashDrafter`."""
     kind = DFlashDrafter if config.selector is None else DFlash2Drafter
     return kind(config, weights, dtype, embed, head, bits)
 
@@ -34,18 +34,18 @@ def load(
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
 ) -> DFlashDrafter:
-    """Read a drafter's folder.
+    """Load a drafter from a folder, with the arguments of `DFlashDrafter`.
 
     Raises:
-        UserError: files are missing, damaged or not of a supported drafter.
+        UserError: files are missing or damaged, or the drafter isn't supported.
     """
     return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits)
 
 
 def usual_bits(nbytes: int) -> int:
-    """Return the default bits per weight of a drafter whose files have `nbytes` bytes.
+    """Return the default bits per weight for a drafter of `nbytes` bytes.
 
-    A draft reads every weight once, so fewer bits are faster on a GPU and hardly change the proposals. Small drafters stay as
-    published. So do all drafters on a CPU, where products of quantized matrices are slow.
+    A draft reads every weight once, so fewer bits are faster on a GPU and hardly change the proposals. Small drafters keep their
+    published format. On a CPU all do, because quantized products are slow there.
     """
     return 4 if mx.default_device().type == mx.gpu and nbytes > _LARGE else 16

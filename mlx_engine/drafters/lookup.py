@@ -1,27 +1,33 @@
-"""Lookup drafting: propose what followed the last few tokens earlier in the text.
+"""Lookup drafting: propose the tokens that followed the last ones earlier in the text.
 
-Edits, summaries and quotations repeat their sources word for word, so a copy is a free draft (prompt lookup decoding, Saxena,
-2023). The longest match among the latest occurrences wins.
+Edits, summaries, and quotations repeat their sources verbatim, which makes copies free drafts (prompt lookup decoding, Saxena,
+2023).
+The longest match among the latest occurrences wins.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SHORTEST = 3  # tokens that must match
-_LONGEST = 32  # match length that is measured at most
-_PLACES = 4  # occurrences compared, the latest ones
+_LONGEST = 32  # limit of the measured match length
+_PLACES = 4  # latest occurrences to compare
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A possible proposal: its length, and the length of the match that it continues."""
+    """An available proposal.
+
+    Attributes:
+        tokens: length of the proposal.
+        match: length of the match before the proposal.
+    """
 
     tokens: int
     match: int
 
 
 class Lookup:
-    """Proposals copied from the tokens so far.
+    """Proposals copied from the prompt and the reply.
 
     Args:
         tokens: the prompt and the reply so far.
@@ -31,16 +37,16 @@ class Lookup:
     def __init__(self, tokens: Sequence[int], most: int) -> None:
         self._tokens = list(tokens)
         self._most = most
-        self._places: dict[tuple[int, ...], list[int]] = {}  # where each sequence of tokens is continued
-        self._indexed = 0  # places before this one are in the index
-        self._from = 0  # where the latest offer is copied from
+        self._places: dict[tuple[int, ...], list[int]] = {}  # positions after each occurrence of a token sequence
+        self._indexed = 0  # positions before this one are indexed
+        self._from = 0  # source position of the latest offer
 
     def add(self, tokens: Sequence[int]) -> None:
-        """Add final tokens of the reply."""
+        """Append final tokens of the reply."""
         self._tokens += tokens
 
     def offer(self) -> Offer | None:
-        """Return what followed the last tokens where they occurred before, if they did."""
+        """Find the longest earlier match of the last tokens; return None if there is none."""
         tokens, end = self._tokens, len(self._tokens)
         for place in range(max(self._indexed, _SHORTEST), end):
             self._places.setdefault(tuple(tokens[place - _SHORTEST : place]), []).append(place)
@@ -56,7 +62,7 @@ class Lookup:
         return Offer(self._most, best) if best and self._most else None
 
     def propose(self, count: int) -> list[int]:
-        """Return the first `count` tokens of the latest offer, repeated if it is too short."""
+        """Return `count` tokens from the latest offer, which repeats if it is too short."""
         copied = self._tokens[self._from : self._from + count]
         while len(copied) < count:
             copied.append(copied[len(copied) - (len(self._tokens) - self._from)])

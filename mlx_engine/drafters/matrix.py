@@ -6,12 +6,15 @@ from typing import Self
 
 import mlx.core as mx
 
-GROUPS = (64, 32)  # elements that share a scale: the first that divides a row
+GROUPS = (64, 32)  # group sizes, in order of preference
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix [rows, columns]; if quantized, with scales and biases [rows, columns / group]."""
+    """A matrix [rows, columns], optionally with quantization scales and biases.
+
+    Scales and biases are [rows, columns / group].
+    """
 
     weight: mx.array
     scales: mx.array | None = None
@@ -20,12 +23,12 @@ class Matrix:
     group: int = 0
 
     def __call__(self, x: mx.array, multiply: Callable[..., mx.array] | None = None, gated: bool = False) -> mx.array:
-        """Return the product of x [..., columns], [..., rows].
+        """Return x [..., columns] times the transposed matrix, [..., rows].
 
         Args:
-            x: the input.
-            multiply: the kernel `verify_matmul`, or None for MLX's own products.
-            gated: whether to return silu of the product's first half times the second, [..., rows / 2].
+            x: [..., columns].
+            multiply: the `verify_matmul` kernel, or None for MLX's products.
+            gated: return silu(first half) * second half of the product, [..., rows / 2].
         """
         if multiply is not None:
             operands = (self.weight, self.scales, self.biases, self.group, self.bits)
@@ -41,21 +44,21 @@ class Matrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and columns, unpacked."""
+        """Number of rows and columns before packing."""
         rows, stored = self.weight.shape
         return rows, stored if self.scales is None else self.scales.shape[1] * self.group
 
     def rows(self, indices: mx.array) -> mx.array:
-        """Return the rows [..., columns] of indices [...]."""
+        """Return the rows [..., columns] at indices [...]."""
         if self.scales is None:
             return self.weight[indices]
         biases = None if self.biases is None else self.biases[indices]
         return mx.dequantize(self.weight[indices], self.scales[indices], biases, group_size=self.group, bits=self.bits)
 
     def concatenated(self, *others: Self) -> "Matrix":
-        """Return the matrix with the rows of others below its own. Nothing is rounded again.
+        """Return the matrices concatenated along their rows, without requantizing.
 
-        If the matrices are quantized in different ways, the result is dequantized.
+        Matrices with different quantization settings are dequantized.
         """
         parts = (self, *others)
         if any((part.bits, part.group) != (self.bits, self.group) for part in others):
@@ -79,7 +82,11 @@ class Matrix:
         return Matrix(mx.dequantize(self.weight, self.scales, self.biases, group_size=self.group, bits=self.bits))
 
     def quantized(self, bits: int) -> "Matrix":
-        """Return the matrix at `bits`. Unchanged if quantized already or not quantizable."""
+        """Quantize the matrix to `bits`.
+
+        Returns:
+            The same matrix if it is already quantized or can't be, or if `bits` is 16.
+        """
         group = next((group for group in GROUPS if self.shape[1] % group == 0), None)
         if bits == 16 or self.scales is not None or group is None:
             return self
@@ -88,5 +95,4 @@ class Matrix:
 
     @property
     def arrays(self) -> list[mx.array]:
-        """The matrix's arrays."""
         return [array for array in (self.weight, self.scales, self.biases) if array is not None]

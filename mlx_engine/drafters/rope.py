@@ -1,7 +1,8 @@
-"""RoPE frequencies of a drafter: plain, linear, llama3 or yarn.
+"""RoPE frequencies of a drafter: plain, linear, llama3, or yarn.
 
-mlx-lm's yarn can't be used: it always rounds its correction range, which some published drafters turn off (`truncate: false`).
-Sources: YaRN, arXiv 2309.00071, sections 3.2 to 3.4; Llama 3.1's reference code; both as implemented by transformers.
+mlx-lm's yarn always rounds its correction range, which some published drafters turn off (`truncate: false`).
+
+Sources: YaRN, arXiv 2309.00071, sections 3.2 to 3.4, and Llama 3.1's reference code, both as implemented by transformers.
 """
 
 import math
@@ -12,7 +13,11 @@ from mlx_engine.pairs.drafter_config import Rope
 
 
 def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
-    """Return positions per radian, [dim / 2] float32, and the factor on queries and keys."""
+    """Return RoPE's frequencies and the scale of rotated queries and keys.
+
+    Returns:
+        Positions per radian, [dim / 2] float32, and the scale.
+    """
     plain = rope.theta ** (mx.arange(0, dim, 2, dtype=mx.float32) / dim)
     if rope.kind == "yarn":
         return _stretched(plain, _yarn_share(rope, dim), rope.factor), _attention_factor(rope)
@@ -23,13 +28,13 @@ def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
 
 
 def _stretched(plain: mx.array, share: mx.array, factor: float) -> mx.array:
-    """Slow down slow pairs (share 1) by the factor; fast ones (share 0) keep their speed."""
+    """Slow down pairs by the factor, in proportion to their share (0: unchanged)."""
     return 1 / (share / (factor * plain) + (1 - share) / plain)
 
 
 def _yarn_share(rope: Rope, dim: int) -> mx.array:
     def pair_turning(rotations: float) -> float:
-        """Fractional index of the pair that turns so often over the original context."""
+        """Return the index of the pair with this many rotations over the original context."""
         return dim * math.log(rope.original / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
 
     low, high = pair_turning(rope.beta_fast), pair_turning(rope.beta_slow)

@@ -1,4 +1,4 @@
-"""A drafter's tensors by published name, checked for shape, dtype and finite values."""
+"""A drafter's published tensors, checked for name, shape, dtype, and finiteness."""
 
 from pathlib import Path
 from typing import cast
@@ -11,21 +11,21 @@ from mlx_engine.kernels.messages import dtype_name
 from mlx_engine.pairs.checkpoint import weight_files
 from mlx_engine.pairs.drafter_config import Stored
 
-# Published under other names: part of a name -> the name used here
+# Published prefix -> prefix used here
 _ALIASES = (("encoder.output_norm_enc.", "hidden_norm."), ("encoder.fc.", "fc."), ("midlayer.", "layers.0."))
-# Left in a checkpoint by training, and not used for proposing
+# Leftovers of training
 _UNUSED = ("t2d", "verifier_norm.weight", "verifier_lm_head.weight")
 _FLOATS = (mx.float32, mx.bfloat16, mx.float16)
 
 
 class Tensors:
-    """Hands out tensors in one dtype. A tensor that nothing took is an error.
+    """A drafter's tensors, each of which must be taken exactly once.
 
     Args:
-        weights: by their published names.
-        dtype: in which to compute.
-        stored: how quantized tensors are stored, if the config says that there are any.
-        bits: quantization of floating-point matrices; 16 leaves them unquantized.
+        weights: by published name.
+        dtype: dtype of taken tensors.
+        stored: storage format of quantized tensors; None if the config declares none.
+        bits: bits per weight of floating-point matrices; 16 leaves them unquantized.
     """
 
     def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None = None, bits: int = 16) -> None:
@@ -40,7 +40,7 @@ class Tensors:
         """Take a floating-point tensor of this shape.
 
         Raises:
-            UserError: the tensor is missing, of another shape, or not in floating point.
+            UserError: the tensor is missing, has another shape, or isn't floating-point.
         """
         array = self._pop(name)
         if array.dtype not in _FLOATS:
@@ -55,7 +55,7 @@ class Tensors:
         return array.astype(self._dtype)
 
     def matrix(self, module: str, rows: int, columns: int, quantize: bool = True) -> Matrix:
-        """Take the matrix `module`.weight [rows, columns], and quantize it if `quantize`.
+        """Take the matrix `module`.weight, [rows, columns]; quantize it if `quantize`.
 
         Raises:
             UserError: as for `take`.
@@ -97,13 +97,13 @@ class Tensors:
         return Matrix(weight, scales.astype(self._dtype), biases.astype(self._dtype), bits, group)
 
     def table(self, name: str, rows: int, columns: int) -> Matrix:
-        """Take a matrix for row lookup, published with or without `.weight`, unquantized."""
+        """Take an unquantized matrix, published with or without the suffix `.weight`."""
         if name in self._weights:
             return Matrix(self.take(name, rows, columns))
         return self.matrix(name, rows, columns, quantize=False)
 
     def integers(self, name: str, count: int) -> mx.array:
-        """Take a list of integers, int64 [count]."""
+        """Take a vector of integers, int64 [count]."""
         array = self._pop(name)
         if array.dtype not in (mx.int64, mx.int32, mx.uint32):
             raise UserError(
@@ -116,7 +116,7 @@ class Tensors:
         return array.astype(mx.int64)
 
     def settle(self, arrays: list[mx.array]) -> None:
-        """Evaluate arrays, so that the tensors that they were made from can leave memory.
+        """Evaluate arrays, so that their source tensors are freed.
 
         Raises:
             UserError: a tensor contains NaN or infinity.
@@ -132,7 +132,7 @@ class Tensors:
                 )
 
     def finish(self) -> None:
-        """Check that every tensor was taken.
+        """Check that all tensors were taken.
 
         Raises:
             UserError: a tensor was not taken.
@@ -161,10 +161,10 @@ class Tensors:
 
 
 def read(folder: Path) -> dict[str, mx.array]:
-    """Return all tensors of a drafter's folder, not yet in memory.
+    """Return all tensors in a drafter's folder, unevaluated.
 
     Raises:
-        UserError: files are missing or damaged, or a part can be read only by Python code.
+        UserError: files are missing or damaged, or loading one would run Python code.
     """
     if (folder / "mask_embedding.pt").exists():
         raise UserError(

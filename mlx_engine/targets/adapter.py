@@ -1,6 +1,7 @@
-"""What Slipstream adds to mlx-lm's caches: rewinding, queued passes, and snapshots.
+"""Rewinding, queued passes, and snapshots for mlx-lm's caches.
 
-Each kind of cache has one adapter class.
+Each kind of cache has one adapter class. A *queued* pass is built before the host has read the previous pass, so only the device
+knows where the queued pass starts. It is placed first and settled once its kept rows are known.
 """
 
 import copy
@@ -13,74 +14,81 @@ from mlx_engine.errors import UserError
 
 
 class CacheAdapter:
-    """One layer's cache; the base class of all adapters.
+    """Base class of all cache adapters, each for the cache of one layer.
 
     Args:
-        cache: mlx-lm's cache. Between two passes, its `state` is everything that it holds.
+        cache: mlx-lm's cache. Between passes, its `state` is complete.
     """
 
-    can_cut = False  # whether the tokens after any earlier one can be dropped
+    can_cut = False  # whether all tokens after an earlier position can be dropped
 
     def __init__(self, cache: Any) -> None:
         self.cache = cache
 
     def check(self) -> None:
-        """Refuse a kind of cache that cannot be rewound.
+        """Check that the cache can be rewound.
 
         Raises:
-            UserError: names the kind.
+            UserError: this kind of cache can't be rewound.
         """
 
     def begin(self, block: bool) -> Any:
-        """Prepare a pass, and return what the layer runs on. A `block` can be rewound."""
+        """Prepare a pass and return the cache object to pass to the layer.
+
+        Args:
+            block: whether the pass must be rewindable.
+        """
         return self.cache
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` of the latest pass's `passed` rows, and what was kept for it."""
+        """Drop the last `rows` of the latest pass's `passed` rows.
+
+        Also discards the saved rollback state.
+        """
 
     def place(self, span: DeviceSpan) -> Any:
-        """Prepare a pass over `span`, and return what the layer runs on.
+        """Prepare a queued pass over `span` and return the cache object for the layer.
 
-        The pass may follow passes that are not settled. The cache is not empty, and keeps its contents until `settle`, except for
-        its spare rows.
+        Earlier queued passes may still be unsettled. The cache must not be empty. Apart from its spare rows, its contents stay
+        unchanged
+        until `settle`.
         """
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
-        """Bring the cache to the end of a placed pass.
+        """Move the cache to the end of a queued pass.
 
         Args:
-            start: where the pass began.
-            kept: how many of its first rows count, at least one.
-            discarded: how many passes were placed after it and are discarded.
+            start: position of the pass's first row.
+            kept: number of the pass's leading rows to keep, at least 1.
+            discarded: number of later queued passes to discard.
         """
 
     def release(self) -> None:
-        """Discard placed passes, and what was kept of earlier ones."""
+        """Discard all queued passes and all saved rollback state."""
 
     def freeze(self) -> Any:
-        """Return the state. MLX copies a shared buffer when the cache writes to it."""
+        """Return a copy-on-write snapshot of the state."""
         return _copy_handles(self.cache.state)
 
     def thaw(self, frozen: Any) -> None:
-        """Restore a state from `freeze`, which stays valid."""
+        """Restore a snapshot from `freeze`. The snapshot stays valid."""
         self.cache.state = _copy_handles(frozen)
 
     def cut(self, length: int) -> None:
-        """Drop every token from `length` on; does nothing unless `can_cut`."""
+        """Drop every token from position `length` on. Does nothing unless `can_cut`."""
 
     def fill(self, source: "CacheAdapter", length: int) -> None:
         """Copy the first `length` tokens of another cache into this empty one.
 
-        Does nothing unless `can_cut`. The rows go into arrays with spare rows, so that the next write to either cache copies
-        nothing.
+        The copy has spare rows, so the next write to either cache copies nothing. Does nothing unless `can_cut`.
         """
 
     def grow(self, depth: int) -> None:
-        """Repeat what the cache holds up to `depth` tokens, to measure passes at that depth."""
+        """Repeat the cached rows up to `depth` tokens, to measure passes at that depth."""
 
 
 class UnknownCache(CacheAdapter):
-    """A kind of cache that only plain decoding can use."""
+    """Adapter of a cache that supports only plain decoding."""
 
     def check(self) -> None:
         raise UserError(
@@ -96,7 +104,7 @@ class UnknownCache(CacheAdapter):
 
 
 def arrays(state: Any) -> list[mx.array]:
-    """Every array in a nested state."""
+    """Return every array in a nested state."""
     if isinstance(state, mx.array):
         return [state]
     return [array for part in state for array in arrays(part)] if isinstance(state, list | tuple) else []
@@ -110,7 +118,7 @@ def repeated(array: mx.array, rows: int) -> mx.array:
 def _copy_handles(state: Any) -> Any:
     """Copy containers and array handles, but no buffers.
 
-    Assigning to a slice changes only the handle that it goes through.
+    MLX copies a shared buffer on write, and only the handle written through sees the change.
     """
     if isinstance(state, mx.array):
         return copy.copy(state)

@@ -1,7 +1,7 @@
-"""Find the field of a config.json because of which mlx-lm cannot build a target.
+"""Locate the config.json field that makes mlx-lm fail to build a target.
 
-Used only after mlx-lm has failed, so that mlx-lm decides what runs. mlx-lm checks nothing itself: a missing or wrong field shows
-as whatever Python error comes later.
+Runs only after mlx-lm has failed, so mlx-lm alone decides what is supported. mlx-lm doesn't validate configs: a missing or wrong
+field surfaces as an arbitrary Python error.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from mlx_engine.errors import EngineText
 from mlx_engine.pairs.target_config import text_config
 
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-# Fields that are read for every family
+# Fields of every family
 _COMMON: dict[str, Any] = {
     "model_type": str,
     "architectures": list | str | None,
@@ -38,9 +38,9 @@ _SIZES = (
 )  # fmt: skip
 _CHOSEN_EXPERTS = ("num_experts_per_tok", "top_k_experts", "moe_topk", "num_experts_per_token")
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
-_INDICES = ("_size", "_dim", "_topk", "_window")  # fields that MLX takes as 32-bit integers, and `num_…`
+_INDICES = ("_size", "_dim", "_topk", "_window")  # suffixes of 32-bit integer fields; `num_…` are too
 _NEVER_ZERO = ("_heads", "_dim", "_interval")
-# Fields that mlx-lm declares more narrowly than it reads them
+# Fields whose type in mlx-lm is narrower than what it accepts
 _WIDER: dict[str, Any] = {"rope_theta": float, "q_lora_rank": int | None}
 _AT_MOST = (("rotary_dim", "head_dim"), ("num_kv_shared_layers", "num_hidden_layers"))
 _DIVISORS = (
@@ -49,13 +49,13 @@ _DIVISORS = (
 )  # fmt: skip
 _ATTENTION = ("full_attention", "sliding_attention", "linear_attention", "chunked_attention")
 _PER_LAYER: dict[str, tuple[str, ...]] = {"layer_types": _ATTENTION, "mlp_layer_types": ("dense", "sparse")}
-_GROUP_SIZES, _BITS = (16, 32, 64, 128), (2, 3, 4, 5, 6, 8)  # that MLX quantizes with
+_GROUP_SIZES, _BITS = (16, 32, 64, 128), (2, 3, 4, 5, 6, 8)  # supported by MLX
 
 
 def fault(config: dict) -> EngineText | None:
-    """Return the first fault in a target's config.json, as a phrase.
+    """Return the first fault in a target's config.json as a predicate, or None.
 
-    It follows “The config.json of “NAME””. None if no fault is found, or if mlx-lm has no model for the family.
+    The caller puts “The config.json of “NAME”” before the predicate. Families that mlx-lm doesn't know are not checked.
     """
     if found := _type_fault(config, _COMMON, frozenset({"model_type"})):
         return found
@@ -80,7 +80,7 @@ def fault(config: dict) -> EngineText | None:
 
 
 def size_fault(config: dict) -> EngineText | None:
-    """Return the same for the first size that is too small."""
+    """Return the first size that is too small or contradicts another, or None."""
     inner = config.get("text_config")
     for fields in (config, inner if isinstance(inner, dict) else {}):
         for name, value in fields.items():
@@ -93,7 +93,7 @@ def size_fault(config: dict) -> EngineText | None:
 
 
 def _relation_fault(fields: dict) -> EngineText | None:
-    """Return the same for the first field of a flat config that contradicts another."""
+    """Return the first field of a flat config that contradicts another, or None."""
     heads, layers = fields.get("num_attention_heads"), fields.get("num_hidden_layers")
     if type(heads) is int and type(hidden := fields.get("hidden_size")) is int and heads > 0:
         fields = {"head_dim": hidden // heads, **fields}
@@ -138,7 +138,7 @@ def _above(fields: dict, pairs: Iterable[tuple[str, str]]) -> EngineText | None:
 
 
 def value_fault(config: dict) -> EngineText | None:
-    """Return the same for the first value that no forward can run with."""
+    """Return the first value that no forward pass can run with, or None."""
     fields = text_config(config)
     nested = [part for part in fields.values() if isinstance(part, dict)]
     for name, value in (item for part in (fields, *nested) for item in part.items()):
@@ -160,7 +160,7 @@ def value_fault(config: dict) -> EngineText | None:
 
 
 def _argument_classes(model: type[nn.Module]) -> list[type[BaseModelArgs]]:
-    """The classes that list the fields of a model's parts, from mlx-lm's modules."""
+    """Return mlx-lm's argument dataclasses for all parts of a model."""
     modules = [sys.modules[each.__module__] for each in model.__mro__ if each.__module__.startswith("mlx_lm.models.")]
     named = [thing for module in modules for thing in vars(module).values()]
     named += [thing.ModelArgs for thing in named if hasattr(thing, "ModelArgs")]
@@ -183,7 +183,7 @@ def _type_fault(fields: dict, hints: dict[str, Any], required: frozenset[str]) -
 
 
 def _json_types(hint: Any) -> tuple[type, ...]:
-    """The JSON types that a type hint allows; none if that is unknown."""
+    """Return the JSON types that a type hint allows, or an empty tuple if unknown."""
     if get_origin(hint) in (Union, UnionType):
         parts = [_json_types(part) for part in get_args(hint)]
         return tuple(dict.fromkeys(each for part in parts for each in part)) if all(parts) else ()
@@ -194,7 +194,7 @@ def _json_types(hint: Any) -> tuple[type, ...]:
 
 
 def _is(value: Any, expected: type) -> bool:
-    """Whether a JSON value is of a type. An integer is a number too; a boolean is not."""
+    """Return whether a JSON value has a type; an integer also counts as a float."""
     return type(value) is expected or (expected is float and type(value) is int)
 
 

@@ -1,4 +1,4 @@
-"""A target's caches, all layers together."""
+"""The caches of all layers of a target."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,22 +24,22 @@ ADAPTERS: dict[type, Any] = {
 
 
 def adapter(cache: Any) -> CacheAdapter:
-    """The adapter for one of mlx-lm's caches."""
+    """Return the adapter for one of mlx-lm's caches."""
     made: CacheAdapter = ADAPTERS.get(type(cache), UnknownCache)(cache)
     return made
 
 
 class Caches:
-    """A target's caches, one per layer.
+    """The caches of a target, one per layer.
 
     Args:
         layers: mlx-lm's caches.
-        rewindable: whether passes can be rewound; False for a target that only decodes plainly.
-        row_exact: returns the adapter of a layer's cache for row-exact passes. Blocks then have 1 to 16 rows.
+        rewindable: whether passes can be rewound; False for a target that supports only plain decoding.
+        row_exact: factory of the adapters for row-exact passes. Blocks then have 1 to 16 rows.
 
     Attributes:
-        adapters: one per layer.
-        length: number of tokens held, not counting passes that are not settled.
+        adapters: one adapter per layer.
+        length: number of cached tokens, without unsettled passes.
     """
 
     def __init__(self, layers: list, rewindable: bool = True, row_exact: Callable[[Any], CacheAdapter] | None = None) -> None:
@@ -48,15 +48,16 @@ class Caches:
         self.length = 0
         self._rewindable = rewindable
         self._blocks = range(1, ROWS + 1) if row_exact else range(2, MAX_BLOCK_ROWS + 1)
-        self._rows = 0  # of the latest pass
-        self._unsettled = 0  # placed passes
-        self._settled: tuple[int, int] | None = None  # start and kept rows of a pass that the adapters don't know yet
+        self._rows = 0  # in the latest pass
+        self._unsettled = 0  # queued passes
+        self._settled: tuple[int, int] | None = None  # start and kept rows of a settled pass not applied yet
 
     def begin(self, rows: int, span: DeviceSpan | None = None) -> list:
-        """Prepare a pass, and return what each layer runs on.
+        """Prepare a pass and return the cache object for each layer.
 
-        With a `span`, the pass is placed: it may begin behind another one that the host has not read, and it has to be settled.
-        Until then, no other kind of pass may begin.
+        Args:
+            rows: number of rows in the pass.
+            span: rows of a queued pass, which must be settled before any other kind of pass begins; None for a normal pass.
         """
         if span is not None:
             self._unsettled += 1
@@ -67,21 +68,21 @@ class Caches:
         return [each.begin(block) for each in self.adapters]
 
     def rewind(self, rows: int) -> None:
-        """Drop the last `rows` rows of the latest pass, as if they had never been seen.
+        """Drop the last `rows` rows of the latest pass and its rollback state.
 
-        What was kept for rewinding is dropped too. Only a block can be rewound, unless all caches grow.
+        Only a block can be rewound, unless every cache is a growing one.
 
         Raises:
-            ValueError: the pass cannot be rewound.
+            ValueError: the pass can't be rewound.
         """
         for each in self.adapters:
             each.rewind(rows, self._rows)
         self.length -= rows
 
     def settle(self, length: int) -> None:
-        """Say that the first unsettled pass leaves `length` tokens.
+        """Record that the oldest queued pass leaves `length` tokens.
 
-        While another pass is placed behind it, the adapters are not told, because that pass goes on from what is on the device.
+        The adapters are updated only after the last queued pass: until then, each pass starts from the state on the device.
         """
         self._settled = self.length, length - self.length
         self._unsettled -= 1
@@ -90,7 +91,7 @@ class Caches:
             self.finish()
 
     def finish(self) -> None:
-        """Bring every cache to the end of the last settled pass, and discard later passes."""
+        """Move every cache to the end of the last settled pass and discard later ones."""
         settled, discarded, self._settled, self._unsettled = self._settled, self._unsettled, None, 0
         for each in self.adapters:
             if settled is None:
@@ -99,32 +100,32 @@ class Caches:
                 each.settle(*settled, discarded)
 
     def check(self) -> None:
-        """Refuse a kind of cache that cannot be rewound; see `CacheAdapter.check`."""
+        """Check that every cache can be rewound. See `CacheAdapter.check`."""
         for each in self.adapters:
             each.check()
 
     @property
     def can_cut(self) -> bool:
-        """Whether every layer can drop the tokens after any earlier one."""
+        """Whether every layer can drop all tokens after an earlier position."""
         return all(each.can_cut for each in self.adapters)
 
     def freeze(self) -> dict[int, Any]:
-        """The present state of the layers that cannot be cut."""
+        """Return snapshots of the layers that can't be cut, by layer index."""
         return {index: each.freeze() for index, each in enumerate(self.adapters) if not each.can_cut}
 
     def thaw(self, frozen: dict[int, Any]) -> None:
-        """Restore what `freeze` returned."""
+        """Restore snapshots from `freeze`."""
         for index, state in frozen.items():
             self.adapters[index].thaw(state)
 
     def cut(self, length: int) -> None:
-        """Drop every token from `length` on, in the layers that can be cut."""
+        """Drop every token from position `length` on, in layers that can be cut."""
         for each in self.adapters:
             each.cut(length)
         self.length = length
 
     def fill(self, source: "Caches", length: int) -> None:
-        """Copy the first `length` tokens into these empty caches, where layers can be cut."""
+        """Copy the first `length` tokens of layers that can be cut into empty caches."""
         for each, other in zip(self.adapters, source.adapters, strict=True):
             each.fill(other, length)
         self.length = length
@@ -137,5 +138,5 @@ class Caches:
 
     @property
     def state(self) -> list[mx.array]:
-        """Every array held, to evaluate."""
+        """All cached arrays, to evaluate."""
         return arrays([layer.state for layer in self.layers])

@@ -1,11 +1,10 @@
-"""Layers that differ only in their weights, as one compiled function.
+"""One compiled function for all layers that differ only in their weights.
 
-Building a pass one operation at a time keeps the host busy about as long as a device needs to run the pass of a small target, and
-longer with kernels, whose signatures MLX writes again on every call. A compiled function is traced once for every set of shapes;
-after that, its graph is only copied. A trace of a whole round would take longer than the round behind it can wait; a trace of one
-layer takes as long as building that layer.
+Building the graph of a small target one operation at a time takes the host about as long as the device needs to run it, and longer
+with kernels, because MLX rebuilds a kernel's signature on every call. A compiled function is traced once per set of shapes; later
+calls only copy its graph. Tracing one layer takes no longer than building it, whereas tracing a whole round would stall the next.
 
-Whatever two such layers differ in is an input: weights, what their caches hold, and positions. During a trace, the layer holds
+Everything in which the layers differ is an input: weights, cache contents, and positions. During a trace, the layer holds
 placeholders for its weights.
 """
 
@@ -19,26 +18,26 @@ import mlx.nn as nn
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache
 
-_SMALL = 1024  # elements up to which an array other than a weight is compared by its values
-_IGNORED = ("_no_grad", "_training")  # attributes of every module that take no part in its forward
+_SMALL = 1024  # elements up to which a constant array is compared by value
+_IGNORED = ("_no_grad", "_training")  # module attributes that don't affect the forward pass
 Compilable = GrowingCache | RecurrentCache
 
 
 class LayerFunction:
-    """The compiled function of layers that are all alike.
+    """A compiled function shared by identical layers.
 
-    It holds none of them, so a target's weights are freed with the target.
+    It keeps no reference to the layers, so that a target's weights are freed with the target.
     """
 
     def __init__(self) -> None:
-        self._tracing: list[tuple[Any, Compilable]] = []  # the layer that is called, and its cache
+        self._tracing: list[tuple[Any, Compilable]] = []  # the called layer and its cache
         self._trace_length = -1
         self._run: Callable[..., Any] | None = None
 
     def __call__(self, weights: list[mx.array], layer: Any, x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
-        """Run the layer's `forward`: return its output, [1, S, H], and update `cache`."""
-        if self._run is None or cache.trace_length != self._trace_length:  # the buffer has grown: drop traces for shorter ones
-            # the list instead of `self`: a cycle would last until Python's garbage collector runs
+        """Run the layer's `forward`, update `cache`, and return the output, [1, S, H]."""
+        if self._run is None or cache.trace_length != self._trace_length:  # the buffer grew: old traces are useless
+            # Bind the list, not `self`: a cycle would live until garbage collection
             self._run, self._trace_length = mx.compile(partial(_trace, self._tracing)), cache.trace_length
         self._tracing.append((layer, cache))
         try:
@@ -52,44 +51,47 @@ class LayerFunction:
 def _trace(
     tracing: list[tuple[Any, Compilable]], x: mx.array, inputs: list[mx.array], mask: mx.array | None, weights: list[mx.array]
 ) -> list[mx.array]:
-    """Return a layer's output and its cache's new arrays, from placeholders."""
+    """Return a layer's output and its cache's new arrays."""
     [(layer, adapter)] = tracing
-    cache, places = adapter.traced(inputs), list(_places(layer))
-    own = [holder[name] for holder, name, _ in places]
-    for holder, name, index in places:
+    cache, slots = adapter.traced(inputs), list(_array_slots(layer))
+    own = [holder[name] for holder, name, _ in slots]
+    for holder, name, index in slots:
         holder[name] = weights[index]
     try:
         return [layer.forward(x, mask, cache), *cache.outputs()]
     finally:
-        for (holder, name, _), array in zip(places, own, strict=True):
+        for (holder, name, _), array in zip(slots, own, strict=True):
             holder[name] = array
 
 
 class LayerFunctions:
-    """The functions of a target's layers, now and before the last change of kernels."""
+    """The compiled functions of a target's layers.
+
+    Those from before the last change of kernels are kept for a switch back.
+    """
 
     def __init__(self) -> None:
         self._now: dict[Hashable, LayerFunction] = {}
         self._before: dict[Hashable, LayerFunction] = {}
 
     def compile(self, layers: Sequence[nn.Module]) -> list[Callable[..., mx.array]]:
-        """Return a function for each layer: of the layer, x [1, S, H], mask, and cache."""
+        """Return a function (layer, x [1, S, H], mask, cache) for each layer."""
         known, self._before, self._now = {**self._before, **self._now}, self._now, {}
         found: list[Callable[..., mx.array]] = []
         for layer in layers:
-            key = likeness(layer)
+            key = layer_key(layer)
             function = self._now[key] = self._now.get(key) or known.get(key) or LayerFunction()
             found.append(partial(function, weights(layer)))
         return found
 
 
 def weights(layer: nn.Module) -> list[mx.array]:
-    """Every array of a layer, once."""
-    return list({index: holder[name] for holder, name, index in _places(layer)}.values())
+    """Return every distinct array of a layer."""
+    return list({index: holder[name] for holder, name, index in _array_slots(layer)}.values())
 
 
-def likeness(layer: nn.Module) -> Hashable:
-    """A key that two layers share if they compute the same with the same weights."""
+def layer_key(layer: nn.Module) -> Hashable:
+    """Return a key that two layers share if they differ only in their weights."""
     seen: dict[int, int] = {}
 
     def key(part: Any) -> Hashable:
@@ -99,7 +101,7 @@ def likeness(layer: nn.Module) -> Hashable:
             return type(part), tuple(
                 (name, _array_key(own[name], seen) or key(own[name])) for name in sorted(own) if name not in ignored
             )
-        if isinstance(part, mx.array):  # inside a tuple, for example: becomes a constant of the trace
+        if isinstance(part, mx.array):  # not an attribute of a module, so a constant of the trace
             return str(part.tolist()) if part.size <= _SMALL else _Unique(part)
         if isinstance(part, list | tuple):
             return type(part), tuple(key(each) for each in part)
@@ -111,7 +113,7 @@ def likeness(layer: nn.Module) -> Hashable:
 
 
 class _Unique:
-    """A key that equals only a key of the same object."""
+    """A key that equals only keys of the same object."""
 
     def __init__(self, what: Any) -> None:
         self._what = what
@@ -124,12 +126,15 @@ class _Unique:
 
 
 def _array_key(value: Any, seen: dict[int, int]) -> Hashable:
-    """Shape, dtype, and number of an array; None for anything else."""
+    """Return an array's shape, dtype, and number, or None for other values."""
     return (tuple(value.shape), str(value.dtype), seen.setdefault(id(value), len(seen))) if isinstance(value, mx.array) else None
 
 
-def _places(layer: nn.Module) -> Iterator[tuple[nn.Module, str, int]]:
-    """Module, name, and number of each of a layer's arrays; the same array has one number."""
+def _array_slots(layer: nn.Module) -> Iterator[tuple[nn.Module, str, int]]:
+    """Yield (module, name, number) for each array of a layer.
+
+    Numbers follow first use; an array that occurs twice keeps its number.
+    """
     seen: dict[int, int] = {}
 
     def walk(part: Any) -> Iterator[tuple[nn.Module, str, int]]:

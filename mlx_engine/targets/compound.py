@@ -1,4 +1,4 @@
-"""Caches that consist of several caches: mlx-lm's `CacheList`, for sparse attention."""
+"""Adapter of mlx-lm's `CacheList`, a cache made of several caches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from mlx_engine.targets.adapter import CacheAdapter
 
 
 class CompoundCache(CacheAdapter):
-    """A `CacheList`: everything is done to every part. Replaces it in placed passes.
+    """Adapter of a `CacheList`, as in sparse attention. Forwards calls to all parts.
 
     Args:
         cache: mlx-lm's cache.
-        parts: the adapters of its parts.
+        parts: the adapters of the parts.
     """
 
     def __init__(self, cache: Any, parts: Sequence[CacheAdapter]) -> None:

@@ -1,4 +1,4 @@
-"""Gated delta nets whose blocks can be rewound, with mlx-lm's own weights."""
+"""Gated delta nets with rewindable blocks, using mlx-lm's weights."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,18 +10,17 @@ from mlx_lm.models.gated_delta import compute_g, normalize_qk
 from mlx_engine.kernels import gated_delta_replay
 from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
-from mlx_engine.targets.joined import join
-from mlx_engine.targets.products import KernelLinear
+from mlx_engine.targets.products import KernelLinear, fuse_linear
 from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
 
 
 class DeltaNet(nn.Module):
-    """Replaces a layer's gated delta net: x [1, S, H] -> [1, S, H], plus any `residual`.
+    """Replacement for a layer's gated delta net: x [1, S, H] -> [1, S, H].
 
     Attributes:
-        net: mlx-lm's module, which runs every pass that is not on a `RecurrentCache`.
-        inputs: `delta_inputs` as a kernel, or None for mlx-lm's own operations.
-        replay: `gated_delta_replay`.
+        net: mlx-lm's module, which runs all passes whose cache isn't a `RecurrentCache`.
+        inputs: the `delta_inputs` kernel, or None for mlx-lm's operations.
+        replay: the `gated_delta_replay` operation.
     """
 
     def __init__(self, net: nn.Module) -> None:
@@ -29,8 +28,8 @@ class DeltaNet(nn.Module):
         self.net = net
         own: Any = net
         self.heads = Heads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
-        apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next joins them itself, interleaved by key head
-        self._joined = join(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
+        apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next's own fused projection is interleaved by key head
+        self._projection = fuse_linear(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
         self.inputs: Callable[..., Rows] | None = None
         self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
 
@@ -38,7 +37,7 @@ class DeltaNet(nn.Module):
         if not isinstance(cache, RecurrentCache):
             out: mx.array = self.net(x, mask, cache)
             return out if residual is None else residual + out
-        assert mask is None  # masks are for batches
+        assert mask is None  # only batches have masks
         net: Any = self.net
         start = cache.start(net, x.dtype)
         own, z = self._rows(x, start)
@@ -51,13 +50,13 @@ class DeltaNet(nn.Module):
         return net.out_proj(out, residual) if isinstance(net.out_proj, KernelLinear) else residual + net.out_proj(out)
 
     def _rows(self, x: mx.array, start: BlockStart) -> tuple[Rows, mx.array]:
-        """Inputs of the recurrence for x [1, S, H], and the output's gate, [1, S, Hv, Dv]."""
+        """Return the recurrence's inputs for x [1, S, H], and the gate [1, S, Hv, Dv]."""
         net: Any = self.net
         rows, heads = x.shape[1], self.heads
-        if self._joined is None:
+        if self._projection is None:
             mixed, z, b, a = _project(net, x)
         else:
-            projected = self._joined(x)
+            projected = self._projection(x)
             ends = [heads.channels, heads.channels + heads.values * heads.value_dim, heads.columns - heads.values]
             mixed, gate, b, a = mx.split(projected, ends, axis=-1)
             z = gate.reshape(1, rows, heads.values, -1)
@@ -74,7 +73,11 @@ class DeltaNet(nn.Module):
 
 
 def _project(net: Any, inputs: mx.array) -> tuple[mx.array, mx.array, mx.array, mx.array]:
-    """The convolution's inputs [1, S, C], gate [1, S, Hv, Dv], beta and decay [1, S, Hv]."""
+    """Return the projections of x [1, S, H].
+
+    Returns:
+        Input of the convolution [1, S, C], gate [1, S, Hv, Dv], b and a [1, S, Hv].
+    """
     one, rows, _ = inputs.shape
     if hasattr(net, "in_proj_qkvz"):
         *parts, z, b, a = net.fix_query_key_value_ordering(net.in_proj_qkvz(inputs), net.in_proj_ba(inputs))

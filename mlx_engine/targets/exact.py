@@ -1,16 +1,16 @@
 """Row-exact passes: a row has the same bits alone and in a block.
 
-DFlash's text then equals plain text bit for bit. In passes of up to 16 rows, plain steps included, these parts replace whatever
-sums in an order that depends on the number of rows:
+In passes of up to 16 rows, including plain steps, these parts replace everything whose summation order depends on the number of
+rows. DFlash's text then equals plain decoding's bit for bit.
 
-- linear layers and the head: `verify_matmul` for single rows too (`products`)
-- attention: `verify_attention` with parts of fixed size that begin at the same positions for every row; a sliding window is kept in
-  temporal order, because mlx-lm's ring changes the order of the keys
-- attention that the kernel doesn't take: MLX's for a single row, once per row, over the keys that the row sees
-- experts: mlx-lm's, with so few rows at a time that it doesn't sort them by expert
-- gated delta nets: blocks of one row, so that plain steps take the same path (`delta_net`)
+- Linear layers and the head: `verify_matmul`, for single rows too (`products`).
+- Attention: `verify_attention` with parts of fixed size that begin at the same positions for every row. A sliding window is kept in
+  temporal order, because mlx-lm's ring buffer reorders the keys.
+- Attention that the kernel doesn't support: MLX's single-row attention, called once per row with the keys visible to that row.
+- Experts: mlx-lm's, on so few rows at a time that mlx-lm doesn't sort them by expert.
+- Gated delta nets: plain steps run as blocks of one row (`delta_net`).
 
-docs/exactness.md lists everything else that a pass runs, with the reason why it may stay.
+docs/exactness.md lists all other operations of a pass and why they need no replacement.
 """
 
 import sys
@@ -34,19 +34,23 @@ from mlx_engine.targets.rotating import RotatingCache
 ROWS = verify_attention.ROWS
 _PART = verify_attention.PART
 _STEP = 256  # spare rows of a new buffer
-_UNSORTED = 63  # the most rows times experts that mlx-lm doesn't sort
+_UNSORTED = 63  # largest rows * experts that mlx-lm leaves unsorted
 Operation = Callable[..., mx.array]
 
 
 class RowAttention:
-    """Attention of a pass's rows, each over the keys that it sees. `calls` counts them."""
+    """Attention that computes each row independently of the others.
+
+    Attributes:
+        calls: number of calls so far.
+    """
 
     def __init__(self, operation: Operation | None) -> None:
         self._operation = operation  # `verify_attention` with parts of fixed size; None without kernels
         self.calls = 0
 
     def __call__(self, queries: mx.array, held: Any, window: int, scale: float, sinks: mx.array | None) -> mx.array:
-        """Return the results [1, Hq, S, D] of queries [1, Hq, S, D] for the last S held rows."""
+        """Return attention, [1, Hq, S, D], of the queries of the last S cached rows."""
         self.calls += 1
         length, rows = held.offset - getattr(held, "first", 0), queries.shape[2]
         given = (queries, held.keys, held.values, mx.array([length], mx.int32), scale, True, window, sinks)
@@ -62,32 +66,35 @@ class RowAttention:
 
 
 class RowExactPass:
-    """A layer's cache in one pass, with the attention over its keys and values."""
+    """A layer's cache during one row-exact pass."""
 
     def __init__(self, held: "KVCache | _Window", attend: RowAttention, window: int = 0) -> None:
         self._held, self._attend, self._window = held, attend, window
-        self.view: mx.array | None = None  # the keys that the layer passes to its attention
+        self.view: mx.array | None = None  # keys that the layer passes to `attention`
 
     @property
     def offset(self) -> int:
-        """Position of the first row that is not held yet."""
+        """Position of the next row."""
         return cast(int, self._held.offset)
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Store the pass's rows, [1, H, S, D]. The result stands for this pass in `attention`."""
+        """Store rows [1, H, S, D] and return all cached rows.
+
+        `attention` recognizes the pass by the returned keys.
+        """
         self.view, values = self._held.update_and_fetch(keys, values)
         _PASSES[id(self.view)] = self
         return self.view, values
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> None:
-        """None: `attend` knows what each row sees."""
+        """Return None, because `attend` masks each row itself."""
 
     def attend(self, queries: mx.array, scale: float, sinks: mx.array | None) -> mx.array:
         """Return the attention of the rows just stored, [1, Hq, S, D]."""
         return self._attend(queries, self._held, self._window, scale, sinks)
 
 
-# A layer that shares another one's keys (Gemma 4) has no cache, so a pass is found by its keys
+# By the id of `view`: a layer that shares another layer's keys (Gemma 4) has no cache of its own
 _PASSES = WeakValueDictionary[int, RowExactPass]()
 
 
@@ -100,7 +107,7 @@ def attention(
     mask: Any,
     sinks: mx.array | None = None,
 ) -> mx.array:
-    """Replace mlx-lm's `scaled_dot_product_attention` where the pass is row-exact."""
+    """Compute attention: row-exact for a `RowExactPass`, otherwise with mlx-lm."""
     found = _PASSES.get(id(keys))
     if found is not None and found.view is keys:
         return found.attend(queries, scale, sinks)
@@ -108,8 +115,8 @@ def attention(
     return out
 
 
-def lead_to_attention(modules: Iterable[nn.Module]) -> None:
-    """Make the Python modules that define the parts of some modules call `attention`."""
+def redirect_attention(modules: Iterable[nn.Module]) -> None:
+    """Replace mlx-lm's attention by `attention` in the modules' Python namespaces."""
     for name in {type(part).__module__ for module in modules for part in module.modules()}:
         names = vars(sys.modules[name])
         if names.get("scaled_dot_product_attention") is base.scaled_dot_product_attention:
@@ -117,7 +124,7 @@ def lead_to_attention(modules: Iterable[nn.Module]) -> None:
 
 
 class _Window:
-    """A sliding window's keys and values, [1, H, capacity, D], in temporal order.
+    """Keys and values of a sliding window, [1, H, capacity, D], in temporal order.
 
     Row 0 is at position `first`, a multiple of `_PART`.
     """
@@ -131,12 +138,12 @@ class _Window:
             self.keys, self.values = (_padded(each, begin - self.first, _STEP) for each in (cache.keys, cache.values))
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Store rows [1, H, S, D]; return all held rows."""
+        """Store rows [1, H, S, D] and return all cached rows."""
         start = self.offset - self.first
         if self.keys is None:
             self.keys, self.values = (_padded(each[..., :0, :], 0, _STEP) for each in (keys, values))
         elif start + keys.shape[2] > self.keys.shape[2]:
-            oldest = max(0, self.offset - ROWS - self._size) // _PART * _PART  # that a row may see after a rewind
+            oldest = max(0, self.offset - ROWS - self._size) // _PART * _PART  # visible after a rewind
             begin, self.first = max(oldest - self.first, 0), max(oldest, self.first)
             self.keys, self.values = (_padded(each[..., begin:start, :], 0, _STEP) for each in (self.keys, self.values))
             start -= begin
@@ -157,7 +164,7 @@ def _padded(array: mx.array, before: int, after: int) -> mx.array:
 
 
 class _GrowingExact(GrowingCache):
-    """A `KVCache`, read by `RowAttention` in blocks."""
+    """Adapter of a `KVCache` for row-exact passes."""
 
     def __init__(self, cache: Any, attend: RowAttention) -> None:
         super().__init__(cache)
@@ -168,12 +175,15 @@ class _GrowingExact(GrowingCache):
 
 
 class _RotatingExact(RotatingCache):
-    """A `RotatingKVCache` whose blocks run on a `_Window`, and longer passes on itself."""
+    """Adapter of a `RotatingKVCache` for row-exact passes.
+
+    Blocks use a `_Window`; longer passes use mlx-lm's cache.
+    """
 
     def __init__(self, cache: Any, attend: RowAttention) -> None:
         super().__init__(cache)
         self._attend = attend
-        self._rows: _Window | None = None  # what the cache holds, if it is newer than mlx-lm's buffer
+        self._rows: _Window | None = None  # contents, if newer than mlx-lm's buffer
 
     def begin(self, block: bool) -> Any:
         if not block:
@@ -209,7 +219,11 @@ class _RotatingExact(RotatingCache):
 
 
 def adapter(cache: Any, attend: RowAttention) -> CacheAdapter:
-    """Return the adapter of one of mlx-lm's caches for row-exact passes."""
+    """Return the adapter of one of mlx-lm's caches for row-exact passes.
+
+    Raises:
+        UserError: row-exact passes don't support this kind of cache.
+    """
     if type(cache) is KVCache:
         return _GrowingExact(cache, attend)
     if type(cache) is RotatingKVCache and not cache.keep:
@@ -220,7 +234,7 @@ def adapter(cache: Any, attend: RowAttention) -> CacheAdapter:
 
 
 class UnsortedExperts(nn.Module):
-    """Stands for experts: x [.., S, H] and indices [.., S, k] -> [.., S, k, H]."""
+    """Replacement for experts: x [.., S, H], indices [.., S, k] -> [.., S, k, H]."""
 
     def __init__(self, own: nn.Module) -> None:
         super().__init__()
@@ -238,24 +252,24 @@ class UnsortedExperts(nn.Module):
 
 
 def experts(own: nn.Module) -> nn.Module | None:
-    """Return what stands for a module of experts; None for another module."""
+    """Return the replacement for an experts module, or None for other modules."""
     return UnsortedExperts(own) if type(own) in (SwitchGLU, SwitchMLP) else None
 
 
 def refusal(reason: EngineText) -> UserError:
-    """Return the error for a target that can't be row-exact, with the reason as a clause."""
+    """Return the error for a target that can't be row-exact; `reason` is a clause."""
     template = "Exact mode isn't available for this model: {reason}. Turn exact mode off."
     return UserError("not_row_exact", template, reason=reason)
 
 
 def weights_text(bits: int, group_size: int, mode: str = "affine") -> EngineText:
-    """Return the clause about weights that the kernel doesn't take."""
+    """Return the clause about an unsupported weight format."""
     template = "it has {bits}-bit weights ({mode}, groups of {group_size}); supported: 16, 8, and 4 bits (affine)"
     return EngineText.of("exact_weights", template, bits=bits, mode=mode, group_size=group_size)
 
 
 def checked(multiply: Operation) -> Operation:
-    """Return `verify_matmul` that refuses what the kernel doesn't take."""
+    """Return `verify_matmul` with an error for unsupported arguments."""
 
     def run(*given: Any) -> mx.array:
         if verify_matmul.supports(*given):

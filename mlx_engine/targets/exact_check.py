@@ -1,4 +1,4 @@
-"""Whether a target is row-exact on this machine, by its formats and by trying."""
+"""Check whether a target is row-exact on this machine."""
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -11,19 +11,19 @@ from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.rotating import RotatingCache
 from mlx_engine.targets.target import Target
 
-_PROMPT = 24  # rows of the prompt, computed in one pass
-_DEPTH = 600  # tokens before the trial: several parts of attention, and more than most sliding windows
+_PROMPT = 24  # rows of the prompt
+_DEPTH = 600  # tokens before the trial: several attention parts, and longer than most sliding windows
 _WIDTHS = (2, 5, 8, 16)
-_FAR = 0.25  # a difference from MLX's own logits, relative to their spread, that rounding can't explain
+_FAR = 0.25  # difference from MLX's logits, relative to their spread, that rounding can't explain
 
 
 def check(target: Target, operations: Operations) -> None:
-    """Refuse a target whose rows are not the same alone and in a block.
+    """Check that a row's logits are the same alone and in a block.
 
-    It uses `operations` afterwards, which are row-exact.
+    The target uses the row-exact `operations` afterwards.
 
     Raises:
-        UserError: says why.
+        UserError: the target isn't row-exact on this machine, with the reason.
     """
     if target.family is None or not target.family.row_exact:
         family = target.family.model_type if target.family else ""
@@ -43,7 +43,7 @@ def check(target: Target, operations: Operations) -> None:
         )
     far = mx.sqrt(mx.square(alone.astype(mx.float32) - usual).mean()) > _FAR * mx.sqrt(mx.var(usual))
     if far.item():
-        raise exact.refusal(EngineText.of("exact_wrong", "on this machine, the kernels that it needs give wrong results"))
+        raise exact.refusal(EngineText.of("exact_wrong", "on this machine, the required kernels give wrong results"))
     mx.clear_cache()
 
 
@@ -59,7 +59,7 @@ def _start(target: Target) -> Caches:
 
 
 def _alone(target: Target) -> mx.array:
-    """Return the logits of rows that follow each other, each computed alone."""
+    """Return the logits of successive rows, each computed alone."""
     caches, tokens = _start(target), _tokens(target, max(_WIDTHS) + len(_WIDTHS))
     rows = []
     for row in range(tokens.size):
@@ -69,7 +69,7 @@ def _alone(target: Target) -> mx.array:
 
 
 def _in_blocks(target: Target, alone: mx.array) -> bool:
-    """Return whether blocks give the same bits, keeping one row of each."""
+    """Return whether blocks, of which one row each is kept, give the same bits."""
     caches, tokens = _start(target), _tokens(target, alone.shape[0])
     attending = sum(isinstance(each, GrowingCache | RotatingCache) for each in caches.adapters)
     assert target.attend is not None

@@ -1,9 +1,11 @@
 """Decoder layers of Qwen3 and Qwen3.5 with fewer, larger operations.
 
-A pass of few rows reads every weight once and computes little, so the cost of each operation counts. Here query, key and value are
-one product, gate and up are one, and with kernels, the steps between two products are one dispatch or part of the product before.
-Without kernels every number is computed as mlx-lm computes it, in the same order. On a BLAS whose rows do not depend on how many
-there are, the results are the same bit for bit (tested); elsewhere they are within rounding. No weight is held twice.
+A pass of few rows reads every weight once and computes little, so every operation's overhead counts. Query, key, and value are one
+fused projection here, and so are gate and up. With kernels, everything between two projections is one dispatch or part of the
+projection before.
+
+Without kernels, the arithmetic and its order are mlx-lm's. The results are bit-identical if BLAS computes a row independently of
+the number of rows (tested), and equal within rounding otherwise. Weights are not duplicated.
 """
 
 from collections.abc import Callable
@@ -22,8 +24,7 @@ from mlx_engine.targets.compiled import LayerFunctions
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.exact import RowExactPass, attention
 from mlx_engine.targets.growing import GrowingCache
-from mlx_engine.targets.joined import join
-from mlx_engine.targets.products import KernelLinear
+from mlx_engine.targets.products import KernelLinear, fuse_linear
 
 Operation = Callable[..., Any]
 
@@ -39,12 +40,12 @@ _FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP, qwen3_next.Qwen3NextMLP)
 
 
 class Fusion:
-    """Replaces a model's layers by fused ones, until `release`."""
+    """Fused layers that replace a model's own until `release`."""
 
     def __init__(self, model: nn.Module) -> None:
         self._list = _layers(model)
         self._own = list(self._list)
-        self._layers: list[_Layer] = []  # fused ones
+        self._layers: list[_Layer] = []  # fused layers
         self._functions = LayerFunctions()
         self.parts: list[nn.Module] = []  # fused attentions and feed-forwards
         for index, own in enumerate(self._own):
@@ -54,36 +55,42 @@ class Fusion:
                 self.parts += [part for part in (layer.get("self_attn"), layer.mlp) if isinstance(part, _Attention | _FeedForward)]
 
     def release(self) -> None:
-        """Give the model its own layers back."""
+        """Restore the model's own layers."""
         self._list[:] = self._own
         self._layers, self.parts = [], []
 
     def use(self, inputs: Operation | None, attend: Operation | None, fewest_rows: int = 1) -> None:
-        """Set `attention_inputs` and `verify_attention` for blocks on a growing cache.
+        """Set the kernels for blocks of `fewest_rows` to 16 rows on a growing cache.
 
-        None: mlx-lm's own operations. A block has from `fewest_rows` to 16 rows.
+        Args:
+            inputs: the `attention_inputs` kernel, or None for mlx-lm's operations.
+            attend: the `verify_attention` kernel, or None for MLX's attention.
+            fewest_rows: rows from which on the kernels are used.
         """
         for part in self.parts:
             if isinstance(part, _Attention):
                 part.inputs, part.attend, part.fewest_rows = inputs, attend, fewest_rows
 
     def compile(self, wanted: bool) -> None:
-        """Compile the layers as they are now for placed passes, or stop doing so."""
+        """Compile the current layers for queued passes, or run them uncompiled."""
         functions = self._functions.compile(self._layers) if wanted else [None] * len(self._layers)
         for layer, function in zip(self._layers, functions, strict=True):
             layer.compiled = function
 
 
 class _Layer(nn.Module):
-    """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Fused parts add the residual."""
+    """Replacement for a decoder layer: x [B, S, H] -> [B, S, H].
+
+    Fused parts add the residual themselves.
+    """
 
     ignored = ("compiled",)
 
     def __init__(self, own: nn.Module) -> None:
         super().__init__()
         self.compiled: Callable[..., mx.array] | None = None
-        dict.update(self, own)  # code that walks the model finds the same parts under the same names,
-        vars(self).update(vars(own))  # and the flags that models read from their layers
+        dict.update(self, own)  # same parts under the same names, for code that walks the model
+        vars(self).update(vars(own))  # flags that models read from their layers
         attention: Any = own.get("self_attn")
         if type(attention) in (*_ATTENTIONS, *_GATED_ATTENTIONS):
             self.self_attn = _attention(attention) or attention
@@ -92,7 +99,7 @@ class _Layer(nn.Module):
 
     @property
     def mixer(self) -> Any:
-        """The attention or the delta net."""
+        """The attention or gated delta net."""
         return self.self_attn if "self_attn" in self else self.linear_attn
 
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
@@ -101,7 +108,7 @@ class _Layer(nn.Module):
         return self.forward(x, mask, cache)
 
     def forward(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
-        """Run the layer one operation at a time."""
+        """Run the layer without compilation."""
         part, normed = self.mixer, self.input_layernorm(x)
         x = part(normed, mask, cache, residual=x) if isinstance(part, _Attention | DeltaNet) else x + part(normed, mask, cache)
         part, normed = self.mlp, self.post_attention_layernorm(x)
@@ -109,13 +116,13 @@ class _Layer(nn.Module):
 
 
 class _Attention(nn.Module):
-    """Stands for an attention: x [B, S, H] -> its result added to `residual` [B, S, H]."""
+    """Replacement for an attention module: x [B, S, H] -> output + residual."""
 
-    def __init__(self, own: nn.Module, joined: nn.Module) -> None:
+    def __init__(self, own: nn.Module, projection: nn.Module) -> None:
         super().__init__()
         dict.update(self, own)
         a: Any = own
-        self._joined = joined
+        self._projection = projection
         self.attend: Operation | None = None
         self.inputs: Operation | None = None
         self.fewest_rows = 1
@@ -131,15 +138,14 @@ class _Attention(nn.Module):
 
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
         batch, rows, _ = x.shape
-        projected = self._joined(x)
+        projected = self._projection(x)
         few = batch == 1 and self.fewest_rows <= rows <= ROWS and type(cache) in (KVCache, GrowingCache, RowExactPass)
         if few and self.inputs is not None and self._rotation is not None:
             frequencies, scale = self._rotation
-            first = (
-                cache.offset if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
-            )  # an int would be a constant
+            # As an array: a compiled kernel would treat an int as a constant
+            first = cache.offset if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
             how = (frequencies, first, self.heads, self.eps, scale, self.gated)
-            # an index instead of the reshape would copy
+            # Reshape: an index would copy
             queries, keys, values = self.inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
         else:
             rope = self.rope if cache is None else partial(self.rope, offset=cache.offset)
@@ -159,14 +165,17 @@ class _Attention(nn.Module):
         return self.o_proj(out, residual) if isinstance(self.o_proj, KernelLinear) else residual + self.o_proj(out)
 
     def _heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
-        """Queries, keys, and values, [B, heads, S, D], with one norm and one rotation."""
+        """Split a projection into queries, keys, and values [B, heads, S, D].
+
+        Queries and keys share one norm and one rotation.
+        """
         turning = self.heads + self.kv_heads
         heads = projected.reshape(*projected.shape[:2], turning + self.kv_heads, -1)
         turned = rope((mx.fast.rms_norm(heads[:, :, :turning], None, self.eps) * self._norms).transpose(0, 2, 1, 3))
         return turned[:, : self.heads], turned[:, self.heads :], heads[:, :, turning:].transpose(0, 2, 1, 3)
 
     def _gated_heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
-        """Queries, keys, and values, [B, heads, S, D], of projections with gates."""
+        """Split a gated projection into queries, keys, and values [B, heads, S, D]."""
         batch, rows, _ = projected.shape
         wide, narrow = 2 * self.heads * self.dim, self.kv_heads * self.dim
         both, *others = mx.split(projected, [wide, wide + narrow], axis=-1)
@@ -182,28 +191,32 @@ def _sigmoid_gate(out: mx.array, gate: mx.array) -> mx.array:
 
 
 class _FeedForward(nn.Module):
-    """Stands for a gated feed-forward: x [B, S, H] -> its result plus `residual`, [B, S, H]."""
+    """Replacement for a gated feed-forward: x [B, S, H] -> output + residual."""
 
-    def __init__(self, own: nn.Module, joined: nn.Module) -> None:
+    def __init__(self, own: nn.Module, projection: nn.Module) -> None:
         super().__init__()
         dict.update(self, own)
-        self._joined = joined
+        self._projection = projection
 
     def __call__(self, x: mx.array, *, residual: mx.array) -> mx.array:
-        joined, down = self._joined, self.down_proj
-        x = joined(x, gated=True) if isinstance(joined, KernelLinear) else swiglu(*mx.split(joined(x), 2, axis=-1))
+        projection, down = self._projection, self.down_proj
+        x = projection(x, gated=True) if isinstance(projection, KernelLinear) else swiglu(*mx.split(projection(x), 2, axis=-1))
         return down(x, residual) if isinstance(down, KernelLinear) else residual + down(x)
 
 
 def _layers(model: nn.Module) -> list:
-    """The list of layers that a model's forward walks; an empty one if it has none."""
+    """Return the list of layers that a model's forward pass walks; may be empty."""
     named = list(getattr(model, "layers", ()))
     lists = [part["layers"] for part in model.modules() if isinstance(part.get("layers"), list)]
     return next((each for each in lists if named and each and each[0] is named[0]), [])
 
 
 def _rotation(rope: Any) -> tuple[mx.array, float] | None:
-    """Positions per radian, [R / 2] float32, and a factor; None for other kinds of RoPE."""
+    """Return RoPE's frequencies and scale, or None if its kind isn't supported.
+
+    Returns:
+        Positions per radian, [R / 2] float32, and a factor on the rotated elements.
+    """
     if type(rope) is nn.RoPE and not rope.traditional and isinstance(rope.base, int | float):
         frequencies = rope.base ** (mx.arange(0, rope.dims, 2, dtype=mx.float32) / rope.dims) / rope.scale
         mx.eval(frequencies)
@@ -215,10 +228,10 @@ def _rotation(rope: Any) -> tuple[mx.array, float] | None:
 
 def _attention(own: Any) -> nn.Module | None:
     same = own.q_norm.eps == own.k_norm.eps and own.q_norm.weight.dtype == own.k_norm.weight.dtype
-    joined = join(own.q_proj, own.k_proj, own.v_proj) if same else None
-    return None if joined is None else _Attention(own, joined)
+    projection = fuse_linear(own.q_proj, own.k_proj, own.v_proj) if same else None
+    return None if projection is None else _Attention(own, projection)
 
 
 def _feed_forward(own: Any) -> nn.Module | None:
-    joined = join(own.gate_proj, own.up_proj)
-    return None if joined is None else _FeedForward(own, joined)
+    projection = fuse_linear(own.gate_proj, own.up_proj)
+    return None if projection is None else _FeedForward(own, projection)

@@ -1,11 +1,12 @@
-"""Sliding-window K/V caches (mlx-lm's `RotatingKVCache`).
+"""Adapter of mlx-lm's `RotatingKVCache`, a sliding-window K/V cache.
 
 A pass of one row overwrites the oldest row in place, so the buffer is a ring. A pass of several rows builds a new buffer in
-temporal order: the window's last rows, then its own. mlx-lm's `trim` would leave rejected rows in that buffer, where they are later
-read as older ones. Here they are cut off, which leaves the buffer that a pass of the kept rows alone builds. If no row is kept,
-the state before the pass is restored.
+temporal
+order: the last rows of the window, then its own. mlx-lm's `trim` leaves rejected rows in that buffer, where later passes read them
+as old ones. This adapter slices them off, which gives the buffer that a pass of only the kept rows would build. If no row is kept,
+it restores the state from before the pass.
 
-A placed pass runs on a `_Window`: a buffer in temporal order with spare rows. It overwrites no row that can still be seen, however
+A queued pass uses a `_Window`: a buffer in temporal order with spare rows. It overwrites no row that can still be visible, however
 many rows of the previous pass are kept. Rows outside the window are dropped when the buffer is full.
 """
 
@@ -20,7 +21,7 @@ _STEP = 256  # spare rows of a new buffer
 
 
 class _Window:
-    """Keys and values of placed passes, [1, H, capacity, D] each, in temporal order.
+    """Keys and values of queued passes, [1, H, capacity, D] each, in temporal order.
 
     Row 0 is at position `first`.
     """
@@ -30,7 +31,7 @@ class _Window:
         self.first = cache.offset - self.keys.shape[2]
 
     def reserve(self, span: DeviceSpan, size: int) -> None:
-        """Make room for a pass, and keep what its rows and the previous pass may need."""
+        """Make room for a pass, and keep the rows that it or its predecessor may read."""
         if span.maximum - self.first <= self.keys.shape[2]:
             return
         oldest = max(self.first, span.start.minimum - size)
@@ -41,12 +42,12 @@ class _Window:
 
 
 class RotatingCache(CacheAdapter):
-    """A `RotatingKVCache`: the latest tokens' keys and values. Replaces it in placed passes."""
+    """Adapter of a `RotatingKVCache`, which it replaces in queued passes."""
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)
-        self._before: Any = None  # state before the latest block, whose buffers that block only reads
-        self._window: _Window | None = None  # of placed passes
+        self._before: Any = None  # state before the latest block, which doesn't write to these buffers
+        self._window: _Window | None = None  # for queued passes
 
     def begin(self, block: bool) -> Any:
         self._before = self.cache.state if block else None
@@ -57,13 +58,13 @@ class RotatingCache(CacheAdapter):
         if not rows:
             return
         if before is None:
-            raise ValueError(f"nothing was kept to rewind a pass of {passed} rows")
+            raise ValueError(f"no rollback state for a pass of {passed} rows")
         if rows == passed:
             cache.state = before
             return
         held = cache.keys.shape[2]
         if cache._idx != held or rows > passed:
-            raise ValueError(f"asked to drop {rows} of {passed} rows of a cache that is not in temporal order")
+            raise ValueError(f"can't drop {rows} of {passed} rows: the buffer is not in temporal order")
         cache.keys = cache.keys[..., : held - rows, :]
         cache.values = cache.values[..., : held - rows, :]
         cache.offset -= rows
@@ -75,11 +76,11 @@ class RotatingCache(CacheAdapter):
         self._window.reserve(span, self.cache.max_size)
         self._span = span
         self.offset = span.start.value  # of the first row, [1] int32
-        self._oldest = max(self._window.first, span.start.minimum - self.cache.max_size + 1)  # that a row may see
+        self._oldest = max(self._window.first, span.start.minimum - self.cache.max_size + 1)  # visible position
         return self
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Write the pass's rows, [1, H, S, D]; return all that its attention may see."""
+        """Write rows [1, H, S, D] and return the visible rows, [1, H, n, D]."""
         window = self._window
         assert window is not None
         at = self._span.positions - window.first if window.first else self._span.positions
@@ -88,7 +89,7 @@ class RotatingCache(CacheAdapter):
         return window.keys[..., begin:end, :], window.values[..., begin:end, :]
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
-        """Which of the rows from `update_and_fetch` each row sees, bool."""
+        """Return the attention mask of the pass, [rows, n] bool."""
         query, key = self._span.positions[:, None], mx.arange(self._oldest, self._span.maximum)
         return (key <= query) & (query - key < (window_size or self.cache.max_size))
 

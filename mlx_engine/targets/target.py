@@ -1,7 +1,7 @@
-"""A target: one of mlx-lm's models, with readable layers and rewindable passes.
+"""A target: one of mlx-lm's models, with taps on its layers and rewindable passes.
 
-Only the instance is changed, never a class: chosen layers are tapped, and parts are replaced by ones that can be rewound or need
-fewer operations. `release` undoes it.
+Only the instance is changed, never a class. Selected layers are tapped, and modules are replaced by rewindable or fused ones.
+`release` restores the model.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
-from mlx_engine.targets.products import Products, StandIns
+from mlx_engine.targets.products import KernelLayers, Replacements
 
 
 class _Tap:
-    """Replaces one of a model's layers and keeps its latest output while `keep` is set."""
+    """Wrapper of a layer that stores the layer's latest output while `keep` is set."""
 
     def __init__(self, layer: nn.Module) -> None:
         self.layer = layer
@@ -37,23 +37,22 @@ class _Tap:
             self.output = result[0] if isinstance(result, tuple) else result
         return result
 
-    def __getattr__(self, name: str) -> Any:  # models read flags such as `is_linear` from their layers
+    def __getattr__(self, name: str) -> Any:  # models read flags such as `is_linear`
         return getattr(self.layer, name)
 
 
 class Target:
-    """A wrapped target.
+    """A wrapped mlx-lm model.
 
     Args:
         model: mlx-lm's model.
-        vocabulary: its number of logits.
-        family: where its parts are; None for a target that only decodes plainly.
-        taps: 0-based layers whose outputs are the features, in this order.
+        vocabulary: number of logits.
+        family: names the model's modules; None for a target that supports only plain decoding.
+        taps: 0-based indices of the layers whose outputs form the features, in order.
 
     Attributes:
-        family: as given.
-        attend: attention of row-exact passes, while the target runs them.
-        rows: how many tokens have an embedding. MLX doesn't check an index: a larger token reads memory outside the table.
+        attend: attention of row-exact passes; None unless passes are row-exact.
+        rows: number of tokens with an embedding. MLX doesn't check indices, so a larger token id would read out of bounds.
     """
 
     def __init__(self, model: nn.Module, vocabulary: int, family: Family | None = None, taps: Sequence[int] = ()) -> None:
@@ -64,9 +63,9 @@ class Target:
         self._tap_order = tuple(taps)
         self._nets: dict[int, DeltaNet] = {}
         self.family = family
-        self.attend: exact.RowAttention | None = None  # while passes are row-exact
-        self._products = Products((), PLAIN.verify_matmul)
-        self._experts = StandIns((), exact.experts)
+        self.attend: exact.RowAttention | None = None
+        self._kernel_layers = KernelLayers((), PLAIN.verify_matmul)
+        self._experts = Replacements((), exact.experts)
         self._fusion = Fusion(model)
         self._using: tuple[Operations, bool] | None = None
         if family is not None:
@@ -89,47 +88,46 @@ class Target:
         self._taps = {index: _Tap(self._layers[index]) for index in taps}
         for index, tap in self._taps.items():
             self._layers[index] = tap
-        # tied or not, quantized or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
+        # The table has one row per logit and may be padded beyond the config's vocabulary
         self.vocabulary = (self._embedding if head is None else head).weight.shape[0]
 
     def use(self, operations: Operations, compiled: bool | None = None) -> None:
-        """Run these operations from the next pass on.
+        """Use these operations from the next pass on.
 
         Args:
-            operations: the table.
-            compiled: whether fused layers are compiled in placed passes; None: where the device runs in parallel to the host.
+            operations: the table of operations.
+            compiled: whether to compile fused layers for queued passes; None for yes on a GPU if the operations can be traced.
         """
 
         compiled = operations.traceable and runs_beside_host() if compiled is None else compiled
         if self._using == (operations, compiled):
             return
-        self._using = None  # until everything below is done
+        self._using = None  # stays None if anything below fails
 
         def kernel(name: str) -> Callable[..., Any] | None:
-            """The kernel, or None for plain MLX, where mlx-lm's own modules are faster."""
             operation = getattr(operations, name)
-            return None if operation is getattr(PLAIN, name) else operation
+            return None if operation is getattr(PLAIN, name) else operation  # mlx-lm's own modules beat the reference
 
         for net in self._nets.values():
             net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
         self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"), operations.fewest_rows)
-        self._products.release()
+        self._kernel_layers.release()
         self._experts.release()
         modules: list[Any] = [self.model, *(tap.layer for tap in self._taps.values())]
         if multiply := kernel("verify_matmul"):
-            self._products = Products(modules, exact.checked(multiply) if operations.row_exact else multiply)
+            self._kernel_layers = KernelLayers(modules, exact.checked(multiply) if operations.row_exact else multiply)
         self.attend = None
         if operations.row_exact:
-            self._experts = StandIns(modules, exact.experts)
+            self._experts = Replacements(modules, exact.experts)
             self.attend = exact.RowAttention(kernel("verify_attention"))
-            exact.lead_to_attention(modules)
+            exact.redirect_attention(modules)
         self._fusion.compile(compiled)
         self._using = operations, compiled
 
     def release(self) -> None:
-        """Give the model its own parts back."""
+        """Restore the model's own modules."""
         self._using = self.attend = None
-        self._products.release()
+        self._kernel_layers.release()
         self._experts.release()
         for index, tap in self._taps.items():
             self._layers[index] = tap.layer
@@ -139,17 +137,17 @@ class Target:
         self._taps, self._nets = {}, {}
 
     def embed(self, tokens: mx.array) -> mx.array:
-        """Embeddings [1, S, H] of token ids [1, S], scaled as drafters expect them."""
+        """Return the embeddings [1, S, H] of token ids [1, S], scaled for drafters."""
         embedded = self._embedding(tokens)
         return embedded if self._embedding_scale == 1.0 else embedded * self._embedding_scale
 
     def head(self, hidden: mx.array) -> mx.array:
-        """Logits [1, S, V] of final hidden states [1, S, H]."""
-        head = _part(self.model, self._head_path)  # looked up every time, because `use` may replace it
+        """Return the logits [1, S, V] of final hidden states [1, S, H]."""
+        head = _part(self.model, self._head_path)  # `use` may replace it
         return _part(self.model, self._table_path).as_linear(hidden) if head is None else head(hidden)
 
     def caches(self) -> Caches:
-        """Fresh, empty caches."""
+        """Return new, empty caches."""
         layers = make_prompt_cache(self.model)
         if mx.default_device().type == mx.cpu and all(type(layer) is KVCache for layer in layers):
             share_mask(layers[0])
@@ -157,15 +155,15 @@ class Target:
         return Caches(layers, row_exact=row_exact, rewindable=self.family is not None)
 
     def forward(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> mx.array:
-        """Return the logits [S, V] of token ids [S] that follow what the caches hold.
+        """Return the logits [S, V] of token ids [S], which continue the cached tokens.
 
-        For `span`, see `Caches.begin`.
+        See `Caches.begin` for `span`.
         """
         logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
         return logits
 
     def forward_tapped(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> tuple[mx.array, mx.array]:
-        """Like `forward`; also return the features [S, taps * H] of the same rows."""
+        """Return logits as `forward` does, and the rows' features [S, taps * H]."""
         for tap in self._taps.values():
             tap.keep = True
         try:
@@ -178,9 +176,9 @@ class Target:
 
 
 def _token_rows(model: nn.Module) -> int:
-    """Return the rows of a model's smallest table of tokens; 0 if none is known."""
+    """Return the number of rows of a model's smallest token table, or 0 if unknown."""
     not_by_token = ["wpe", "position_embedding", "ngram_embeddings"]
-    if "gemma3n" in type(model).__module__:  # it masks tokens that this table lacks
+    if "gemma3n" in type(model).__module__:  # the model masks tokens that this table lacks
         not_by_token.append("embed_tokens_per_layer")
     tables = [(name, module) for name, module in model.named_modules() if isinstance(module, nn.Embedding | nn.QuantizedEmbedding)]
     rows = [module.weight.shape[0] for name, module in tables if not any(part in name for part in not_by_token)]
@@ -188,7 +186,7 @@ def _token_rows(model: nn.Module) -> int:
 
 
 def _part(model: nn.Module, path: str) -> Any:
-    """The part at a path of attribute names, or None."""
+    """Return the module at a dotted path of attribute names, or None."""
     part: Any = model
     for name in path.split("."):
         part = getattr(part, name, None)

@@ -1,4 +1,4 @@
-"""Bytes of weights that a pass reads, and operations that it computes with them."""
+"""Weight bytes and floating-point operations of a pass."""
 
 from typing import Any
 
@@ -8,25 +8,29 @@ from mlx_lm.models.switch_layers import QuantizedSwitchLinear, SwitchLinear
 
 
 class Weights:
-    """Counts of a model's weights, taken before `targets.target` replaces its parts.
+    """Counts of a model's weights, taken before `Target` replaces any modules.
 
-    An embedding that is not the head is left out, because a token reads only one of its rows. Of a mixture's E experts, a row reads
-    k, and a pass reads E (1 - (1 - k / E)^rows) if choices are uniform.
+    An embedding table that isn't the head is not counted, because a token reads only one of its rows. In a mixture of E experts of
+    which
+    each row uses k, a pass reads E (1 - (1 - k / E)^rows) experts if choices are uniform.
+
+    Attributes:
+        held: bytes of all weights.
     """
 
     def __init__(self, model: nn.Module) -> None:
         self._dense = self._operations = 0
-        self._experts: list[tuple[int, int, float]] = []  # bytes of all, operations per row, share that a row chooses
-        self.held = 0  # bytes of all weights
+        self._experts: list[tuple[int, int, float]] = []  # bytes, operations per row, share used by a row
+        self.held = 0
         self.head_bytes = self.head_operations = 0
-        chosen = said(model, "num_experts_per_tok", "top_k_experts", "moe_topk", "num_experts_per_token") or 1
+        chosen = config_value(model, "num_experts_per_tok", "top_k_experts", "moe_topk", "num_experts_per_token") or 1
         table: tuple[int, int] | None = None
         for name, module in model.named_modules():
             arrays = {key: part for key, part in module.items() if isinstance(part, mx.array) and not key.startswith("_")}
             size = sum(array.nbytes for array in arrays.values())
             self.held += size
             weight = arrays.get("weight")
-            operations = 0 if weight is None or weight.ndim < 2 else 2 * numbers(weight, getattr(module, "bits", 16))
+            operations = 0 if weight is None or weight.ndim < 2 else 2 * element_count(weight, getattr(module, "bits", 16))
             if isinstance(module, nn.Embedding | nn.QuantizedEmbedding):
                 table = (size, operations) if name.endswith("embed_tokens") else table
             elif weight is not None and isinstance(module, SwitchLinear | QuantizedSwitchLinear):
@@ -43,16 +47,16 @@ class Weights:
             self._operations += table[1]
 
     def bytes(self, rows: int) -> int:
-        """Bytes of weights that a pass of `rows` rows reads at least."""
+        """Return the weight bytes that a pass of `rows` rows must read."""
         return self._dense + round(sum(size * (1 - (1 - share) ** rows) for size, _, share in self._experts))
 
     def operations(self, rows: int) -> int:
-        """Floating-point operations of a pass's matrix products."""
+        """Return the floating-point operations of a pass's matrix products."""
         return rows * (self._operations + sum(operations for _, operations, _ in self._experts))
 
 
-def said(model: nn.Module, *names: str) -> int | None:
-    """Return the first of these numbers in the model's arguments."""
+def config_value(model: nn.Module, *names: str) -> int | None:
+    """Return the first of these config values that is set, or None."""
     arguments: Any = getattr(model, "args", None)
     inner = arguments.get("text_config") if isinstance(arguments, dict) else getattr(arguments, "text_config", None)
     for owner in (arguments, inner):
@@ -63,6 +67,6 @@ def said(model: nn.Module, *names: str) -> int | None:
     return None
 
 
-def numbers(weight: mx.array, bits: int) -> int:
-    """Return how many numbers an array holds, packed ones included."""
+def element_count(weight: mx.array, bits: int) -> int:
+    """Return the number of elements in an array, unpacked."""
     return weight.size * 32 // bits if weight.dtype == mx.uint32 and bits < 16 else weight.size

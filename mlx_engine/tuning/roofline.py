@@ -27,7 +27,7 @@ from mlx_engine.events import MachineFacts, Phase, Roofline, TuningProgress
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs import machine
 from mlx_engine.targets.target import Caches
-from mlx_engine.targets.weights import numbers, said
+from mlx_engine.targets.weights import config_value, element_count
 from mlx_engine.tuning.pass_timer import PassTimer
 
 _STREAM_BYTES = 512 << 20  # far more than any processor cache
@@ -201,7 +201,7 @@ def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
     own, head = drafter.parameters(), pair.weights
     past = _size(context.state)
     read = sum(array.nbytes for array in own) + head.head_bytes + past
-    operations = 2 * sum(numbers(array, drafter.bits) for array in own if array.ndim == 2) + head.head_operations
+    operations = 2 * sum(element_count(array, drafter.bits) for array in own if array.ndim == 2) + head.head_operations
     return [
         _pass(pair, caches, "verify", rows, depth, seconds["verify"]),
         Phase("draft", rows, depth, seconds["draft"], read, rows * operations),
@@ -214,6 +214,6 @@ def _size(arrays: list[mx.array]) -> int:
 
 def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
     """Return the operations of attention: two products, each with 2 operations per row, K/V row and number of a query head."""
-    heads = said(model, "num_attention_heads")
+    heads = config_value(model, "num_attention_heads")
     keys = [cache.keys for cache in caches.layers if isinstance(getattr(cache, "keys", None), mx.array)]
     return 4 * rows * depth * sum((heads or key.shape[1]) * key.shape[3] for key in keys)

@@ -45,7 +45,7 @@ def own_layers(target: Target) -> list:
 
 
 def kinds(target: Target) -> int:
-    return len({compiled.likeness(layer) for layer in own_layers(target)})
+    return len({compiled.layer_key(layer) for layer in own_layers(target)})
 
 
 @pytest.mark.parametrize("way", WAYS)

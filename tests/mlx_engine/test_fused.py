@@ -13,7 +13,7 @@ from mlx_lm.utils import quantize_model
 
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.targets.fused import Fusion
-from mlx_engine.targets.products import Products
+from mlx_engine.targets.products import KernelLayers
 from tests.mlx_engine.tiny_families import VOCABULARY, build
 
 # parts of three layers, or of four with one attention (qwen3_5) or two; experts are left as they are
@@ -103,7 +103,7 @@ def test_with_kernels_every_pass_equals_mlx_lms_within_rounding(name: str, promp
     expected = answers(model, [prompt, *passes])
     fusion = Fusion(model)
     fusion.use(*(partial(operation) for operation in (PLAIN.attention_inputs, PLAIN.verify_attention)))
-    products = Products([model], partial(PLAIN.verify_matmul))
+    products = KernelLayers([model], partial(PLAIN.verify_matmul))
     for ours, own in zip(answers(model, [prompt, *passes]), expected, strict=True):
         assert mx.allclose(ours, own, rtol=1e-4, atol=1e-4).item()
     products.release()

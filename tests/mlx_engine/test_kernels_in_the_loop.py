@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
 from mlx_engine.requests import Sampling
-from mlx_engine.targets.products import Products
+from mlx_engine.targets.products import KernelLayers
 from tests import metal_emulator
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import reply, tokens
@@ -125,7 +125,7 @@ def test_a_row_of_a_product_has_the_same_bits_alone_and_in_a_block(rows, seed, b
     holder = nn.Module()
     holder.part = own if bits == 16 else own.to_quantized(group_size=32, bits=bits)
     counted = Counted()
-    Products([holder], with_kernels(("verify_matmul",), build=counted).verify_matmul)
+    KernelLayers([holder], with_kernels(("verify_matmul",), build=counted).verify_matmul)
     x = mx.random.normal((1, rows, 64))
     block = holder.part(x)
     assert all(mx.array_equal(holder.part(x[:, i : i + 1]), block[:, i : i + 1]).item() for i in (0, rows - 1))
@@ -141,7 +141,7 @@ def test_a_tied_head_uses_the_kernel_and_its_embedding_does_not_change(rows, bit
     holder.part = own if bits == 16 else own.to_quantized(group_size=32, bits=bits)
     hidden, ids, counted = mx.random.normal((1, rows, 64)), mx.array([[3, 0, 23]]), Counted()
     logits, embedded = holder.part.as_linear(hidden), holder.part(ids)
-    products = Products([holder], with_kernels(("verify_matmul",), build=counted).verify_matmul)
+    products = KernelLayers([holder], with_kernels(("verify_matmul",), build=counted).verify_matmul)
     assert mx.array_equal(holder.part(ids), embedded)
     assert mx.allclose(holder.part.as_linear(hidden), logits, rtol=1e-5, atol=1e-5)  # the kernel's sums run in another order
     assert sum(counted.calls.values()) == (rows <= 16)
