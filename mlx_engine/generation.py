@@ -12,11 +12,10 @@ from typing import cast
 import mlx.core as mx
 
 from mlx_engine import chat, device, limits
-from mlx_engine.decoding.plain import plain
+from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
-from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup

@@ -1,24 +1,24 @@
-"""Estimates of how likely the draft at each position is accepted.
+"""Estimates of the acceptance rate at each draft position.
 
-A round of width w shows how many of its w - 1 drafts were accepted, and nothing about what a wider round would have accepted. So
-the estimate is of survival: the chance that the draft at position i is accepted once those before it were, over the rounds that
-tested it. A position with few tests borrows from the position before it, or from an estimate with a longer memory.
+A round of width w shows how many of its w - 1 drafts were accepted, but not how many of a wider round's would have been. The
+estimate is therefore conditional: the probability that draft i is accepted given that all earlier drafts were, over the rounds
+that tested draft i. A rarely tested position borrows from the previous position or from an estimate with a longer memory.
 """
 
 from math import exp, log, sqrt
 
-_SCORE_DECAY = 0.9  # per round, of an estimate's log likelihood
-_MIN_LIKELIHOOD = 0.02  # an estimate is never taken to have given less to what happened
+_SCORE_DECAY = 0.9  # decay of an estimate's log likelihood per round
+_MIN_LIKELIHOOD = 0.02  # floor, so that one surprise doesn't rule out an estimate
 
 
 class Acceptance:
-    """Acceptance chances by position. Older rounds count less.
+    """Conditional acceptance rates by draft position, with exponential decay.
 
     Args:
         positions: number of drafts in the widest block.
-        memory: rounds after which a round counts for 1/e.
-        weight: how many rounds the borrowed chance counts for.
-        start: chance assumed before any round, unless there is a longer memory to borrow from.
+        memory: number of rounds after which a round's weight falls to 1/e.
+        weight: weight of the borrowed rate, in rounds.
+        start: initial rate of the first position, unless there is a longer memory.
     """
 
     def __init__(self, positions: int, memory: float, weight: float, start: float = 0.0) -> None:
@@ -29,7 +29,10 @@ class Acceptance:
         self._tested = [0.0] * positions
 
     def record(self, tested: int, accepted: int, rounds: float = 1.0) -> None:
-        """Record a round, `rounds` rounds (or as many plain steps) after the last one."""
+        """Record a round that tested `tested` drafts and accepted `accepted` of them.
+
+        Older rounds decay by `rounds` rounds; plain steps since the last round add to that number.
+        """
         decay = self._decay**rounds
         self._accepted = [count * decay for count in self._accepted]
         self._tested = [count * decay for count in self._tested]
@@ -38,10 +41,10 @@ class Acceptance:
             self._accepted[i] += i < accepted
 
     def chances(self, longer: list[float] | None = None) -> list[float]:
-        """Return each position's chance that its draft is accepted if those before it are.
+        """Return each draft's acceptance rate, given that earlier ones were accepted.
 
         Args:
-            longer: the chances of an estimate with a longer memory, to borrow from.
+            longer: the rates of an estimate with a longer memory, to borrow from.
         """
         chances, weight, before = [], self._weight, self._start
         for i, accepted in enumerate(self._accepted):
@@ -50,18 +53,22 @@ class Acceptance:
         return chances
 
     def variances(self, chances: list[float]) -> list[float]:
-        """Return the variance of every chance."""
+        """Return the variance of each acceptance rate."""
         weight = self._weight + 1
         return [(p * (1 - p) + 0.01) / (tested + weight) for p, tested in zip(chances, self._tested, strict=True)]
 
 
 class BlendedAcceptance:
-    """Several memory lengths, weighted by how well each predicted the last rounds.
+    """A mixture of acceptance estimates with different memories.
+
+    Each estimate is weighted by how well it predicted recent rounds.
 
     Args:
-        memories: in rounds, falling; each estimate borrows from the one before it, the first from `longest`.
-        weight: how many rounds the borrowed chance counts for.
-        longest: estimate that lasts from reply to reply.
+        positions: number of drafts in the widest block.
+        memories: memory lengths in rounds, in descending order. Each estimate borrows from the one before it, the first from
+            `longest`.
+        weight: weight of the borrowed rate, in rounds.
+        longest: estimate that persists across replies.
     """
 
     def __init__(self, positions: int, memories: tuple[float, ...], weight: float, longest: Acceptance) -> None:
@@ -70,7 +77,7 @@ class BlendedAcceptance:
         self._refresh()
 
     def record(self, tested: int, accepted: int, rounds: float) -> None:
-        """See `Acceptance.record`; the longest memory counts only rounds."""
+        """Record a round, as `Acceptance.record`. The longest memory ignores `rounds`."""
         for i, chances in enumerate(self._chances):
             likelihood = 0.0
             for p in chances[:accepted]:
@@ -82,7 +89,7 @@ class BlendedAcceptance:
         self._refresh()
 
     def chances(self) -> tuple[list[float], list[float]]:
-        """Return each position's chance, as `Acceptance.chances`, and its standard deviation."""
+        """Return each draft's acceptance rate and its standard deviation."""
         top = max(self._scores)
         shares = [exp(score - top) for score in self._scores]
         total = sum(shares)
@@ -101,7 +108,7 @@ class BlendedAcceptance:
 
 
 def tokens_by_width(chances: list[float]) -> list[float]:
-    """Return the expected tokens of a round: index w - 1 is for width w."""
+    """Return the expected number of tokens per round; index w - 1 is for width w."""
     tokens, survival = [1.0], 1.0
     for chance in chances:
         survival *= chance

@@ -1,9 +1,8 @@
-"""What a pass costs on this machine: a table, corrected by observed times.
+"""Pass costs on this machine: a table, corrected by observed times.
 
-The table is calibrated or assumed. A small Kalman filter over the logarithms of observed / tabled seconds corrects it, with one
-entry per kind of pass. The entries are correlated as the costs are: a busy machine slows every pass alike, and one width says
-something about its neighbors. A few rounds of a reply therefore correct an assumed table, and a slowdown of the machine is
-noticed.
+The table is calibrated or assumed. A small Kalman filter over log(observed / tabulated seconds) corrects it, with one entry per
+kind of pass. The entries are correlated because the costs are: a busy machine slows all passes alike, and neighboring widths cost
+about the same. A few rounds therefore suffice to correct an assumed table or to notice that the machine has slowed down.
 """
 
 from bisect import bisect_left
@@ -14,20 +13,20 @@ from typing import NamedTuple
 
 from mlx_engine.events import Source
 
-LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # automatic widths; few, so that a compiled loop needs few shapes
-_SCATTER = 0.08  # of one measured pass on a quiet machine, as a standard deviation of its logarithm
-_MAX_SCATTER = 2.0  # on the busiest machine
-_SCATTER_MEMORY = 16.0  # passes
-_DRIFT = 0.06  # of relative costs from pass to pass, in scatters: a busy machine also drifts more
-_SHARED_DRIFT = 0.25  # of all costs together, in scatters
-_UNRELIABLE_SCATTER = 0.3  # of a table's times
-_MAX_DEVIATIONS = 3.0  # standard deviations that an outlier counts for
-_DEPTH_STEP = 64  # tokens of depth that are taken to cost the same
-_OUTLIERS = 3  # this many in a row mean that the machine has changed
+LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # automatic widths; few, to limit the number of compiled shapes
+_SCATTER = 0.08  # standard deviation of a pass's log time on a quiet machine
+_MAX_SCATTER = 2.0  # on a very busy machine
+_SCATTER_MEMORY = 16.0  # in passes
+_DRIFT = 0.06  # of relative costs per pass, as a multiple of the scatter: a busy machine also drifts more
+_SHARED_DRIFT = 0.25  # of all costs together, as a multiple of the scatter
+_UNRELIABLE_SCATTER = 0.3  # scatter from which a table isn't saved
+_MAX_DEVIATIONS = 3.0  # limit of an outlier's effect, in standard deviations
+_DEPTH_STEP = 64  # depths are rounded down to a multiple of this many tokens
+_OUTLIERS = 3  # consecutive outliers after which the machine's speed has changed
 
 
 class PassKind(NamedTuple):
-    """A plain step of the target (width 1), or a round of `width` rows of this proposer."""
+    """A plain step (`target`, width 1), or a round of `width` rows from a proposer."""
 
     proposer: Source
     width: int
@@ -38,11 +37,17 @@ PLAIN_STEP = PassKind("target", 1)
 
 @dataclass(frozen=True)
 class CostTable:
-    """Seconds of a plain step [depths], and of a verify and a draft [depths][widths].
+    """Measured or assumed pass times, by depth and width.
 
-    Depth is the number of tokens in the caches. `measured` is False for an assumed table, whose unit is arbitrary. `scatter` is
-    the standard deviation of the logarithms of the measured times. `queued` says whether queuing a round before the one before it
-    is read was faster.
+    Attributes:
+        depths: numbers of cached tokens.
+        widths: rows of the verify and draft passes.
+        plain: seconds of a plain step, [depths].
+        verify: seconds of a verify, [depths][widths].
+        draft: seconds of a draft, [depths][widths].
+        measured: False for an assumed table, whose unit is arbitrary.
+        scatter: standard deviation of the log of the measured times.
+        queued: whether queuing a round before reading the previous one was faster.
     """
 
     depths: tuple[int, ...]
@@ -56,11 +61,11 @@ class CostTable:
 
     @property
     def reliable(self) -> bool:
-        """Whether the machine was quiet enough for the table to be kept at the next start."""
+        """Whether the machine was quiet enough to keep the table for later starts."""
         return self.measured and self.scatter < _UNRELIABLE_SCATTER
 
     def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return a pass's seconds after `depth` tokens, interpolated or extrapolated linearly."""
+        """Return a pass's time after `depth` tokens, by linear inter- or extrapolation."""
         if kind.proposer == "target":
             return max(_interpolate(self.depths, self.plain, depth), 1e-9)
         seconds = [_interpolate(self.widths, row, kind.width) for row in self.verify]
@@ -69,12 +74,12 @@ class CostTable:
         return max(_interpolate(self.depths, seconds, depth), 1e-9)
 
 
-# In plain steps. Between a fast GPU, where rows are nearly free, and published 4-bit figures (2 to 6 for 16 rows).
+# In plain steps: between a fast GPU, where rows are nearly free, and published 4-bit figures (2 to 6 for 16 rows)
 ASSUMED = CostTable((0,), (1, 16), (1.0,), ((1.05, 2.4),), ((0.25, 0.45),), measured=False)
 
 
 def _interpolate(xs: tuple[int, ...], ys: "tuple[float, ...] | list[float]", x: int) -> float:
-    """Interpolate linearly between the points, and extend the outer pieces."""
+    """Interpolate linearly, and extrapolate beyond the outer points."""
     if len(xs) == 1:
         return ys[0]
     i = min(max(bisect_left(xs, x), 1), len(xs) - 1)
@@ -85,11 +90,11 @@ def _interpolate(xs: tuple[int, ...], ys: "tuple[float, ...] | list[float]", x: 
 class PassCosts:
     """A cost table for one pair and machine, corrected by observed passes.
 
-    Lookup rounds share the correction of drafter rounds of the same width: both are mostly the verify.
+    Lookup rounds share the correction of drafter rounds with the same width, because the verify dominates both.
 
     Args:
         table: calibrated or assumed.
-        block: the drafter's block size, the widest pass.
+        block: the drafter's block size, which is the largest width.
     """
 
     def __init__(self, table: CostTable, block: int) -> None:
@@ -107,14 +112,14 @@ class PassCosts:
         self._rows: dict[int, list[float]] = {}
 
     def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return the expected cost of a pass after `depth` tokens."""
+        """Return the expected time of a pass after `depth` tokens."""
         plain = self._table(PLAIN_STEP, depth) * exp(self._mean[0])
         if kind == PLAIN_STEP:
             return plain
         return min(self._table(kind, depth) * exp(self._mean[self._index[kind.width]]), _max_plain_steps(kind) * plain)
 
     def all_seconds(self, depth: int) -> list[float]:
-        """Return the expected cost of each of `kinds` after `depth` tokens."""
+        """Return the expected time of each of `kinds` after `depth` tokens."""
         step = depth // _DEPTH_STEP
         if step not in self._rows:
             self._rows[step] = [self._table(kind, depth) for kind in self.kinds]
@@ -122,15 +127,22 @@ class PassCosts:
         return [plain, *(min(seconds, cap * plain) for seconds, cap in zip(rounds, self._caps, strict=True))]
 
     def uncertainty(self, kind: PassKind, other: PassKind) -> float:
-        """Return the standard deviation of log(cost of one / cost of the other)."""
+        """Return the standard deviation of log(cost of `kind` / cost of `other`)."""
         a, b, c = self._index[kind.width], self._index[other.width], self._covariance
         return sqrt(max(c[a][a] + c[b][b] - 2 * c[a][b], 0.0))
 
     def record(self, kind: PassKind, depth: int, seconds: float, times: int = 1) -> None:
-        """Record a pass's time, or the average time of `times` passes."""
+        """Record the time of one pass, or the average time of several.
+
+        Args:
+            kind: kind of the pass.
+            depth: number of cached tokens.
+            seconds: the time, or the average.
+            times: number of passes averaged.
+        """
         k = self._index.get(kind.width)
         if k is None or seconds <= 0:
-            return  # a width between the ladder's, at the end of a reply
+            return  # not on the ladder: the end of the reply cut the round short
         self.counts[kind] += times
         mean, covariance = self._mean, self._covariance
         error = log(seconds / self._table(kind, depth)) - mean[k]
@@ -161,27 +173,36 @@ class PassCosts:
         return self._tabled[key]
 
     def _update_scatter(self, error: float, variance: float) -> None:
-        """Update the scatter by an error beyond the cost's own uncertainty."""
+        """Update the scatter by the part of an error beyond the cost's uncertainty."""
         excess = min(1.25 * max(abs(error) - sqrt(variance), 0.0), _MAX_SCATTER)
         self._scatter = max(self._scatter + (excess - self._scatter) / _SCATTER_MEMORY, _SCATTER)
 
     def _widen(self) -> None:
-        """Forget part of what was learned, because the machine has changed."""
+        """Raise the uncertainty of all costs after a change of the machine's speed."""
         for i, a in enumerate(self.kinds):
             for j, b in enumerate(self.kinds):
                 self._covariance[i][j] += _prior(a, b, 0.5, 0.2, 0.2)
 
 
 def _max_plain_steps(kind: PassKind) -> float:
-    """Return how many plain steps a round can cost: one per row, and one for the draft.
+    """Return the largest plausible cost of a round, in plain steps.
 
-    Rounds and plain steps are timed minutes apart, so another program's load is easily mistaken for their cost.
+    Each row and the draft cost at most one plain step. Rounds and plain steps may be timed minutes apart, so without this bound,
+    another program's load would count as a cost of rounds.
     """
     return kind.width + 1.0
 
 
 def _prior(a: PassKind, b: PassKind, shared: float, shape: float, draft: float) -> float:
-    """Return the covariance of two log costs: of all passes, of near widths, of all drafts."""
+    """Return the prior covariance of two log costs.
+
+    Args:
+        a: one kind of pass.
+        b: the other kind.
+        shared: standard deviation common to all passes.
+        shape: standard deviation common to passes of similar width.
+        draft: standard deviation common to all drafter rounds.
+    """
     distance = log2(a.width) - log2(b.width)
     both = draft**2 if a.proposer == b.proposer == "drafter" else 0.0
     own = 0.03**2 if a == b else 0.0

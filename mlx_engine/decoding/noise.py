@@ -1,8 +1,8 @@
-"""Keyed Gumbel noise: a function of (seed, position, token id) and nothing else.
+"""Keyed Gumbel noise: a pure function of seed, position, and token id.
 
-With such noise, the token that Gumbel-max sampling chooses at a position depends only on the logits and the seed. The same seed
-gives the same text however many rows a pass has. The generator is Threefry-2x32 with 20 rounds (Salmon et al., SC 2011): the
-64-bit seed is the key (low word first), (position, token id) is the counter, and the first output word is the random integer.
+With this noise, the token that Gumbel-max sampling chooses at a position depends only on the logits and the seed. The same seed
+gives the same text, whatever the number of rows per pass. The generator is Threefry-2x32 with 20 rounds (Salmon et al., SC 2011).
+The 64-bit seed is the key (low word first), (position, token id) is the counter, and the first output word is used.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,13 @@ _PARITY = 0x1BD11BDA
 
 
 def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array:
-    """Return Gumbel noise [rows, vocabulary], float32.
+    """Return Gumbel noise, [rows, vocabulary] float32.
 
     Args:
+        seed: 64-bit seed.
         first_position: position of the first row; [1] uint32 if only the device knows it.
+        rows: number of positions.
+        vocabulary: number of token ids.
     """
     if isinstance(first_position, mx.array):
         positions = (first_position + mx.arange(rows, dtype=mx.uint32))[:, None]
@@ -28,12 +31,15 @@ def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int
 
 
 def key(seed: int) -> tuple[mx.array, mx.array]:
-    """Return a 64-bit seed's two words, low first, as arrays, so that one graph serves all."""
+    """Return the low and high word of a 64-bit seed.
+
+    As arrays, they are inputs of the graph, so that all seeds share one.
+    """
     return mx.array(seed & 0xFFFFFFFF, mx.uint32), mx.array(seed >> 32, mx.uint32)
 
 
 def threefry(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
-    """Return the first output word, uint32, for each counter (position, token id)."""
+    """Return the first output word for each counter (position, token id), uint32."""
     schedule = (low, high, low ^ high ^ mx.array(_PARITY, mx.uint32))
     a, b = positions + low, tokens + high
     for block in range(5):
@@ -46,7 +52,7 @@ def threefry(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.arra
 
 
 def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
-    """Return -log(-log u) with u = (top 23 bits + 0.5) / 2^23, exact in float32."""
+    """Return -log(-log u), where u = (top 23 bits + 0.5) / 2^23 is exact in float32."""
     bits = threefry(low, high, positions, tokens) >> 9
     uniform = (bits.astype(mx.float32) + 0.5) * (1.0 / (1 << 23))
     return -mx.log(-mx.log(uniform))
@@ -54,5 +60,5 @@ def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.arr
 
 @cache
 def _transform() -> Callable[..., mx.array]:
-    """Fuse the small operations, on Metal only: on a CPU, compiling takes seconds."""
+    """Return `gumbel_of`, compiled on Metal. On a CPU, compilation takes seconds."""
     return mx.compile(gumbel_of, shapeless=True) if mx.default_device().type == mx.gpu else gumbel_of

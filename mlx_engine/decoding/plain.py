@@ -1,16 +1,45 @@
 """Plain decoding: the target alone, one token per pass."""
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import cast
 
 import mlx.core as mx
 
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.step import Step
 from mlx_engine.drafters.drafter import Backlog
+from mlx_engine.errors import EngineText
+from mlx_engine.events import Source
 from mlx_engine.targets.target import Caches, Target
 
-_CLEAR_EVERY = 256  # tokens after which MLX's unused buffers are freed, as in mlx-lm
+_CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
+
+
+@dataclass(frozen=True)
+class Step:
+    """The tokens of one pass.
+
+    Attributes:
+        tokens: final tokens.
+        sources: what produced each token.
+        width: number of verified rows; 1 for a plain step.
+        drafted: number of drafts.
+        tested: number of drafts compared with the target's choices.
+        accepted: number of accepted drafts.
+        proposer: what drafted the block.
+        why: reason for a plain step.
+        trial: whether the pass was made to measure its cost or acceptance.
+    """
+
+    tokens: tuple[int, ...]
+    sources: tuple[Source, ...]
+    width: int = 1
+    drafted: int = 0
+    tested: int = 0
+    accepted: int = 0
+    proposer: Source = "target"
+    why: EngineText | None = None
+    trial: bool = False
 
 
 def plain(
@@ -23,13 +52,21 @@ def plain(
     limit: int,
     backlog: Backlog | None = None,
 ) -> Generator[Step, None, None]:
-    """Yield up to `limit` tokens after `first`, which is not in the caches yet.
+    """Yield up to `limit` tokens after `first`, which isn't cached yet.
 
-    The next pass is queued before a token is read, so that the device never waits for the host. With penalties, which need the
-    token, it is not. If the generator is closed early, the caches may therefore hold the last token that it yielded.
+    The next pass is queued before a token is read, so that the device never waits for the host. If the generator is closed early,
+    the
+    caches may therefore contain the last token that it yielded. Penalties need the token first and prevent queuing.
 
     Args:
-        backlog: receives the features of every pass, for the drafter's context.
+        target: the model.
+        caches: hold all tokens before `first`.
+        first: the latest token.
+        position: position of `first`.
+        chooser: chooses the tokens.
+        penalties: applied to the logits.
+        limit: largest number of tokens.
+        backlog: receives the features of every pass for the drafter's context.
     """
 
     def queue_pass(token: mx.array, at: int) -> mx.array:

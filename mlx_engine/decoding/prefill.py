@@ -1,4 +1,4 @@
-"""Prefill: run the prompt through the target and its features into the drafter's context."""
+"""Prefill: fill the target's caches and the drafter's context with the prompt."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -20,12 +20,20 @@ def prefill(
     context: DraftContext | None,
     stops: Collection[int] = (),
 ) -> Iterator[int | mx.array]:
-    """Yield the tokens done after each chunk, and finally the logits [1, V].
+    """Yield the count of prefilled tokens per chunk, then the logits [1, V].
 
-    Tokens that the caches already hold, at most all but the last, are skipped. A chunk ends at every multiple of `CHUNK`, and at
-    each of `stops`. The last token has a pass of its own, one row wide, as in mlx-lm, so that plain decoding stays bit-equal to
-    mlx-lm. Features live no longer than their chunk. A chunk whose features every window of the drafter would drop is run without
-    them.
+    Cached tokens are skipped, except for the last token of the prompt. A chunk ends at every multiple of `CHUNK` and at each of
+    `stops`.
+    As in mlx-lm, the last token has a pass of its own, which keeps plain decoding bit-identical to mlx-lm. Features are freed with
+    their chunk, and are not computed for a chunk that every window of the drafter would drop.
+
+    Args:
+        target: the model.
+        caches: hold a prefix of the prompt.
+        prompt: token ids.
+        drafter: the drafter, or None.
+        context: the drafter's context, or None.
+        stops: positions at which a chunk must end, such as those of snapshots.
     """
     tokens = mx.array(list(prompt))
     last, done = len(prompt) - 1, caches.length

@@ -1,9 +1,8 @@
-"""Rounds that are queued before the previous round has been read.
+"""Rounds that are queued before the previous round is read.
 
-A round starts from its anchor and the anchor's position. The previous round computes both, and they can stay on the device:
-drafts, verify, comparison and injection follow from them, at positions for which the host knows only bounds. The device therefore
-goes from one round to the next while the host reads tokens, sends them out and queues work. If the reply ends in a round, the
-round queued after it is discarded.
+A round needs only its anchor and the anchor's position. The previous round computes both, and they can stay on the device: draft,
+verify, acceptance, and injection use positions for which the host knows only bounds. The device therefore runs the next round
+while the host reads, delivers, and queues. If the reply ends in a round, the round queued after it is discarded.
 """
 
 from dataclasses import dataclass
@@ -21,24 +20,36 @@ from mlx_engine.targets.target import Caches, Target
 
 @dataclass(frozen=True)
 class QueuedRound:
-    """An unread round of `rows` rows; `ahead` if queued before the previous one was read."""
+    """A round that the host has not read yet.
+
+    Attributes:
+        choice: kind of the round.
+        rows: number of verified rows.
+        verdict: the acceptance, lazy.
+        anchor: anchor of the next round, [1] uint32.
+        position: position of the next round's anchor, [1] int32.
+        kept: number of rows that precede the next round, [1] int32.
+        ahead: whether the round was queued before the previous one was read.
+    """
 
     choice: WidthChoice
     rows: int
     verdict: BlockVerdict
-    anchor: mx.array  # of the next round, [1] uint32
-    position: mx.array  # of the next round's anchor, [1] int32
-    kept: mx.array  # rows of this round that precede the next round, [1] int32
+    anchor: mx.array
+    position: mx.array
+    kept: mx.array
     ahead: bool
 
 
 class RoundQueue:
-    """Queues rounds and reads their results; caches and context end before the first one.
+    """Queue of drafter rounds.
 
     Args:
-        target: the model that `caches` belong to.
-        drafter: the drafter that `context` belongs to. The context is not empty.
-        chooser: the chooser of a request without penalties.
+        target: the model of `caches`.
+        drafter: the drafter of `context`.
+        caches: end before the first queued round.
+        context: ends before the first queued round; not empty.
+        chooser: chooses tokens; the request has no penalties.
     """
 
     def __init__(self, target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser) -> None:
@@ -49,9 +60,10 @@ class RoundQueue:
         """Queue a round.
 
         Args:
-            rows: rows of its verify, including the anchor's.
-            anchor: the first token, [1] uint32.
-            after: the unread round that precedes this one and computes its anchor; at most one round can be queued this way.
+            choice: kind of the round.
+            rows: number of rows to verify, including the anchor.
+            anchor: first token of the block, [1] uint32.
+            after: the unread round that precedes this one and computes its anchor, or None. Only one round can be queued this way.
         """
         start = self._caches.length
         at = DevicePosition.known(start)
@@ -59,7 +71,7 @@ class RoundQueue:
             at = DevicePosition(after.position, start + 1, start + after.rows, after.kept)
         span = at.span(rows)
         self._context.place(span)
-        following = (at.value + 1).astype(mx.uint32)  # position of the first chosen token
+        following = (at.value + 1).astype(mx.uint32)  # position of the token that row 0 chooses
         noise = self._chooser.noise(following, rows, self._target.vocabulary)
         drafts = self._drafter.propose(self._context, anchor, rows, self._chooser, noise)
         logits, features = self._target.forward_tapped(mx.concatenate([anchor, drafts]), self._caches, span)
@@ -72,10 +84,11 @@ class RoundQueue:
         return QueuedRound(choice, rows, verdict, count[1:], position, kept, after is not None)
 
     def read(self, queued: QueuedRound, ends: frozenset[int]) -> tuple[tuple[int, ...], int]:
-        """Wait for the first unread round, and return its accepted drafts and next token.
+        """Wait for the first unread round; return its accepted drafts and the next token.
 
-        Caches and context then hold the accepted tokens, up to the first of `ends`: the next turn continues there. While another
-        round is queued, some caches are only brought up to date by `close`.
+        Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues. While
+        another
+        round is queued, some caches are updated only by `close`.
         """
         accepted, token = queued.verdict.read()
         tokens = (*accepted, token)
@@ -85,7 +98,7 @@ class RoundQueue:
         return accepted, token
 
     def close(self) -> None:
-        """Bring caches and context up to the last round read, and discard an unread round."""
+        """Move caches and context to the end of the last read round; discard later rounds."""
         self._caches.finish()
         if self._context.span is not None:
             self._context.settle(self._caches.length)

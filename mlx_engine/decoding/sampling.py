@@ -1,7 +1,7 @@
 """Choose tokens from the target's logits, and proposals from the drafter's.
 
-The target's choice decides the text: greedy, or Gumbel-max with keyed noise over logits that are penalized, divided by the
-temperature and filtered, in this order. Any rule may choose proposals. With the *same* noise, the drafter picks the target's
+The target's choice alone determines the text: greedy, or Gumbel-max with keyed noise over logits that are penalized, divided by the
+temperature, and filtered, in this order. Proposals may follow any rule. With the *same* noise, the drafter picks the target's
 token wherever their distributions are close.
 """
 
@@ -15,17 +15,17 @@ from mlx_engine.kernels.block_verify import BlockVerdict, Draw
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
 
-MIN_TEMPERATURE = 1e-5  # a lower temperature is greedy: float32 cannot divide by it
-# The proposal rule; tests/benchmarks/proposals.py compares alternatives
-OPEN = log(0.15)  # a row is open if the drafter gives its favorite less than this probability
+MIN_TEMPERATURE = 1e-5  # lower temperatures are greedy: float32 can't divide by them
+# tests/benchmarks/proposals.py compares this proposal rule with others
+OPEN = log(0.15)  # log probability of a row's favorite below which the row is open
 COOLING = 0.5  # proposal temperature / sampling temperature in an open row
 
 
 class Chooser:
-    """Chooses tokens for one request.
+    """The token choice of one request.
 
     Args:
-        sampling: temperature, filters and penalties.
+        sampling: temperature, filters, and penalties.
         seed: 64-bit seed of the noise.
         operations: provides `block_verify`.
     """
@@ -35,18 +35,18 @@ class Chooser:
         self.greedy = sampling.temperature < MIN_TEMPERATURE
 
     def noise(self, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array | None:
-        """Return noise [rows, vocabulary] from `first_position` on, float32; None if greedy."""
+        """Return noise from `first_position` on, [rows, vocabulary]; None if greedy."""
         return None if self.greedy else gumbel(self.seed, first_position, rows, vocabulary)
 
     def verify(
         self, logits: mx.array, drafts: mx.array | None, first_position: int | mx.array, noise: mx.array | None
     ) -> BlockVerdict:
-        """Choose a token in every row and compare it with the draft.
+        """Choose a token in each row and compare it with the draft.
 
         Args:
-            logits: after penalties, [rows, V].
-            drafts: of the first rows - 1 rows, uint32; None for one row.
-            first_position: of the token that the first row chooses; [1] uint32 if only the device knows it.
+            logits: penalized logits, [rows, V].
+            drafts: drafts for the first rows - 1 rows, uint32; None for one row.
+            first_position: position of the token chosen by row 0; [1] uint32 if only the device knows it.
             noise: from `noise`; None if greedy.
         """
         if noise is None:
@@ -60,20 +60,21 @@ class Chooser:
         return self.operations.block_verify(logits, drafts, draw)
 
     def choose(self, logits: mx.array, position: int, noise: mx.array | None) -> mx.array:
-        """Choose one token, uint32 [1], from logits [1, V]."""
+        """Choose one token, [1] uint32, from logits [1, V]."""
         return self.verify(logits, None, position, noise).choices
 
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Return the scores [rows, V] whose maximum is chosen. A filtered token scores -inf."""
+        """Return the scores [rows, V] to maximize. Filtered tokens score -inf."""
         if noise is None:
             return logits
         return self._filter(logits.astype(mx.float32) / self.sampling.temperature) + noise
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Choose the drafter's proposals, uint32 [rows], from its logits [rows, V].
+        """Choose proposals, [rows] uint32, from the drafter's logits [rows, V].
 
-        A drafter's distribution is flatter than the target's, so a moderately likely favorite is usually the target's token and is
-        proposed. A row without a favorite is open: there the noise that both sides share finds the target's token.
+        A drafter's distribution is flatter than the target's, so its favorite is usually right even if only moderately likely. In
+        an
+        *open* row, which has no clear favorite, the shared noise helps to find the target's token.
         """
         if noise is None:
             return mx.argmax(logits, axis=-1)
@@ -83,7 +84,7 @@ class Chooser:
         return mx.argmax(scaled + shared, axis=-1)
 
     def _filter(self, logits: mx.array) -> mx.array:
-        """Apply top-k, top-p and min-p, in this order. Ties are all kept or all removed."""
+        """Apply top-k, top-p, and min-p, in this order. Ties are kept or removed together."""
         s, vocabulary = self.sampling, logits.shape[-1]
         if 0 < s.top_k < vocabulary:
             threshold = mx.topk(logits, s.top_k, axis=-1).min(axis=-1, keepdims=True)
@@ -101,7 +102,7 @@ class Chooser:
 
 
 class Penalties:
-    """Penalizes tokens that have already appeared, for one request.
+    """Penalties for tokens that have already appeared in a request.
 
     The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of prompt and
     reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply.
@@ -112,10 +113,10 @@ class Penalties:
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
         self._prompt, self._reply = list(prompt), list[int]()
         self._prompt_counts: mx.array | None = None
-        self._reply_counts: mx.array | None = None  # of the tokens already counted, which left the list
+        self._reply_counts: mx.array | None = None  # counted tokens, which `_reply` no longer lists
 
     def add(self, tokens: Sequence[int]) -> None:
-        """Add final tokens of the reply."""
+        """Append final tokens of the reply."""
         if self.active:
             self._reply += tokens
 
@@ -137,7 +138,7 @@ class Penalties:
         return logits - s.presence_penalty * (reply > 0) - s.frequency_penalty * reply
 
     def _count_reply(self, vocabulary: int) -> mx.array:
-        """Return how often each token id occurs in the reply, [vocabulary] float32."""
+        """Return the count of each token id in the reply, [vocabulary] float32."""
         if self._reply_counts is None:
             self._reply_counts = mx.zeros((vocabulary,), mx.float32)
         if self._reply:
@@ -147,6 +148,6 @@ class Penalties:
 
 
 def _counts(tokens: Sequence[int], vocabulary: int) -> mx.array:
-    """Return how often each token id with a logit occurs, [vocabulary] float32."""
+    """Return the count of each token id, [vocabulary] float32."""
     counted = [token for token in tokens if token < vocabulary]
     return mx.zeros((vocabulary,), mx.float32).at[mx.array(counted, dtype=mx.uint32)].add(1.0)

@@ -1,6 +1,6 @@
-"""Speculative decoding: draft a block, verify it in one pass, keep the target's choices.
+"""Speculative decoding: draft a block, verify it in one pass, accept a prefix.
 
-Before every pass a controller chooses its width and proposer. A pass of one row is plain decoding, queued ahead as in `plain`.
+A controller chooses the width and proposer of each pass. A pass of one row is a plain step, queued ahead as in `plain`.
 """
 
 import time
@@ -10,32 +10,40 @@ from typing import cast
 
 import mlx.core as mx
 
+from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.targets.target import Caches, Target
 
-_CLEAR_EVERY = 64  # passes after which MLX's unused buffers are freed
+_CLEAR_EVERY = 64  # passes between frees of MLX's unused buffers
 
 
 @dataclass(frozen=True)
 class _Block:
-    """An anchor, uint32 [1], its drafts [rows - 1] and, unless greedy, noise [rows, V]."""
+    """A drafted block.
+
+    Attributes:
+        choice: kind of the round.
+        anchor: [1] uint32.
+        drafts: [rows - 1] uint32.
+        noise: [rows, V], or None if greedy.
+        match: length of the match that lookup's drafts continue; 0 for the drafter's.
+    """
 
     choice: WidthChoice
     anchor: mx.array
     drafts: mx.array
     noise: mx.array | None
-    match: int  # length of the match that lookup's drafts continue
+    match: int
 
 
 @dataclass(frozen=True)
 class _PlainPass:
-    """A queued pass of one row; `ahead` if queued before the previous token was read."""
+    """A queued plain step. `ahead` if queued before the previous token was read."""
 
     choice: WidthChoice
     token: mx.array
@@ -47,8 +55,11 @@ class _PlainPass:
 class Rounds:
     """The passes of one reply.
 
-    Between passes, `caches` hold every position before the anchor, which is at `caches.length`. So does `context`, except for the
-    rows that wait in the backlog.
+    Between passes, `caches` end before the anchor, whose position is `caches.length`. So does `context`, once the backlog is
+    injected.
+
+    Attributes:
+        queue_ahead: whether to queue a drafter round before the previous one is read, if nothing needs its tokens.
     """
 
     target: Target
@@ -60,18 +71,19 @@ class Rounds:
     controller: WidthController
     copies: Lookup | None = None
     clock: Callable[[], float] = time.perf_counter
-    queue_ahead: bool = False  # queue a drafter round before the previous one is read, if nothing needs its tokens
+    queue_ahead: bool = False
     _backlog: Backlog = field(init=False)
     _queue: RoundQueue | None = field(init=False, default=None)
-    _decided: WidthChoice | None = field(init=False, default=None)  # for the next pass, which could not be queued ahead
-    _ended: float = field(init=False, default=0.0)  # when the last pass ended
-    _aside: float = field(init=False, default=0.0)  # seconds since then spent on the backlog
+    _decided: WidthChoice | None = field(init=False, default=None)  # choice for the next pass, if it couldn't be queued ahead
+    _ended: float = field(init=False, default=0.0)
+    _aside: float = field(init=False, default=0.0)  # seconds spent on the backlog since `_ended`
 
     def run(self, first: int, limit: int, ends: frozenset[int]) -> Generator[Step, None, None]:
         """Yield up to `limit` tokens after `first`, pass by pass, until one of `ends`.
 
-        Every token is the target's own choice; drafts only decide how many of them a pass yields. The next pass is prepared, and
-        on a GPU queued, before a step is yielded, so that the device works while the host deals with the text.
+        Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
+        on a
+        GPU queued, before a step is yielded, so that the device works while the host processes the text.
         """
         self._backlog = Backlog(self.drafter, self.context)
         if self.queue_ahead and not self.penalties.active:
@@ -110,7 +122,7 @@ class Rounds:
             self._backlog.flush()
 
     def _begin(self, anchor: int, left: int) -> _Block | QueuedRound | _PlainPass:
-        """Choose and prepare the pass after a token that the host has read."""
+        """Choose and prepare the pass after an anchor that the host has read."""
         offer = None if self.copies is None else self.copies.offer()
         choice, self._decided = self._decided or self.controller.choose(self.caches.length, offer), None
         start = mx.array([anchor], dtype=mx.uint32)
@@ -129,14 +141,17 @@ class Rounds:
         if copied is not None:
             return _Block(choice, start, copied, noise, match)
         drafts = self.drafter.propose(self.context, start, rows, self.chooser, noise)
-        if mx.default_device().type == mx.gpu:  # a CPU does not work in parallel to the host
+        if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
             mx.async_eval(drafts)
         return _Block(choice, start, drafts, noise, match)
 
     def _queue_next(self, current: _Block | QueuedRound | _PlainPass, left: int) -> QueuedRound | _PlainPass | None:
-        """Queue the pass after `current` before reading it, if it is of the same kind.
+        """Queue the pass after `current` before reading `current`, if possible.
 
-        Penalties and lookup need the tokens first. So does a round that the end of the reply may cut short.
+        Returns:
+            None if the next pass is of another kind, or if it needs the tokens of `current`: with penalties, for lookup, and for a
+            round that
+            the end of the reply may cut short.
         """
         if self.penalties.active or isinstance(current, _Block) or left <= current.rows:
             return None
@@ -161,7 +176,7 @@ class Rounds:
         return _PlainPass(choice, token, ahead)
 
     def _flush_backlog(self) -> None:
-        """Bring the drafter's context up to the anchor, outside a round's timing."""
+        """Inject the backlog into the drafter's context, outside the round's timing."""
         began = self.clock()
         if self._backlog.flush():
             mx.eval(self.context.state)
@@ -170,12 +185,12 @@ class Rounds:
     def _verify(self, block: _Block, ends: frozenset[int]) -> Step:
         """Verify a block in one pass.
 
-        Caches and context keep the accepted rows, up to the first of `ends`: the next turn continues there.
+        Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues.
         """
         following = self.caches.length + 1
         logits, features = self.target.forward_tapped(mx.concatenate([block.anchor, block.drafts]), self.caches)
         verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
-        # Inject all rows in the same pass and drop the rejected ones afterwards, so that the device need not wait for the host.
+        # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
         self.drafter.inject(self.context, features)
         mx.eval(verdict.choices, self.context.state)
         accepted, token = verdict.read()
@@ -191,15 +206,15 @@ class Rounds:
         seconds: float | None = at - self._ended - self._aside
         self._ended, self._aside = at, 0.0
         if not isinstance(current, _Block) and not current.ahead and not self.penalties.active:
-            seconds = None  # it had to wait; the next one will be faster
+            seconds = None  # includes a wait that queued passes avoid
         if step.width != current.choice.kind.width:
-            seconds = None  # the end of the reply cut it short
+            seconds = None  # cut short by the end of the reply
         match = current.match if isinstance(current, _Block) else 0
         self.controller.record(PassOutcome(current.choice, self.caches.length, seconds, step.tested, step.accepted, match))
 
 
 def _round_step(choice: WidthChoice, accepted: tuple[int, ...], token: int, width: int) -> Step:
-    """Return a round's step: the accepted drafts and the target's next choice."""
+    """Return the step of a round: the accepted drafts and the target's next choice."""
     proposer = choice.kind.proposer
     return Step(
         tokens=(*accepted, token),

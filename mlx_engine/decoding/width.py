@@ -1,10 +1,11 @@
-"""Width control: DFlash should never be slower than plain decoding.
+"""Width control, which keeps DFlash at least as fast as plain decoding.
 
-Before each pass the loop asks for a `WidthChoice`; afterwards, at most one pass late, it reports the `PassOutcome`. `FixedWidth`
-always gives the same answer. `AutomaticWidth` picks the kind of pass that yields the most tokens per second, from the costs of
-passes (`PassCosts`) and recent acceptance (`Acceptance`). A plain step is one of the kinds. Where plain decoding wins, it stays
-there and tries a round now and then. Trials may cost a small share of the time, which is budgeted. Nothing here depends on
-tensors or clocks, and equal observations give equal choices.
+Before each pass, the loop asks for a `WidthChoice`; it reports the `PassOutcome` after the pass, at most one pass late.
+`FixedWidth`
+always returns the requested width. `AutomaticWidth` maximizes tokens per second, from pass costs (`PassCosts`) and recent
+acceptance
+(`Acceptance`). Plain steps compete with rounds; where they win, it tries a round now and then. Trials have a small time budget.
+Decisions depend only on the reported outcomes: equal outcomes give equal choices.
 """
 
 from dataclasses import dataclass
@@ -16,24 +17,24 @@ from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, Pa
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.errors import EngineText
 
-# Costs and credits are in plain steps unless stated otherwise.
-_TRIAL_SHARE = 0.015  # of the time that trials may cost
-_FIRST_CREDIT = 2.0  # for trials at the beginning of a reply
-_HOPELESS = 0.25  # first-draft acceptance in earlier replies below which the first credit is an advance on the trial share
-_MAX_CREDIT = 4.0  # that can be saved up for trials
-_MIN_LOSS = 0.05  # counted for a trial even if it wins
-_PARKING_DOUBT = 0.7  # standard deviations of acceptance by which a round must fail before plain decoding takes over
-_OPTIMISM = 1.0  # standard deviations by which a trial's prospects may exceed the estimate
-_MIN_GAIN = 1.02  # a trial must promise to be faster by this factor
-_PLAIN_TRIAL_STEPS = 2  # the first is not queued ahead and shows little
-_VAGUE = 0.12  # uncertainty of plain decoding's cost, relative to the best round's, from which on timing it comes first
-_STEPS_PER_ROUND = 8.0  # plain steps that age older rounds as much as one round does
-_MEMORIES = (40.0, 10.0)  # rounds by which this reply's acceptance is estimated
-_UNKNOWN = 0.7  # acceptance assumed before any draft was tested
-_HOPED = 0.75  # acceptance hoped for by a trial out of plain decoding
-_COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # acceptance assumed for a copied token, by the length of the match that it continues
-_BATCH = 8  # plain steps whose times are recorded together
-_REVIEW_EVERY = 32  # plain steps after which costs are compared again
+# Costs and credits are in plain steps unless stated otherwise
+_TRIAL_SHARE = 0.015  # share of the time for trials
+_FIRST_CREDIT = 2.0  # trial credit at the start of a reply
+_HOPELESS = 0.25  # first-draft acceptance below which the first credit must be paid back
+_MAX_CREDIT = 4.0  # limit of saved trial credit
+_MIN_LOSS = 0.05  # minimum charge for a trial, even if it wins
+_PARKING_DOUBT = 0.7  # standard deviations of acceptance granted to rounds before plain decoding takes over
+_OPTIMISM = 1.0  # standard deviations added to the estimate for a trial
+_MIN_GAIN = 1.02  # minimum speed-up that a trial must promise
+_PLAIN_TRIAL_STEPS = 2  # two, because the first isn't queued ahead and its time isn't representative
+_VAGUE = 0.12  # uncertainty of the plain cost, relative to the best round's, above which plain decoding is timed first
+_STEPS_PER_ROUND = 8.0  # plain steps that count as one round for the decay of acceptance
+_MEMORIES = (40.0, 10.0)  # of this reply's acceptance estimates, in rounds
+_UNKNOWN = 0.7  # acceptance assumed before any draft is tested
+_HOPED = 0.75  # acceptance assumed for a trial during plain decoding
+_COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # match length -> acceptance assumed for a copied token
+_BATCH = 8  # plain steps per recorded median
+_REVIEW_EVERY = 32  # plain steps between comparisons of costs
 
 FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
 VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens at once is too slow on this machine")
@@ -43,7 +44,13 @@ TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being 
 
 @dataclass(frozen=True)
 class WidthChoice:
-    """The next pass: `why` it is plain, or whether it is a `trial` of its cost or yield."""
+    """The kind of the next pass.
+
+    Attributes:
+        kind: proposer and width.
+        why: reason for a plain step.
+        trial: whether the pass is made to measure its cost or acceptance.
+    """
 
     kind: PassKind
     why: EngineText | None = None
@@ -52,7 +59,7 @@ class WidthChoice:
 
 @dataclass(frozen=True)
 class PassOutcome:
-    """What a pass yielded; `seconds` is None if its time is not representative."""
+    """The outcome of a pass. `seconds` is None if the time isn't representative."""
 
     choice: WidthChoice
     depth: int
@@ -63,30 +70,31 @@ class PassOutcome:
 
 
 class FixedWidth:
-    """Always the same width, drafted by the drafter; width 1 is plain decoding."""
+    """Controller that always chooses the same width; width 1 is plain decoding."""
 
     def __init__(self, width: int) -> None:
         self._choice = WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED) if width == 1 else WidthChoice(PassKind("drafter", width))
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
-        """Return the requested width."""
         return self._choice
 
-    def record(self, outcome: PassOutcome) -> None:
-        """Ignore the outcome."""
+    def record(self, outcome: PassOutcome) -> None: ...
 
 
 class PairHistory:
-    """What earlier replies taught about a pair on this machine.
+    """Costs and acceptance of a pair on this machine, kept across replies.
 
     Args:
         block: the drafter's block size.
-        table: calibrated costs, or assumed ones that are corrected along the way.
+        table: calibrated costs, or assumed ones to be corrected.
+
+    Attributes:
+        lookup: whether lookup may propose copies of prompt and reply.
     """
 
     def __init__(self, block: int, table: CostTable = ASSUMED) -> None:
         self.block = block
-        self.lookup = True  # whether copies of prompt and reply may be proposed
+        self.lookup = True
         self.costs = PassCosts(table, block)
         self.drafts = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
         self.copies = {length: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
@@ -94,7 +102,7 @@ class PairHistory:
 
 @dataclass(frozen=True)
 class _Outlook:
-    """The best drafter pass, its seconds per token, and the best trial with its price."""
+    """The best drafter pass with its seconds per token, and the best trial."""
 
     best: WidthChoice
     pace: float
@@ -103,7 +111,7 @@ class _Outlook:
 
 
 class AutomaticWidth:
-    """Chooses the fastest width for one reply."""
+    """Controller that chooses the fastest width for one reply."""
 
     def __init__(self, history: PairHistory) -> None:
         self._costs, self._copies = history.costs, history.copies
@@ -112,16 +120,16 @@ class AutomaticWidth:
         self._outlook: _Outlook | None = None
         self._credit: float | None = None  # seconds
         self._advance = history.drafts.chances()[0] < _HOPELESS
-        self._debt = 0.0  # seconds of the advance not paid back yet
-        self._trial_steps = 0  # plain steps left in a trial of plain decoding
-        self._pace = 0.0  # seconds per token of the best pass, which a trial is measured against
-        self._parked = False  # in plain decoding
+        self._debt = 0.0  # seconds of credit still to be paid back
+        self._trial_steps = 0  # remaining plain steps of a trial
+        self._pace = 0.0  # seconds per token of the best pass
+        self._parked = False  # whether plain decoding has taken over
         self._steps_since_round = 0
-        self._batch: list[float] = []  # seconds of plain steps not recorded yet
-        self._failures = 0  # consecutive trials out of plain decoding that accepted nothing
+        self._batch: list[float] = []  # seconds of unrecorded plain steps
+        self._failures = 0  # consecutive trials that accepted nothing
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
-        """Choose the pass with the most tokens per second, or a trial of a promising one."""
+        """Return the pass with the most tokens per second, or an affordable trial."""
         if self._trial_steps:
             self._trial_steps -= 1
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
@@ -139,7 +147,7 @@ class AutomaticWidth:
         return WidthChoice(outlook.trial, trial=True)
 
     def record(self, outcome: PassOutcome) -> None:
-        """Learn from a pass."""
+        """Update costs, acceptance, and trial budget with the outcome of a pass."""
         kind, depth = outcome.choice.kind, outcome.depth
         if outcome.seconds is not None:
             self._record_time(outcome.choice, depth, outcome.seconds)
@@ -170,7 +178,7 @@ class AutomaticWidth:
         self._outlook = None
 
     def _record_time(self, choice: WidthChoice, depth: int, seconds: float) -> None:
-        """Record a pass's cost; the median of a batch for plain steps."""
+        """Record the time of a pass; for plain steps, the median of each batch."""
         if choice.kind != PLAIN_STEP or choice.trial:
             self._costs.record(choice.kind, depth, seconds)
             return
@@ -190,7 +198,7 @@ class AutomaticWidth:
             if each / tokens[kind.width - 1] < pace:
                 best, pace = kind, each / tokens[kind.width - 1]
         if best == PLAIN_STEP:
-            if not self._parked:  # the estimate favors plain decoding, but it may be wrong
+            if not self._parked:  # give rounds the benefit of the doubt
                 parking = tokens_by_width([min(p + _PARKING_DOUBT * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
                 rates = {kind: parking[kind.width - 1] / seconds[kind] for kind in self._kinds}
                 best = max(rates, key=lambda kind: tokens[kind.width - 1] / seconds[kind])
@@ -208,7 +216,7 @@ class AutomaticWidth:
         hoped = tokens_by_width([min(p + _OPTIMISM * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
         price = _PLAIN_TRIAL_STEPS * max(plain - pace, _MIN_LOSS * plain)
         for kind in (PLAIN_STEP, *self._kinds):
-            # a round narrower than the best one only shows what it costs, nothing new about acceptance
+            # A narrower round can surprise only by its cost, not by its acceptance
             yields = tokens if kind.width < best.width else hoped
             each = plain if kind == PLAIN_STEP else seconds[kind]
             rate = yields[kind.width - 1] / each * exp(_OPTIMISM * costs.uncertainty(kind, best))
@@ -216,24 +224,24 @@ class AutomaticWidth:
                 continue
             loss = each - tokens[kind.width - 1] * pace
             cost = max(loss, _MIN_LOSS * plain) * (_PLAIN_TRIAL_STEPS if kind == PLAIN_STEP else 1)
-            if cost <= _MAX_CREDIT * plain:  # else an affordable trial comes first, and says something about its neighbors
+            if cost <= _MAX_CREDIT * plain:  # otherwise a cheaper trial comes first, and also informs about its neighbors
                 trial, limit, price = kind, rate, cost
         return _Outlook(WidthChoice(best), pace, trial, price)
 
     def _plain_outlook(self, plain: float, seconds: dict[PassKind, float], tokens: list[float]) -> _Outlook:
-        """Return the outlook if plain decoding is fastest. The trial has the best gain per loss."""
+        """Return the outlook while plain decoding wins, with the most promising trial."""
         hoped = tokens_by_width([_HOPED] * (len(self._kinds) and self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
         choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)
         trial, best_ratio = None, 0.0
         for kind in self._kinds:
-            # a round that was not timed lately may cost less now
+            # A round that wasn't timed lately may cost less now
             least = seconds[kind] * exp(-_OPTIMISM * self._costs.uncertainty(kind, PLAIN_STEP))
             gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - plain, _MIN_LOSS * plain)
             if gain / loss > best_ratio:
                 trial, best_ratio = kind, gain / loss
         if trial is None and self._kinds:
-            # every round seems too slow, but the machine may have been busy: try once per reply, and seldom after that
+            # All rounds seem too slow, but the machine may have been busy: try once per reply, then rarely
             trial = min(self._kinds, key=lambda kind: seconds[kind])
             return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT * plain)
         price = 0.0
@@ -242,7 +250,7 @@ class AutomaticWidth:
         return _Outlook(choice, plain, trial, price)
 
     def _lookup(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
-        """Return a lookup round if it is expected to beat the best drafter pass."""
+        """Return a lookup round if it should beat the best drafter pass."""
         if offer.match < min(_COPIES):
             return None
         tokens = tokens_by_width(self._copies[_match_class(offer.match)].chances())

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from mlx_engine import chat, device, generation
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
+from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
-from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import FixedWidth, WidthChoice
 from mlx_engine.device import DevicePosition
 from mlx_engine.events import Commit
