@@ -59,14 +59,10 @@ class Acceptance:
 
 
 class BlendedAcceptance:
-    """A mixture of acceptance estimates with different memories.
-
-    Each estimate is weighted by how well it predicted recent rounds.
+    """A mixture of acceptance estimates, weighted by their recent predictions.
 
     Args:
-        positions: number of drafts in the widest block.
-        memories: memory lengths in rounds, in descending order. Each estimate borrows from the one before it, the first from
-            `longest`.
+        memories: in rounds, descending. Each estimate borrows from the one before it, the first from `longest`.
         weight: weight of the borrowed rate, in rounds.
         longest: estimate that persists across replies.
     """

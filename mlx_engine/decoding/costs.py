@@ -132,14 +132,7 @@ class PassCosts:
         return sqrt(max(c[a][a] + c[b][b] - 2 * c[a][b], 0.0))
 
     def record(self, kind: PassKind, depth: int, seconds: float, times: int = 1) -> None:
-        """Record the time of one pass, or the average time of several.
-
-        Args:
-            kind: kind of the pass.
-            depth: number of cached tokens.
-            seconds: the time, or the average.
-            times: number of passes averaged.
-        """
+        """Record a pass's time in seconds, or the average time of `times` passes."""
         k = self._index.get(kind.width)
         if k is None or seconds <= 0:
             return  # not on the ladder: the end of the reply cut the round short
@@ -194,14 +187,9 @@ def _max_plain_steps(kind: PassKind) -> float:
 
 
 def _prior(a: PassKind, b: PassKind, shared: float, shape: float, draft: float) -> float:
-    """Return the prior covariance of two log costs.
+    """Return the prior covariance of two log costs, which share random factors.
 
-    Args:
-        a: one kind of pass.
-        b: the other kind.
-        shared: standard deviation common to all passes.
-        shape: standard deviation common to passes of similar width.
-        draft: standard deviation common to all drafter rounds.
+    The factors' standard deviations are `shared` (all passes), `shape` (passes of similar width), and `draft` (drafter rounds).
     """
     distance = log2(a.width) - log2(b.width)
     both = draft**2 if a.proposer == b.proposer == "drafter" else 0.0

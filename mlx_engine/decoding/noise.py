@@ -18,10 +18,7 @@ def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int
     """Return Gumbel noise, [rows, vocabulary] float32.
 
     Args:
-        seed: 64-bit seed.
         first_position: position of the first row; [1] uint32 if only the device knows it.
-        rows: number of positions.
-        vocabulary: number of token ids.
     """
     if isinstance(first_position, mx.array):
         positions = (first_position + mx.arange(rows, dtype=mx.uint32))[:, None]

@@ -59,13 +59,6 @@ def plain(
     caches may therefore contain the last token that it yielded. Penalties need the token first and prevent queuing.
 
     Args:
-        target: the model.
-        caches: hold all tokens before `first`.
-        first: the latest token.
-        position: position of `first`.
-        chooser: chooses the tokens.
-        penalties: applied to the logits.
-        limit: largest number of tokens.
         backlog: receives the features of every pass for the drafter's context.
     """
 

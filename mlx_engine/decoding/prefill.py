@@ -26,14 +26,6 @@ def prefill(
     `stops`.
     As in mlx-lm, the last token has a pass of its own, which keeps plain decoding bit-identical to mlx-lm. Features are freed with
     their chunk, and are not computed for a chunk that every window of the drafter would drop.
-
-    Args:
-        target: the model.
-        caches: hold a prefix of the prompt.
-        prompt: token ids.
-        drafter: the drafter, or None.
-        context: the drafter's context, or None.
-        stops: positions at which a chunk must end, such as those of snapshots.
     """
     tokens = mx.array(list(prompt))
     last, done = len(prompt) - 1, caches.length

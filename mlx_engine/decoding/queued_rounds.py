@@ -44,12 +44,8 @@ class QueuedRound:
 class RoundQueue:
     """Queue of drafter rounds.
 
-    Args:
-        target: the model of `caches`.
-        drafter: the drafter of `context`.
-        caches: end before the first queued round.
-        context: ends before the first queued round; not empty.
-        chooser: chooses tokens; the request has no penalties.
+    Before the first round, caches and context end at the anchor, and the context isn't empty. The chooser's request has no
+    penalties.
     """
 
     def __init__(self, target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser) -> None:
@@ -57,11 +53,9 @@ class RoundQueue:
         self._caches, self._context = caches, context
 
     def put(self, choice: WidthChoice, rows: int, anchor: mx.array, after: QueuedRound | None = None) -> QueuedRound:
-        """Queue a round.
+        """Queue a round of `rows` rows, including the anchor.
 
         Args:
-            choice: kind of the round.
-            rows: number of rows to verify, including the anchor.
             anchor: first token of the block, [1] uint32.
             after: the unread round that precedes this one and computes its anchor, or None. Only one round can be queued this way.
         """

@@ -47,7 +47,6 @@ class WidthChoice:
     """The kind of the next pass.
 
     Attributes:
-        kind: proposer and width.
         why: reason for a plain step.
         trial: whether the pass is made to measure its cost or acceptance.
     """

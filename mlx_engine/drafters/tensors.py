@@ -7,7 +7,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.errors import UserError
-from mlx_engine.kernels.messages import dtype_name
+from mlx_engine.kernels.support import dtype_name
 from mlx_engine.pairs.checkpoint import weight_files
 from mlx_engine.pairs.drafter_config import Stored
 

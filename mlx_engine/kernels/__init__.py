@@ -1,1 +1,1 @@
-"""Array kernels: each module holds a contract, its plain-MLX reference and the Metal call."""
+"""Kernels, each with a contract, a plain-MLX reference, and a Metal call."""

@@ -1,4 +1,4 @@
-"""Compare a kernel with its reference on the arrays that decoding passes to it."""
+"""Compare a kernel with its reference on the arrays of real passes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,16 +10,19 @@ import mlx.core as mx
 import numpy as np
 
 from mlx_engine.kernels.block_verify import BlockVerdict
-from mlx_engine.kernels.messages import array_text
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
+from mlx_engine.kernels.support import array_text
 
-# Largest difference allowed against the reference in float32, as a share of the largest value: four units in the last place of a
-# result rounded once to half precision, and a margin for sums in another order in float32.
+# Largest allowed difference from the float32 reference, as a share of the largest value: four ulp of a result rounded once to half
+# precision, and in float32 a margin for a different summation order
 MOST = {mx.float32: 1e-4, mx.float16: 4e-3, mx.bfloat16: 3e-2}
 
 
 def off_by(found: mx.array, wanted: mx.array) -> float:
-    """Return the largest difference as a share of the largest value; infinite if shapes differ, or if only one is finite."""
+    """Return the largest difference as a share of the largest value.
+
+    Infinite if the shapes differ, or if NaN or infinity occurs in only one array.
+    """
     if found.shape != wanted.shape:
         return float("inf")
     got, right = (np.array(array.astype(mx.float32)) for array in (found, wanted))
@@ -31,12 +34,12 @@ def off_by(found: mx.array, wanted: mx.array) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The result of a comparison.
+    """The result of comparing a kernel with its reference.
 
     Attributes:
-        shapes: number of different sets of shapes, dtypes and settings compared.
+        shapes: number of distinct sets of shapes, dtypes, and settings compared.
         off: the largest difference, as a share of the largest value.
-        wrong: a sentence about the first wrong result; empty if there is none.
+        wrong: description of the first wrong result; empty if there is none.
     """
 
     shapes: int = 0
@@ -45,14 +48,17 @@ class Agreement:
 
 
 class Witness:
-    """Replaces a kernel: returns its results, and compares some of them with the reference's in float32.
+    """A kernel that compares some of its results with the float32 reference.
 
-    Of the calls with the same shapes, dtypes and settings, it compares the first, second, fourth, eighth and so on. A context grows
-    inside a buffer of one shape, so later calls matter too, and most calls are not slowed down.
+    Of the calls with equal shapes, dtypes, and settings, it compares calls 1, 2, 4, 8, and so on. Later calls matter too, because a
+    context grows inside a buffer of constant shape, but most calls keep their speed.
 
     Args:
         name: the kernel's name.
-        build: builds it.
+        build: creates the kernel.
+
+    Attributes:
+        agreement: the result so far.
     """
 
     def __init__(self, name: str, build: Any = mx.fast.metal_kernel) -> None:
@@ -63,11 +69,10 @@ class Witness:
 
     @property
     def agreement(self) -> Agreement:
-        """The result so far."""
         return Agreement(len(self._calls), self._off, self._wrong)
 
     def operations(self) -> Operations:
-        """Return plain MLX with this kernel, which is compared."""
+        """Return plain MLX operations except for this kernel."""
         entry: dict[str, Any] = {self._name: self._run}
         return replace(PLAIN, **entry, traceable=False)
 
@@ -82,7 +87,10 @@ class Witness:
         return found
 
     def _case(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Shapes, dtypes and settings. A number that may also be an array is a position, which differs in every call."""
+        """Return the shapes, dtypes, and settings of a call.
+
+        A number that may also be an array is a position, which differs in every call.
+        """
         parameters = signature(self._kernel.reference).parameters.values()
         settings = tuple(
             argument
@@ -98,15 +106,15 @@ class Witness:
                 share, most = off_by(got, right), MOST[got.dtype]
                 self._off = max(self._off, share)
                 if share > most:
-                    wrong = f"{what}, {array_text(got)}: off by {share:.2g} of the largest value, where {most:.2g} is allowed"
+                    wrong = f"{what}, {array_text(got)}: off by {share:.2g} of the largest value; allowed: {most:.2g}"
             elif not mx.array_equal(got, right).item():
-                wrong = f"{what}, {array_text(got)}: not equal to the reference"
+                wrong = f"{what}, {array_text(got)}: differs from the reference"
             self._wrong = self._wrong or wrong
 
 
 def _arrays(value: Any) -> Iterator[tuple[str, mx.array]]:
-    """The arrays in a result or an argument, with their names."""
-    if isinstance(value, BlockVerdict):  # what it says, whether or not a kernel has counted
+    """Yield the arrays in a result or an argument, with their names."""
+    if isinstance(value, BlockVerdict):  # compare the results, whether or not a kernel has counted
         yield from (("the choices", value.choices), ("the count", value.count()))
     elif isinstance(value, mx.array):
         yield "the result", value
@@ -119,7 +127,7 @@ def _arrays(value: Any) -> Iterator[tuple[str, mx.array]]:
 
 
 def _widened(value: Any) -> Any:
-    """A copy with float32 arrays for those in half precision."""
+    """Return a copy with half-precision arrays cast to float32."""
     if isinstance(value, mx.array):
         return value.astype(mx.float32) if value.dtype in (mx.float16, mx.bfloat16) else value
     if isinstance(value, tuple):

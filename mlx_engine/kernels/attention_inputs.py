@@ -1,7 +1,9 @@
-"""Attention inputs: one product of queries, keys and values becomes normalized, rotated heads in the cache's layout.
+"""Attention inputs: turn a fused Q/K/V projection into normed, rotated heads.
 
-A layer like Qwen3's norms its query and key heads (RMSNorm), rotates them (RoPE) and needs all three as [heads, rows, head dim].
-For the few rows of a block, each of these steps is an operation over little data; here they are one dispatch.
+A layer such as Qwen3's normalizes its query and key heads (RMSNorm), rotates them (RoPE), and needs queries, keys, and values as
+[heads, rows, head dim]. With the few rows of a block, each of these steps is an operation on little data. The kernel computes all
+of
+them in one dispatch.
 """
 
 from functools import cache
@@ -10,12 +12,11 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 LARGEST_DIM = 512
 
-_SIMDGROUPS = 4  # per threadgroup; they share nothing
+_SIMDGROUPS = 4  # per threadgroup; they share no memory
 _BODY = """
     attention_inputs<T, DIM, ROTATED, HEADS, KV_HEADS, GATED>(
         projected, q_norm, k_norm, frequencies, first_position[0], eps, scale, queries, keys, values, projected_shape[0],
@@ -37,17 +38,17 @@ def reference(
     scale: float = 1.0,
     gated: bool = False,
 ) -> Inputs:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        projected: [S, C], float16, bfloat16 or float32: query heads, each followed by its gate if `gated`, key heads, value heads.
-        q_norm: RMSNorm weights of the query heads, [D], same dtype; D is even, from 16 to 512.
-        k_norm: of the key heads, [D], same dtype.
-        frequencies: positions per radian of each rotated pair, [R / 2], float32; the first R of a head's D are rotated.
-        first_position: absolute position of row 0; [1] int32 if it stays on the device.
+        projected: [S, C], float16, bfloat16, or float32: query heads, each followed by its gate if `gated`, key heads, value heads.
+        q_norm: RMSNorm weights of the query heads, [D], same dtype; D is even, 16 to 512.
+        k_norm: RMSNorm weights of the key heads, [D], same dtype.
+        frequencies: positions per radian of each rotated pair, [R / 2] float32; the first R elements of a head are rotated.
+        first_position: absolute position of row 0; [1] int32 if only the device knows it.
         heads: number of query heads.
-        eps: of both norms.
-        scale: factor on what is rotated (yarn's attention factor).
+        eps: epsilon of both norms.
+        scale: factor on the rotated elements (yarn's attention factor).
         gated: whether each query head is followed by a gate of D elements.
 
     Returns:
@@ -78,7 +79,7 @@ def supports(
     scale: float = 1.0,
     gated: bool = False,
 ) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     dtype, dim = projected.dtype, q_norm.size
     if dtype not in DTYPES or projected.ndim != 2 or projected.shape[0] < 1 or dim % 2 or not 16 <= dim <= LARGEST_DIM:
         return False
@@ -119,7 +120,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Inputs:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
+    """Compute the result in one dispatch, with the contract of `reference`."""
     rows, dim = projected.shape[0], q_norm.size
     kv_heads = (projected.shape[1] // dim - heads * (2 if gated else 1)) // 2
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)

@@ -1,6 +1,6 @@
-"""Block verification: the target's choice in every row of a block, how many drafts it confirms, and the token after them.
+"""Block verification: the target's choices, accepted length, and next token.
 
-Plain decoding verifies a block of one row. With the same kernel for both, DFlash and plain decoding choose the same tokens.
+Plain decoding verifies a block of one row. With one kernel for both, DFlash and plain decoding choose the same tokens.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,12 @@ from typing import Any, cast
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
 ROWS = 32
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
 _SIMDGROUPS = 8  # per threadgroup of a scan
-_PART = 8192  # tokens that a threadgroup scans, at most
+_PART = 8192  # tokens per threadgroup
 _SCAN = """
     threadgroup float group_scores[SIMDGROUPS];
     threadgroup uint group_ids[SIMDGROUPS];
@@ -36,27 +35,39 @@ _SETTLE = """
 
 @dataclass(frozen=True)
 class Draw:
-    """How to sample: Gumbel-max with noise keyed by seed, position and token.
+    """The parameters of Gumbel-max sampling.
 
-    The kernel computes the noise from the key; the reference reads `noise`, which is lazy and costs nothing if it is not read.
+    The kernel computes the noise from the key; the reference reads `noise`, which is lazy and costs nothing if unread.
+
+    Attributes:
+        temperature: divides the logits.
+        noise: [R, V] float32.
+        seed: [2] uint32, low word first.
+        first_position: position of the token that row 0 chooses, [1] uint32.
     """
 
     temperature: float
-    noise: mx.array  # [R, V] float32
-    seed: mx.array  # [2] uint32, low word first
-    first_position: mx.array  # [1] uint32: position of the token that the first row chooses
+    noise: mx.array
+    seed: mx.array
+    first_position: mx.array
 
 
 @dataclass(frozen=True)
 class BlockVerdict:
-    """The result for a block of R rows."""
+    """The verification of a block of R rows.
 
-    choices: mx.array  # [R] uint32: the target's choice in each row
-    drafts: mx.array | None  # [R - 1] uint32
-    counted: mx.array | None = None  # [2] uint32: the result of `count`, if a kernel has computed it
+    Attributes:
+        choices: the target's choice in each row, [R] uint32.
+        drafts: [R - 1] uint32, or None for one row.
+        counted: the result of `count`, if a kernel has computed it.
+    """
+
+    choices: mx.array
+    drafts: mx.array | None
+    counted: mx.array | None = None
 
     def count(self) -> mx.array:
-        """Count on the device, [2] uint32: the number of drafts confirmed, and the choice after them."""
+        """Return the number of accepted drafts and the next token, [2] uint32, lazily."""
         if self.counted is not None:
             return self.counted
         if self.drafts is None:
@@ -65,7 +76,7 @@ class BlockVerdict:
         return mx.concatenate([accepted, self.choices[accepted]])
 
     def read(self) -> tuple[tuple[int, ...], int]:
-        """Wait for the result: the confirmed drafts, and the choice after them."""
+        """Wait for the result; return the accepted drafts and the next token."""
         drafts = [] if self.drafts is None else cast(list[int], self.drafts.tolist())
         if self.counted is not None:
             accepted, following = cast(list[int], self.counted.tolist())
@@ -77,15 +88,15 @@ class BlockVerdict:
 
 
 def reference(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> BlockVerdict:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        logits: [R, V], float32, float16 or bfloat16, after penalties and filters; R from 1 to 32, V at least 8.
-        drafts: proposals for the first R - 1 rows, [R - 1] uint32; None for a block of one row.
-        draw: how to sample; None to choose the largest logit.
+        logits: penalized and filtered logits, [R, V], float32, float16, or bfloat16; R from 1 to 32, V at least 8.
+        drafts: drafts for the first R - 1 rows, [R - 1] uint32; None for one row.
+        draw: parameters of sampling; None to choose the largest logit.
 
     Returns:
-        The verdict, on the device. Of equal scores, the lowest id is chosen.
+        The verdict, not evaluated. The lowest id wins a tie.
     """
     return BlockVerdict(mx.argmax(logits if draw is None else _scores(logits, draw), axis=-1), drafts)
 
@@ -96,7 +107,7 @@ def _scores(logits: mx.array, draw: Draw) -> mx.array:
 
 
 def supports(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     if logits.dtype not in DTYPES or logits.ndim != 2:
         return False
     rows, vocabulary = logits.shape
@@ -138,7 +149,10 @@ def _settle(build: Any) -> Any:
 def metal(
     logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel
 ) -> BlockVerdict:
-    """Two dispatches; same contract as `reference`, whose noise it equals within 4 ulp. Tests pass the emulator as `build`."""
+    """Compute the result in two dispatches, with the contract of `reference`.
+
+    The noise differs from the reference's by at most 4 ulp.
+    """
     rows, vocabulary = logits.shape
     parts = -(-vocabulary // _PART)
     threads = 32 * _SIMDGROUPS
@@ -156,7 +170,7 @@ def metal(
         output_dtypes=[mx.float32, mx.uint32],
     )
     choices, counted = _settle(build)(
-        # an empty buffer cannot be bound; for one row, no draft is read
+        # Metal can't bind an empty buffer; for one row, the kernel reads no draft
         inputs=[scores, ids, mx.array([0], mx.uint32) if drafts is None else drafts],
         grid=(32 * rows, 1, 1),
         threadgroup=(32 * rows, 1, 1),

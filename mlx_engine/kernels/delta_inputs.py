@@ -1,8 +1,9 @@
-"""Delta inputs: the joined projection of a gated delta net becomes the inputs of its recurrence.
+"""Delta inputs: turn a gated delta net's fused projection into recurrence inputs.
 
-Between a net's projections and its recurrence are a short causal convolution (arXiv 2412.06464, section 3.4), silu, the norm of
-queries and keys, and the computation of decay and strength from two numbers per value head. For the few rows of a block that is a
-dozen operations over little data. Here they are one dispatch, which also returns the convolution's rows, which a rewind needs.
+A net's projections are followed by a short causal convolution (arXiv 2412.06464, section 3.4), silu, normalization of queries and
+keys, and computation of decay and beta for each value head. With the few rows of a block, that is a dozen operations on little
+data.
+The kernel computes all of them in one dispatch, and also returns the convolution's input, which a rewind needs.
 """
 
 from dataclasses import dataclass
@@ -14,14 +15,13 @@ import mlx.nn as nn
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
-LARGEST_DIM = 256  # of keys and values
-TAPS = (2, 8)  # of the convolution, fewest and most
+LARGEST_DIM = 256  # of key and value heads
+TAPS = (2, 8)  # smallest and largest kernel of the convolution
 
-_SIMDGROUPS = 4  # per threadgroup; they share nothing
-_EPS = 1e-6  # of the norm of queries and keys
+_SIMDGROUPS = 4  # per threadgroup; they share no memory
+_EPS = 1e-6  # of the norms of queries and keys
 _BODY = """
     constexpr size_t CHANNELS = 2 * HK * DK + HV * DV;
     delta_inputs<T, DK, DV, HK, HV, TAPS>(
@@ -33,7 +33,7 @@ _BODY = """
 
 @dataclass(frozen=True)
 class Heads:
-    """Number and width of a net's heads."""
+    """Number and dimension of a net's key and value heads."""
 
     keys: int
     key_dim: int
@@ -42,43 +42,52 @@ class Heads:
 
     @property
     def channels(self) -> int:
-        """Channels of the convolution: queries, keys and values."""
+        """Number of channels of the convolution: queries, keys, and values."""
         return 2 * self.keys * self.key_dim + self.values * self.value_dim
 
     @property
     def columns(self) -> int:
-        """Columns of the joined product: the channels, the output's gate, and two numbers per value head, b and a."""
+        """Number of columns in the fused projection: channels, output gate, b, and a."""
         return self.channels + self.values * (self.value_dim + 2)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Inputs of the recurrence for S rows."""
+    """The recurrence's inputs for S rows.
 
-    queries: mx.array  # [1, S, Hk, Dk]
-    keys: mx.array  # [1, S, Hk, Dk]
-    values: mx.array  # [1, S, Hv, Dv]
-    decay: mx.array  # [1, S, Hv] float32
-    beta: mx.array  # [1, S, Hv]
-    convolved: mx.array  # [1, K - 1 + S, channels]: the convolution's input, including the rows before
+    Attributes:
+        queries: [1, S, Hk, Dk].
+        keys: [1, S, Hk, Dk].
+        values: [1, S, Hv, Dv].
+        decay: [1, S, Hv] float32.
+        beta: [1, S, Hv].
+        convolved: input of the convolution, with the K - 1 rows before, [1, K - 1 + S, channels].
+    """
+
+    queries: mx.array
+    keys: mx.array
+    values: mx.array
+    decay: mx.array
+    beta: mx.array
+    convolved: mx.array
 
 
 def reference(
     projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
 ) -> Rows:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        projected: [S, heads.columns], float32, float16 or bfloat16: queries, keys and values, the output's gate, b and a.
-        held: rows, K - 1 of which precede the new ones, [1, at least K - 1, channels], same dtype.
+        projected: [S, heads.columns], float32, float16, or bfloat16: queries, keys, values, output gate, b, a.
+        held: earlier inputs of the convolution, [1, at least K - 1, channels], same dtype.
         taps: weights of the convolution, [channels, K, 1], same dtype; K from 2 to 8.
-        log_rate: logarithm of the decay's base, [Hv], float32 or the dtype of `projected`.
+        log_rate: log of the decay rate, [Hv], float32 or the dtype of `projected`.
         bias: added to a, [Hv], like `log_rate`.
-        heads: of the net; dims from 16 to 256.
-        first: where in `held` the preceding rows begin; [1] int32 if only the device knows it.
+        heads: the net's heads, with dimensions from 16 to 256.
+        first: first row of `held` to use; [1] int32 if only the device knows it.
 
     Returns:
-        The inputs of the recurrence. The kernel computes in float32 and rounds each output once.
+        The recurrence's inputs. The kernel computes in float32 and rounds each output once.
     """
     rows, channels, gate = projected.shape[0], heads.channels, heads.values * heads.value_dim
     mixed, _, b, a = mx.split(projected[None], [channels, channels + gate, channels + gate + heads.values], axis=-1)
@@ -93,7 +102,7 @@ def reference(
 
 
 def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
-    """The rows of `held` [1, R, channels] from `first` on that a convolution with `taps` taps reads, [1, taps - 1, channels]."""
+    """Return the taps - 1 rows of `held` [1, R, channels] from `first` on."""
     if isinstance(first, mx.array):
         return mx.slice(held, first, (1,), (1, taps - 1, held.shape[2]))
     return held[:, first : first + taps - 1]
@@ -102,7 +111,7 @@ def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
 def supports(
     projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
 ) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     dtype = projected.dtype
     if dtype not in DTYPES or (projected.ndim, held.ndim, taps.ndim) != (2, 3, 3):
         return False
@@ -146,7 +155,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Rows:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
+    """Compute the result in one dispatch, with the contract of `reference`."""
     rows, dtype = projected.shape[0], projected.dtype
     at = first if isinstance(first, mx.array) else mx.array([first], mx.int32)
     sizes = {"DK": heads.key_dim, "DV": heads.value_dim, "HK": heads.keys, "HV": heads.values, "TAPS": taps.shape[1]}

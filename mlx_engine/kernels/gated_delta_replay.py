@@ -1,9 +1,9 @@
-"""Gated delta replay: one block of a gated delta net, which can be rewound to any of its rows.
+"""Gated delta replay: run a block of a gated delta net, rewindable to any row.
 
-The recurrence (arXiv 2412.06464) overwrites its state row by row, so rejected rows cannot be trimmed from it. A block therefore
-leaves the state as it was before the block, and a tape of what its rows write. The next block first replays the kept rows of the
-tape, then runs its own rows on a copy of the state. So a round reads the state once and writes it once, and the host need not know
-how many rows were kept.
+The recurrence (arXiv 2412.06464) updates its state in place, so rejected rows can't be trimmed. A block therefore leaves its
+initial
+state unchanged and records its updates on a tape. The next block first replays the kept rows of the tape, then runs its own rows on
+a copy of the state. A round thus reads and writes the state once, and the host need not know how many rows were kept.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,12 @@ import mlx.core as mx
 from mlx_lm.models import gated_delta
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
 ROWS = 16
 KEY_DIMS = tuple(range(32, 257, 32))
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
-_SIMDGROUPS = 4  # per threadgroup; they share only cache lines of keys and queries
+_SIMDGROUPS = 4  # per threadgroup; they share only cache lines
 _BODY = """
     gated_delta_replay<T, DK>(
         queries, keys, values, decay, beta, state, old_keys, old_values, old_decay, old_beta, kept[0], y, after,
@@ -31,16 +30,23 @@ _BODY = """
 
 @dataclass(frozen=True)
 class Tape:
-    """What the P rows of a block write to the state."""
+    """The updates of a block of P rows.
 
-    keys: mx.array  # [1, P, Hk, Dk]
-    values: mx.array  # [1, P, Hv, Dv]
-    decay: mx.array  # [1, P, Hv] float32
-    beta: mx.array  # [1, P, Hv]
+    Attributes:
+        keys: [1, P, Hk, Dk].
+        values: [1, P, Hv, Dv].
+        decay: [1, P, Hv] float32.
+        beta: [1, P, Hv].
+    """
+
+    keys: mx.array
+    values: mx.array
+    decay: mx.array
+    beta: mx.array
 
     @staticmethod
     def empty(key_heads: int, key_dim: int, value_heads: int, value_dim: int, dtype: mx.Dtype) -> "Tape":
-        """One row that is never kept, for the first block."""
+        """Return a tape for the first block, with one row that is never kept."""
         return Tape(
             mx.zeros((1, 1, key_heads, key_dim), dtype),
             mx.zeros((1, 1, value_heads, value_dim), dtype),
@@ -55,7 +61,10 @@ class Tape:
 
 
 def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.array]:
-    """What the rows read, and the state after them, by mlx-lm: a kernel on a GPU, else one row after another."""
+    """Run the recurrence with mlx-lm; return the rows' outputs and the final state.
+
+    Uses mlx-lm's kernel on a GPU and a loop over rows elsewhere.
+    """
     fused = mx.default_device().type == mx.gpu and mx.metal.is_available() and queries.shape[-1] % 32 == 0
     run = gated_delta.gated_delta_kernel if fused else gated_delta.gated_delta_ops
     read, after = run(queries, tape.keys, tape.values, tape.decay, tape.beta, state)
@@ -64,17 +73,16 @@ def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.a
 
 @partial(mx.compile, shapeless=True)
 def _only(row: mx.array, kept: mx.array, decay: mx.array, beta: mx.array) -> tuple[mx.array, mx.array]:
-    """Decay and beta that only the first `kept` rows apply.
+    """Return decay and beta that leave the state unchanged after `kept` rows.
 
-    A row that neither decays nor writes leaves the state as it is, bit for bit. With a mask, mlx-lm would use another kernel, which
-    sums in another order.
+    Decay 1 and beta 0 preserve the state bit for bit. A mask would select another mlx-lm kernel, which sums in a different order.
     """
     seen = row < kept
     return mx.where(seen, decay, 1.0), mx.where(seen, beta, 0.0)
 
 
 def replay(state: mx.array, tape: Tape, kept: mx.array | int) -> mx.array:
-    """The state, [1, Hv, Dv, Dk] float32, after the first `kept` rows of a tape that begins at `state`."""
+    """Return the state after the first `kept` rows of a tape, [1, Hv, Dv, Dk] float32."""
     if isinstance(kept, mx.array):
         tape = Tape(tape.keys, tape.values, *_only(mx.arange(tape.rows)[None, :, None], kept, tape.decay, tape.beta))
         return _run(tape.keys, tape, state)[1]
@@ -94,21 +102,22 @@ def reference(
     tape: Tape,
     kept: mx.array | int,
 ) -> tuple[mx.array, mx.array, Tape]:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        queries: normalized and scaled, [1, S, Hk, Dk], float32, float16 or bfloat16, S from 1 to 16.
-        keys: normalized, [1, S, Hk, Dk], same dtype; Dk a multiple of 32 up to 256.
+        queries: normalized and scaled, [1, S, Hk, Dk], float32, float16, or bfloat16; S from 1 to 16.
+        keys: normalized, [1, S, Hk, Dk], same dtype; Dk is a multiple of 32, up to 256.
         values: [1, S, Hv, Dv], same dtype; Hk divides Hv.
-        decay: factor on the state at each row, [1, S, Hv] float32.
-        beta: strength of writing, [1, S, Hv], dtype of `values`.
-        state: before the block that left `tape`, [1, Hv, Dv, Dk] float32.
-        tape: of the block before this one, of 1 to 16 rows.
-        kept: how many rows of the tape count; an int, or [1] int32 if it stays on the device.
+        decay: factor on the state before each row, [1, S, Hv] float32.
+        beta: write strength, [1, S, Hv], dtype of `values`.
+        state: state before the previous block, [1, Hv, Dv, Dk] float32.
+        tape: the previous block's tape, 1 to 16 rows.
+        kept: number of tape rows to replay: an int, or [1] int32 if only the device knows it.
 
     Returns:
-        What the S rows read, [1, S, Hv, Dv] in the dtype of `queries`; the state after the kept rows, before the new ones; and the
-        tape of the new ones. Sums are float32. The kernel replays a state bit for bit as the rows computed it.
+        The outputs [1, S, Hv, Dv] in the dtype of `queries`, the state after the kept rows and before the new ones, and the new
+        rows'
+        tape. Sums are float32. The kernel's replay is bit-identical to the original run.
     """
     state, own = replay(state, tape, kept), Tape(keys, values, decay, beta)
     return _run(queries, own, state)[0], state, own
@@ -124,7 +133,7 @@ def supports(
     tape: Tape,
     kept: mx.array | int,
 ) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     if queries.dtype not in DTYPES or (keys.ndim, values.ndim) != (4, 4):
         return False
     one, rows, key_heads, key_dim = keys.shape
@@ -172,7 +181,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> tuple[mx.array, mx.array, Tape]:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
+    """Compute the result in one dispatch, with the contract of `reference`."""
     rows, value_heads, value_dim = values.shape[1:]
     eights = -(-value_dim // 8)
     count = kept if isinstance(kept, mx.array) else mx.array([kept], mx.int32)

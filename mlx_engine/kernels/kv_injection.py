@@ -1,8 +1,8 @@
-"""K/V injection: context features become the keys and values of every drafter layer.
+"""K/V injection: turn context features into keys and values of all drafter layers.
 
-DFlash conditions its drafter by writing the target's fused hidden features into the K/V cache of *each* drafter layer
-(arXiv 2602.06036, section 3.2). All layers see the same features, so their projections are one matrix product. What is left
-(K norm, RoPE, layout) is this function.
+DFlash conditions its drafter by writing the target's fused features into the K/V cache of *each* drafter layer (arXiv 2602.06036,
+section 3.2). All layers receive the same features, so one matrix product computes all projections. This operation does the rest:
+K norm, RoPE, and layout.
 """
 
 from functools import cache
@@ -11,9 +11,8 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 LARGEST_DIM = 512
 
 _SIMDGROUPS = 4  # per threadgroup; a row of 5 layers x 8 heads fills 10 threadgroups
@@ -36,19 +35,18 @@ _BODY = """
 def reference(
     projected: mx.array, k_norm: mx.array, frequencies: mx.array, first_position: int | mx.array, eps: float, scale: float = 1.0
 ) -> mx.array:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        projected: K and V of every layer, [S, L, 2, H, D], float16, bfloat16 or float32; need not be contiguous. D is even, from
-            16 to 512.
+        projected: K and V of each layer, [S, L, 2, H, D], float16, bfloat16, or float32; may be strided. D is even, 16 to 512.
         k_norm: RMSNorm weights of the K heads, [L, D], same dtype.
-        frequencies: positions per radian of each pair, [D / 2], float32.
-        first_position: absolute position of row 0; [1] int32 if it stays on the device.
-        eps: of the RMSNorm.
+        frequencies: positions per radian of each pair, [D / 2] float32.
+        first_position: absolute position of row 0; [1] int32 if only the device knows it.
+        eps: epsilon of the norm.
         scale: factor on the keys (yarn's attention factor).
 
     Returns:
-        Keys and values, [2, L, H, S, D] in the dtype of `projected`: one slice update writes both to the cache.
+        Keys and values, [2, L, H, S, D] in the dtype of `projected`, ready to append with one slice update.
     """
     dim = projected.shape[-1]
     keys = mx.fast.rms_norm(projected[:, :, 0], None, eps) * k_norm[None, :, None]
@@ -60,7 +58,7 @@ def reference(
 
 
 def supports(projected: mx.array, k_norm: mx.array, frequencies: mx.array, *_others: Any) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     if projected.ndim != 5:
         return False
     _, layers, two, _, dim = projected.shape
@@ -82,7 +80,7 @@ def _kernel(build: Any) -> Any:
         output_names=["context"],
         header=kernel_source("rotated_head") + kernel_source("kv_injection"),
         source=_BODY,
-        ensure_row_contiguous=False,  # a slice of the projection's layers is read by its strides, not copied
+        ensure_row_contiguous=False,  # read a slice of layers by its strides instead of copying it
     )
 
 
@@ -97,7 +95,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
+    """Compute the result in one dispatch, with the contract of `reference`."""
     rows, layers, _, heads, dim = projected.shape
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)
     context: mx.array = _kernel(build)(

@@ -1,4 +1,4 @@
-"""The operations that decoding uses, as a table: plain MLX, or kernels in its place."""
+"""The table of operations that decoding uses, each in plain MLX or as a kernel."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -25,12 +25,12 @@ from mlx_engine.kernels.gated_delta_replay import Tape
 
 @dataclass(frozen=True)
 class Operations:
-    """What a pair runs. Each function has the contract of its module's `reference`.
+    """The operations of a pair. Each has the contract of its module's `reference`.
 
     Attributes:
-        traceable: whether no entry reads the contents of arrays, so that code that calls them can be compiled.
-        fewest_rows: how many rows a kernel runs for at least. Fewer rows run as plain MLX.
-        row_exact: whether a row's result may not depend on how many rows a pass has (`targets.exact`).
+        traceable: whether callers can be compiled, because no operation reads array contents.
+        fewest_rows: number of rows from which kernels are used; passes with fewer rows use plain MLX.
+        row_exact: whether a row's result must not depend on the number of rows in a pass (`targets.exact`).
     """
 
     kv_injection: Callable[..., mx.array] = kv_injection.reference
@@ -46,37 +46,32 @@ class Operations:
 
     @property
     def kernels(self) -> list[str]:
-        """Names of the entries that are not plain MLX."""
+        """Names of the operations that are kernels."""
         return [name for name in KERNELS if getattr(self, name) is not getattr(PLAIN, name)]
 
 
 PLAIN = Operations()
-ROW_EXACT = (
-    "verify_matmul",
-    "verify_attention",
-    "attention_inputs",
-    "delta_inputs",
-    "gated_delta_replay",
-)  # kernels of such passes
-KERNELS: dict[str, ModuleType] = {
-    "kv_injection": kv_injection,
-    "block_verify": block_verify,
-    "attention_inputs": attention_inputs,
-    "delta_inputs": delta_inputs,
-    "gated_delta_replay": gated_delta_replay,
-    "verify_attention": verify_attention,
-    "verify_matmul": verify_matmul,
-}
-# Kernels that every layer calls: the argument whose third dimension grows with the context, if there is one
+# Kernels of row-exact passes
+ROW_EXACT = ("verify_matmul", "verify_attention", "attention_inputs", "delta_inputs", "gated_delta_replay")
+_MODULES = (kv_injection, block_verify, attention_inputs, delta_inputs, gated_delta_replay, verify_attention, verify_matmul)
+KERNELS: dict[str, ModuleType] = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
+# Kernels that every layer calls -> index of the argument whose third dimension grows with the context
 _PER_LAYER: dict[str, int | None] = {"attention_inputs": None, "verify_attention": 1, "verify_matmul": None}
-_WINDOW = 6  # which argument of `verify_attention` is the window
-_ROW_AXES = {"verify_attention": 2, "gated_delta_replay": 1}  # of the first argument; 0 for the others
+_WINDOW = 6  # index of `verify_attention`'s argument `window`
+_ROW_AXES = {"verify_attention": 2, "gated_delta_replay": 1}  # row axis of the first argument; 0 for other kernels
 
 
 def with_kernels(
     names: Collection[str] = tuple(KERNELS), build: Any = mx.fast.metal_kernel, fewest_rows: int = 1, row_exact: bool = False
 ) -> Operations:
-    """The table with these kernels, built by `build`. What a kernel does not support, or fewer rows, runs as plain MLX."""
+    """Return operations with these kernels; the others are plain MLX.
+
+    Args:
+        names: names of the kernels.
+        build: creates a kernel; tests pass the emulator's.
+        fewest_rows: number of rows from which kernels are used.
+        row_exact: whether a row's result must not depend on the number of rows in a pass.
+    """
     if not names:
         return PLAIN
     compiled = _PER_LAYER if build is mx.fast.metal_kernel else {}
@@ -87,11 +82,11 @@ def with_kernels(
 
 
 class _Kernel:
-    """A kernel where it applies, and plain MLX elsewhere."""
+    """A kernel that falls back to its reference for unsupported arguments."""
 
     def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
         self._name, self._build, self._fewest_rows = name, build, fewest_rows
-        self.how: dict[str, Any] = {}  # keyword arguments of the kernel
+        self.how: dict[str, Any] = {}  # keyword arguments of `metal`
         self._kernel: Any = KERNELS[name]
 
     def __call__(self, *arguments: Any) -> Any:
@@ -105,15 +100,16 @@ class _Kernel:
 
 
 class _CompiledKernel(_Kernel):
-    """A kernel whose call is traced once for every set of shapes and settings.
+    """A kernel whose call is traced once per set of shapes and settings.
 
-    Otherwise MLX would build the kernel's signature on every call, which takes the host longer than the rest of a layer. Kernels
+    Without the trace, MLX rebuilds the kernel's signature on every call, which takes the host longer than the rest of a layer.
+    Kernels
     that run once per round are not compiled.
     """
 
     def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
         super().__init__(name, build, fewest_rows)
-        self._calls: dict[Any, tuple[int, Any]] = {}  # the length and the traced call of each kind of layer
+        self._calls: dict[Any, tuple[int, Any]] = {}  # kind of layer -> context length, traced call
 
     def _run(self, *arguments: Any) -> Any:
         growing = _PER_LAYER[self._name]
@@ -121,6 +117,6 @@ class _CompiledKernel(_Kernel):
         if growing is not None:
             _, heads, length, dim = arguments[growing].shape
             kind = heads, dim, arguments[_WINDOW : _WINDOW + 1]
-        if kind not in self._calls or self._calls[kind][0] != length:  # drop traces for a shorter context
+        if kind not in self._calls or self._calls[kind][0] != length:  # the context grew: old traces are useless
             self._calls[kind] = length, mx.compile(partial(self._kernel.metal, **self.how))
         return self._calls[kind][1](*arguments)

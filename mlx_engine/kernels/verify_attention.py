@@ -1,8 +1,9 @@
-"""Attention of a verify: up to 16 rows of a block over a long K/V cache, whose length stays on the device.
+"""Attention of up to 16 rows over a long K/V cache whose length is on the device.
 
-MLX's attention for few queries takes up to 8 rows, and the one for many takes head dims up to 128. Otherwise the scores of a whole
-verify are written out. Here each tile of K and V is fetched once for all rows and all query heads that share it. A cache's buffers
-are read as they are, including spare rows.
+MLX's attention for few queries supports up to 8 rows, and that for many queries supports head dims up to 128. Otherwise MLX stores
+the
+scores of the entire pass. This kernel loads each tile of K and V once for all rows and all query heads that share it. It reads a
+cache's buffers in place, including their spare rows.
 """
 
 from functools import cache
@@ -11,18 +12,17 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
 ROWS = 16
 HEAD_DIMS = (32, 64, 80, 96, 128, 192, 256)
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
-_TILE_BYTES = 8192  # of keys, and of values, in threadgroup memory at a time
-_WIDE = 128  # largest head dim for which a simdgroup has registers for 16 rows
-_SIMDGROUPS = 12  # per threadgroup, at most
-_BUSY = 512  # simdgroups that keep a large GPU busy
+_TILE_BYTES = 8192  # of keys, and of values, in threadgroup memory
+_WIDE = 128  # largest head dim for 16 rows per simdgroup, limited by registers
+_SIMDGROUPS = 12  # limit per threadgroup
+_BUSY = 512  # simdgroups that occupy a large GPU
 _PARTS = 32
-PART = 256  # keys per part of a row-exact call; a multiple of every tile
+PART = 256  # keys per part of a row-exact call; a multiple of all tile sizes
 
 _PART = """
     constexpr int PIECES = DIM * sizeof(T) / 16 + 1;
@@ -50,20 +50,20 @@ def reference(
     window: int = 0,
     sinks: mx.array | None = None,
 ) -> mx.array:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        queries: [1, Hq, M, D], float32, float16 or bfloat16, M from 1 to 16; D is 32, 64, 80, 96, 128, 192 or 256.
-        keys: the buffer of a cache, in temporal order, [1, Hkv, capacity, D], same dtype; Hkv divides Hq.
+        queries: [1, Hq, M, D], float32, float16, or bfloat16; M from 1 to 16; D is 32, 64, 80, 96, 128, 192, or 256.
+        keys: buffer of a cache, in temporal order, [1, Hkv, capacity, D], same dtype; Hkv divides Hq.
         values: like `keys`.
-        length: filled rows of the buffer, [1] int32, at least M; the last M are those of the queries. Stays on the device.
+        length: number of filled rows, [1] int32, at least M. The last M are those of the queries.
         scale: factor on the scores.
-        causal: whether a row sees only itself and the rows before it, or the whole block.
-        window: how many keys a row sees, up to and including its own; 0 for all.
-        sinks: [Hq], dtype of `queries`: a score of each head that takes part in the softmax but has no value; or None.
+        causal: whether a row sees only itself and earlier rows; otherwise it sees the entire block.
+        window: number of keys that a row sees, including its own; 0 for all.
+        sinks: score per head that takes part in the softmax without a value, [Hq], dtype of `queries`; or None.
 
     Returns:
-        [1, Hq, M, D] in the dtype of `queries`. Scores, softmax and sums of the kernel are float32, rounded once at the end.
+        [1, Hq, M, D] in the dtype of `queries`. The kernel computes in float32 and rounds once.
     """
     block = queries.shape[2]
     key = mx.arange(keys.shape[2])
@@ -84,7 +84,7 @@ def supports(
     window: int = 0,
     sinks: mx.array | None = None,
 ) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     if queries.dtype not in DTYPES or queries.ndim != 4 or keys.ndim != 4:
         return False
     one, heads, rows, dim = queries.shape
@@ -139,10 +139,15 @@ def metal(
     row_exact: bool = False,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """Two dispatches; same contract as `reference`. The result is stored as [1, M, Hq, D], the order in which it is read next.
+    """Compute the result in two dispatches, with the contract of `reference`.
 
-    Contiguous keys and values, such as a cache's buffer or one layer of a stacked buffer, are not copied. If `row_exact`, a row
-    has the same bits alone and in a block, in any buffer whose first row is at a multiple of `PART`.
+    The result is stored as [1, M, Hq, D], the layout of the output projection. Contiguous keys and values, such as a cache's buffer
+    or
+    one layer of a stacked buffer, are not copied.
+
+    Args:
+        row_exact: whether a row must have the same bits alone and in a block. The buffer's first row must then be at a multiple of
+            `PART`.
     """
     _, heads, block, dim = queries.shape
     kv_heads, capacity = keys.shape[1:3]
@@ -154,17 +159,10 @@ def metal(
     parts = max(1, min(_BUSY // (kv_heads * simdgroups), -(-reach // tile), _PARTS))
     if row_exact:
         tile, parts = 1 << tile.bit_length() - 1, -(-capacity // PART)
+    sizes = {"DIM": dim, "KEYS": tile, "TILES": tiles, "CAUSAL": causal, "WINDOW": window, "PART": PART if row_exact else 0}
     sums, weights = _part(build)(
         inputs=[queries, keys, values, length, mx.array(scale, mx.float32)],
-        template=[
-            ("T", queries.dtype),
-            ("DIM", dim),
-            ("KEYS", tile),
-            ("TILES", tiles),
-            ("CAUSAL", causal),
-            ("WINDOW", window),
-            ("PART", PART if row_exact else 0),
-        ],
+        template=[("T", queries.dtype), *sizes.items()],
         grid=(32 * simdgroups * parts, kv_heads, -(-rows // (8 * tiles * simdgroups))),
         threadgroup=(32 * simdgroups, 1, 1),
         output_shapes=[(kv_heads, parts, rows, dim), (kv_heads, parts, rows, 2)],

@@ -1,13 +1,14 @@
-"""Matrix product for a verify: up to 16 rows against a weight matrix that is read once.
+"""Matrix product of up to 16 rows that reads each weight once.
 
-A verify multiplies a block of 2 to 16 rows by every weight of the target, and a round takes as long as reading the weights. MLX's
-kernels for few rows read the weights again for every few rows; those for many rows pad 16 rows to 32 or 64. Here every weight is
-read once, and rows are padded to the next multiple of 8.
+A verify multiplies a block of 2 to 16 rows by all of the target's weights, so a round takes as long as reading the weights. MLX's
+kernels for few rows read the weights again for every few rows, and those for many rows pad 16 rows to 32 or 64. This kernel reads
+each weight once and pads rows to a multiple of 8.
 
-What follows a product in a layer can be part of the dispatch: the gate of a feed-forward whose two matrices are concatenated, and
+Two steps that follow a product can be fused into its dispatch: the gate of a feed-forward with concatenated gate and up weights,
+and
 the addition of the residual.
 
-A row of the result does not depend on the other rows or their number, so it has the same bits alone and in a block.
+A row of the result doesn't depend on the other rows or their number, so it has the same bits alone and in a block.
 """
 
 from functools import cache
@@ -17,14 +18,13 @@ import mlx.core as mx
 from mlx_lm.models.activations import swiglu
 
 from metal import kernel_source
-from mlx_engine.kernels.messages import if_supported
+from mlx_engine.kernels.support import DTYPES, if_supported
 
 ROWS = 16
 BITS = (4, 8)
 GROUPS = (32, 64, 128)
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
-_MANY_COLUMNS = 2048  # enough for wide threadgroups to occupy the GPU
+_MANY_COLUMNS = 2048  # enough to occupy the GPU with wide threadgroups
 
 _SIZES = "threadgroup_position_in_grid.x, simdgroup_index_in_threadgroup, thread_index_in_simdgroup"
 _AFFINE = f"""
@@ -49,22 +49,22 @@ def reference(
     residual: mx.array | None = None,
     gated: bool = False,
 ) -> mx.array:
-    """Plain MLX version; also what runs without Metal.
+    """Compute the result in plain MLX; the fallback without Metal.
 
     Args:
-        x: [M, K], float32, float16 or bfloat16, M from 1 to 16. In a larger buffer, it starts at a multiple of 4 elements.
-        weight: [N, K] in the dtype of `x`, with K at least 8, or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
-        scales: of a quantized weight, [N, K / group_size], dtype of `x`; else None.
+        x: [M, K], float32, float16, or bfloat16; M from 1 to 16. Inside a larger buffer, it starts at a multiple of 4 elements.
+        weight: [N, K] in the dtype of `x`, K at least 8; or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
+        scales: scales of a quantized weight, [N, K / group_size], dtype of `x`; otherwise None.
         biases: like `scales`.
-        group_size: successive elements of a row that share a scale: 32, 64 or 128.
-        bits: of a quantized weight, 4 or 8.
-        residual: added to the result, of its shape and dtype; or None.
-        gated: whether the weight is two matrices of N / 2 rows, concatenated. The result is silu of the first's product times the
-            second's.
+        group_size: elements per scale: 32, 64, or 128.
+        bits: bits per element of a quantized weight, 4 or 8.
+        residual: added to the result, with its shape and dtype; or None.
+        gated: return silu(first half) * second half of the product.
 
     Returns:
         x times the transposed weight, [M, N], or [M, N / 2] if `gated`, in the dtype of `x`. The kernel computes in float32,
-        including gate and residual, and rounds once.
+        including
+        gate and residual, and rounds once.
     """
     if scales is None:
         y = x @ weight.T
@@ -85,7 +85,7 @@ def supports(
     residual: mx.array | None = None,
     gated: bool = False,
 ) -> bool:
-    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    """Return whether `metal` supports arguments of these shapes and dtypes."""
     if x.dtype not in DTYPES or (x.ndim, weight.ndim) != (2, 2):
         return False
     (rows, depth), columns = x.shape, weight.shape[0]
@@ -107,10 +107,10 @@ def supports(
 
 
 def _shape(columns: int, depth: int) -> tuple[int, int]:
-    """Return how many fragments of 8 columns a threadgroup computes, and among how many simdgroups it splits the depth.
+    """Return a threadgroup's fragments of 8 columns, and the simdgroups per fragment.
 
-    Both change the order of the sums, so they depend only on the weight. A narrow weight has few threadgroups, which get more
-    simdgroups if the depth is long enough.
+    Both determine the order of the sums, so they depend only on the weight. A narrow weight has few threadgroups, which get more
+    simdgroups if the depth is large enough.
     """
     if columns >= _MANY_COLUMNS:
         return 4, 8
@@ -142,7 +142,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`."""
+    """Compute the result in one dispatch, with the contract of `reference`."""
     (rows, depth), columns = x.shape, weight.shape[0]
     wide, split = _shape(columns, depth)
     sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": split}

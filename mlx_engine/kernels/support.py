@@ -1,4 +1,4 @@
-"""Arrays in error messages, and the refusal of arguments that a kernel does not support."""
+"""What all kernels share: dtypes, array descriptions, and checks of arguments."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,22 +7,24 @@ from typing import ParamSpec, TypeVar
 
 import mlx.core as mx
 
+DTYPES = (mx.float32, mx.float16, mx.bfloat16)  # of all kernels
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def dtype_name(dtype: mx.Dtype) -> str:
-    """A dtype's name without its module, such as "float32"."""
+    """Return a dtype's name, such as "float32"."""
     return str(dtype).removeprefix("mlx.core.")
 
 
 def array_text(array: mx.array) -> str:
-    """Shape and dtype, such as "[16, 64] float32"."""
+    """Return an array's shape and dtype, such as "[16, 64] float32"."""
     return f"{list(array.shape)} {dtype_name(array.dtype)}"
 
 
 def if_supported(supports: Callable[..., bool]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a kernel's call raise ValueError for arguments that it does not support."""
+    """Decorate a kernel call to raise ValueError for unsupported arguments."""
     names = signature(supports).parameters
 
     def decorate(metal: Callable[P, R]) -> Callable[P, R]:
