@@ -1,1 +1,1 @@
-"""Calibration, kernel selection and measurements on the user's machine."""
+"""Calibration, kernel selection, and measurements on the user's machine."""

@@ -1,8 +1,8 @@
-"""Measure what plain steps, verifies and drafts cost for a loaded pair, in a few seconds, and save it."""
+"""Measure the cost of a pair's passes in a few seconds, and save it."""
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
 from math import log
 from statistics import median
@@ -12,27 +12,28 @@ import mlx.core as mx
 
 from mlx_engine import blas, device, memory
 from mlx_engine.decoding.costs import CostTable
+from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Calibrated, TuningProgress
 from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import saved
 from mlx_engine.tuning.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
 
-_DEPTHS = (128, 2048, 8192)  # tokens in the caches
+_DEPTHS = (128, 2048, 8192)  # cached tokens
 _WIDTHS = (2, 4, 8, 16)
-_TIMES = 6  # of every pass, after one to warm up
-_ENOUGH_S = 6.0  # no further depth is started after this time
-_FORMAT = 6  # of the saved table
+_TIMES = 6  # timed runs of each pass, after a warm-up
+_ENOUGH_S = 6.0  # seconds after which no further depth is started
+_FORMAT = 6  # of saved tables
 _NO_MEMORY = EngineText.of(
     "no_memory_to_calibrate", "There is not enough memory to calibrate. Close other apps or load a smaller model."
 )
 
 
 def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[TuningProgress | Calibrated]:
-    """Measure the costs of a pair's passes and use them from the next reply on; with `for_later`, save them for later starts.
+    """Measure the cost of a pair's passes for its next replies; save it if `for_later`.
 
     Yields:
-        Progress, and last the result. Nothing more once `cancel` is set.
+        Progress, then the result; nothing more once `cancel` is set.
 
     Raises:
         UserError: the pair has no drafter, or memory ran out.
@@ -40,17 +41,15 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
     if pair.drafter is None:
         raise UserError("nothing_to_calibrate", "There is nothing to calibrate: the pair has no drafter.")
     with memory.enough_for(_NO_MEMORY):
-        for event in _measure(pair, pair.drafter.config.block_size, cancel):
-            if isinstance(event, CostTable):
-                pair.use_costs(event)
-                is_saved = for_later and save(pair, event)
-                yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, is_saved)
-            else:
-                yield event
+        table = yield from _measure(pair, pair.drafter, cancel)
+        if table is not None:
+            pair.use_costs(table)
+            is_saved = for_later and save(pair, table)
+            yield Calibrated(table.depths, table.widths, table.plain, table.verify, table.draft, is_saved)
 
 
-def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[TuningProgress | CostTable]:
-    assert pair.drafter is not None
+def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Generator[TuningProgress, None, CostTable | None]:
+    block = drafter.config.block_size
     widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
     room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2)
     depths = tuple(depth for depth in _DEPTHS if depth < room) or (SEED_ROWS,)
@@ -63,31 +62,30 @@ def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[
         step = EngineText.of("measuring_at_depth", "Measuring at {depth:,} tokens", depth=depth)
         yield TuningProgress(done / total, step)
         pair.run_at(depth)
-        timer = PassTimer(pair.target, pair.drafter, depth, pair.operations)
+        timer = PassTimer(pair.target, drafter, depth, pair.operations)
         times: dict[tuple[str, int], list[float]] = {each: [] for each in passes}
         for _ in range(_TIMES + 1):
-            for name, width in passes:  # interleaved, so that another program's load is spread over all of them
+            for name, width in passes:  # interleaved, so that another program's load affects all passes
                 times[name, width].append(getattr(timer, name)(width))
                 done += 1
                 if cancel.is_set():
-                    return
+                    return None
             yield TuningProgress(done / total, step)
         found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del timer
         mx.clear_cache()
-    queued = device.runs_beside_host() and _queuing_is_faster(
-        PassTimer(pair.target, pair.drafter, depths[len(found) - 1], pair.operations), block, cancel
-    )
+    timer = PassTimer(pair.target, drafter, depths[len(found) - 1], pair.operations)
+    queued = device.runs_beside_host() and _queuing_is_faster(timer, block, cancel)
     if cancel.is_set():
-        return
+        return None
     yield TuningProgress(1.0, EngineText.of("measured", "Measured"))
-    yield replace(table_of(depths, widths, found), queued=queued)
+    return replace(table_of(depths, widths, found), queued=queued)
 
 
 def _queuing_is_faster(timer: PassTimer, width: int, cancel: threading.Event) -> bool:
-    """Return whether rounds are faster if each is queued before the previous one is read; False if cancelled.
+    """Return whether queuing each round before reading the previous one is faster.
 
-    It saves the device a wait for the host. But if work in flight still holds a cache's buffer, the cache is copied.
+    Queuing spares the device a wait for the host, but a cache is copied if queued work still uses its buffer. False if canceled.
     """
     queued, read = [], []
     for _ in range(_TIMES + 1):
@@ -99,9 +97,9 @@ def _queuing_is_faster(timer: PassTimer, width: int, cancel: threading.Event) ->
 
 
 def table_of(depths: tuple[int, ...], widths: tuple[int, ...], found: list[dict[tuple[str, int], list[float]]]) -> CostTable:
-    """Return a table of sorted times, given as one dictionary per depth.
+    """Return a cost table from sorted times, one dictionary per depth.
 
-    The lower quartile of a pass's times counts: disturbances only make a pass slower.
+    The lower quartile of each pass's times counts, because disturbances only make a pass slower.
     """
     spreads = [log(seconds[3 * len(seconds) // 4] / _quartile(seconds)) for times in found for seconds in times.values()]
     return CostTable(
@@ -110,7 +108,7 @@ def table_of(depths: tuple[int, ...], widths: tuple[int, ...], found: list[dict[
         tuple(_quartile(times["plain", 1]) for times in found),
         tuple(tuple(_quartile(times["verify", width]) for width in widths) for times in found),
         tuple(tuple(_quartile(times["draft", width]) for width in widths) for times in found),
-        scatter=median(spreads) / 1.35,  # the quartiles of a normal distribution are 1.35 standard deviations apart
+        scatter=median(spreads) / 1.35,  # normal quartiles are 1.35 standard deviations apart
     )
 
 
@@ -119,7 +117,7 @@ def _quartile(seconds: list[float]) -> float:
 
 
 def known(pair: LoadedPair) -> CostTable | None:
-    """Return the table saved for this pair, machine, backend and MLX; None if none is valid."""
+    """Return the table saved for this pair, machine, backend, and MLX, or None."""
     table = saved.read("calibration", _identity(pair))
     try:
         return CostTable(
@@ -136,7 +134,7 @@ def known(pair: LoadedPair) -> CostTable | None:
 
 
 def save(pair: LoadedPair, table: CostTable) -> bool:
-    """Save a table for later starts. Returns False if the folder can't be written to."""
+    """Save a table for later starts; return False if the folder isn't writable."""
     return saved.write("calibration", _identity(pair), asdict(table))
 
 

@@ -1,4 +1,4 @@
-"""Which Metal kernels a pair runs on this machine: selected by trials, saved, and restored when the pair is loaded."""
+"""Select the Metal kernels of a pair on this machine, save them, and restore them."""
 
 import hashlib
 import platform
@@ -32,7 +32,7 @@ _NOT_EXACT = EngineText.of(
 )
 _QUESTION = "Write the numbers from one to forty in words, separated by commas."
 _TOKENS = 64
-_FORMAT = 5  # of the saved evidence
+_FORMAT = 5  # of saved evidence
 
 
 def available() -> bool:
@@ -43,16 +43,18 @@ def available() -> bool:
 def select(
     pair: LoadedPair, generate: Generate, cancel: threading.Event, again: bool = False
 ) -> Iterator[TuningProgress | KernelsSelected]:
-    """Find out which Metal kernels make the pair faster and leave its text alone, in about two minutes; run and save those.
+    """Find, use, and save the kernels that speed up a pair and preserve its text.
+
+    Takes about two minutes.
 
     Args:
-        pair: the pair.
-        generate: makes its replies.
-        cancel: set to stop. The pair then runs what it ran before, and a later call continues with what was measured.
-        again: whether to repeat a selection that is known.
+        pair: the pair, which must have a drafter.
+        generate: generates its replies.
+        cancel: set to stop. The pair then runs its previous kernels, and a later call reuses the measurements so far.
+        again: whether to repeat a known selection.
 
     Yields:
-        Progress, and last the result.
+        Progress, then the result.
 
     Raises:
         UserError: the pair has no drafter, Metal is missing, or memory ran out.
@@ -88,7 +90,7 @@ def select(
 
 
 def _texts_agree(pair: LoadedPair, operations: Operations, generate: Generate, cancel: threading.Event) -> bool:
-    """Return whether a reply is the same with and without DFlash, as far as the target's format allows."""
+    """Return whether DFlash and plain decoding give the same reply, within rounding."""
     if operations == PLAIN:
         return True
     pair.use(operations)
@@ -102,30 +104,33 @@ def _texts_agree(pair: LoadedPair, operations: Operations, generate: Generate, c
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
-    """Return the same evidence with every kernel off."""
+    """Return the same evidence with all kernels turned off."""
     trials = tuple(replace(trial, used_at=(), why=why) if trial.used_at else trial for trial in found.trials)
     return replace(found, trials=trials, switch=0)
 
 
 def _use(pair: LoadedPair, found: KernelsSelected) -> None:
-    """Run the kernels that were selected for each context length."""
+    """Use the selected kernels for each context length."""
     sets = [tuple(trial.kernel for trial in found.trials if depth in trial.used_at) for depth in found.depths] or [()]
     first, *_, last = [with_kernels(names, fewest_rows=fewest_rows(pair)) for names in (sets[0], sets[-1])]
     pair.use(first, *([(found.switch, last)] if found.switch else []))
 
 
 def restore(pair: LoadedPair) -> None:
-    """Run the kernels selected earlier for a pair that was just loaded, use the costs calibrated with them, and warm both up."""
+    """Use and warm up the saved kernels and costs of a pair that was just loaded.
+
+    If the kernels fail, they are turned off for later starts too.
+    """
     found = known(pair) if available() else None
     _use(pair, found or KernelsSelected(()))
     why: EngineText | None = None
     try:
         _warm(pair)
-    except Exception as error:  # whatever goes wrong in a driver
+    except Exception as error:  # a driver may raise anything
         if memory.exhausted(error) or found is None or pair.ranges == ((0, PLAIN),):
             raise
         why = failure(error)
-    if found is not None and why is not None:  # outside the handler, whose traceback holds the arrays of the failed pass
+    if found is not None and why is not None:  # outside the handler, whose traceback holds arrays
         pair.use(PLAIN)
         _warm(pair)
         save(pair, _without(found, why))
@@ -136,13 +141,13 @@ def _warm(pair: LoadedPair) -> None:
     ahead = device.runs_beside_host() and table is not None and table.queued
     for start, operations in pair.ranges:
         pair.run_at(start)
-        if ahead or operations != PLAIN:  # loading has warmed up everything else
+        if ahead or operations != PLAIN:  # loading has warmed up plain MLX
             warm(pair.target, pair.drafter, pair.info.context_limit, operations, ahead)
     pair.use_costs(table or ASSUMED)
 
 
 def known(pair: LoadedPair) -> KernelsSelected | None:
-    """Return the evidence saved for this pair, machine, system, MLX and kernel sources; None if there is none."""
+    """Return the saved evidence for this pair, machine, and software, or None."""
     try:
         data = saved.read("kernels", _identity(pair))
         trials = tuple(_trial(each) for each in data["trials"])
@@ -160,12 +165,12 @@ def _trial(data: dict[str, Any]) -> KernelTrial:
 
 
 def save(pair: LoadedPair, found: KernelsSelected) -> bool:
-    """Save evidence for later starts. Returns False if the folder can't be written to."""
+    """Save evidence for later starts; return False if the folder isn't writable."""
     return saved.write("kernels", _identity(pair), asdict(found))
 
 
 def kernel_files() -> list[Path]:
-    """Return every file that a kernel's result or speed depends on: Metal sources, and the Python that launches them."""
+    """Return the files that define the kernels: Metal sources and Python callers."""
     return sorted([*Path(metal.__file__).parent.glob("*.metal"), *Path(kernels.__file__).parent.glob("*.py")])
 
 
@@ -173,5 +178,5 @@ def _identity(pair: LoadedPair) -> dict[str, Any]:
     sources = hashlib.sha256()
     for path in kernel_files():
         sources.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
-    # Metal's compiler comes with the system
+    # `system`, because it includes Metal's compiler
     return saved.identity(pair) | {"format": _FORMAT, "system": platform.release(), "kernel_sources": sources.hexdigest()}

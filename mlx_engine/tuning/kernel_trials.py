@@ -1,7 +1,7 @@
-"""Which Metal kernels pay: start with all that are right on this machine, leave one out at a time, keep what pays.
+"""Find the Metal kernels that save time: drop one at a time from all correct ones.
 
-Sets of kernels are timed in turns, so what disturbs a turn disturbs all sets. A kernel pays if the turns agree that it saves time,
-however little. Time is counted per token, at the widths that rounds choose, after a short and after a long context.
+Sets of kernels are timed in turns, so that a disturbance affects all sets alike. A kernel is kept if the turns agree that it saves
+time, however little. Time is counted per token, at the widths that rounds choose, in a short and a long context.
 """
 
 import time
@@ -23,31 +23,32 @@ from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import self_check
 from mlx_engine.tuning.pass_timer import PassTimer
 
-_DEPTHS = (256, 6144)  # tokens in the caches
-_DRIFT = 256  # tokens that passes may add to them
+_DEPTHS = (256, 6144)  # cached tokens
+_DRIFT = 256  # tokens that passes may add to a depth
 _WIDTHS = (2, 4, 8, 16)
-_ACCEPTANCES = (0.5, 0.7, 0.9)  # of a draft, in texts that are hard, ordinary and easy to predict
-_TURNS = (12, 30)  # at least and at most
-_ENOUGH_S = 20.0  # after the fewest turns
-_SURE = 2.5  # standard errors
+_ACCEPTANCES = (0.5, 0.7, 0.9)  # acceptance rates in texts of high, medium, and low difficulty
+_TURNS = (12, 30)  # minimum and maximum
+_ENOUGH_S = 20.0  # seconds after which the minimum of turns suffices
+_SURE = 2.5  # standard errors from which a difference is significant
 _RIGHT = EngineText.of("kernel_right", "correct on this machine")
-# In float32, DFlash's text must equal plain decoding's. These kernels sum a row differently in a block than in a plain step.
+# In float32, where DFlash's text must equal plain decoding's, these kernels are off: they sum a row differently in a block
+_VERIFIES_ONLY = EngineText.of("kernel_verifies_only", "off in float32: plain steps use mlx-lm's operations")
 _OFF_IN_FLOAT32 = {
     "verify_attention": EngineText.of("kernel_sums_by_block", "off in float32: its sums depend on the other rows of the block"),
-    "delta_inputs": EngineText.of("kernel_verifies_only", "off in float32: plain steps run mlx-lm's own operations"),
-    "gated_delta_replay": EngineText.of("kernel_verifies_only", "off in float32: plain steps run mlx-lm's own operations"),
+    "delta_inputs": _VERIFIES_ONLY,
+    "gated_delta_replay": _VERIFIES_ONLY,
 }
 
 Names = tuple[str, ...]
-Turn = dict[Names, dict[int, float]]  # seconds by set of kernels and width
+Turn = dict[Names, dict[int, float]]  # kernel set -> width -> seconds
 
 
 class PairTrials:
-    """Trials of kernels on a loaded pair with a drafter, which runs other operations afterwards.
+    """Kernel trials on a loaded pair with a drafter, whose operations they change.
 
     Attributes:
-        depths: tokens before the rounds, rising.
-        widths: of the rounds. 1 stands for plain steps, which kernels must not slow down where plain steps run them.
+        depths: context lengths in tokens, ascending.
+        widths: widths of the rounds. 1 stands for plain steps, which kernels must not slow down if plain steps use them.
     """
 
     def __init__(self, pair: LoadedPair, build: Any = mx.fast.metal_kernel) -> None:
@@ -56,20 +57,20 @@ class PairTrials:
         self.widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block, *([1] if self._exact else [])}))
         room = pair.info.context_limit - _DRIFT - 2 * block * len(_WIDTHS)
         self.depths = tuple(depth for depth in _DEPTHS if depth < room) or (max(room, 1),)
-        self._tables = dict[Names, Operations]()  # a kernel is traced again for every new table
+        self._tables = dict[Names, Operations]()  # reused, because a new table is traced again
         self._timers = dict[int, PassTimer]()
         self._running: Operations | None = None
 
     def check(self) -> Iterator[KernelTrial]:
-        """Compare every kernel with its reference, on made-up cases and in passes of the pair."""
+        """Compare each kernel with its reference on synthetic inputs and in real passes."""
         wrong = {result.name: result.detail for result in self_check.check_kernels(self._build) if result.state == "fail"}
         for name in KERNELS:
             try:
                 yield self._check(name, wrong.get(name, ""))
-            except Exception as error:  # whatever goes wrong in a driver, the pair runs without the kernel
+            except Exception as error:  # a driver may raise anything; the pair then runs without the kernel
                 if memory.exhausted(error):
                     raise
-                self._timers = {}  # its caches hold what failed, and would fail again with the next kernel
+                self._timers = {}  # the lazy arrays in its caches would fail again
                 yield KernelTrial(name, failure(error))
 
     def _check(self, name: str, wrong: str) -> KernelTrial:
@@ -97,14 +98,14 @@ class PairTrials:
         assert self._pair.drafter is not None
         if depth not in self._timers or self._timers[depth].position > depth + _DRIFT:
             self._pair.use(PLAIN)
-            self._timers = {}  # frees the caches first
+            self._timers = {}  # free the caches first
             self._timers = {depth: PassTimer(self._pair.target, self._pair.drafter, depth)}
             self._running = None
         timer = self._timers[depth]
         if operations is not self._running:
             self._pair.use(operations)
             timer.chooser.operations = self._running = operations
-            for width in self.widths:  # what is new is compiled
+            for width in self.widths:  # compile new shapes
                 _round(timer, width)
         return timer
 
@@ -114,12 +115,15 @@ def _round(timer: PassTimer, width: int) -> float:
 
 
 def fewest_rows(pair: LoadedPair) -> int:
-    """Return how many rows kernels run for at least: MLX is faster at one row, but in float32 plain steps need a block's sums."""
+    """Return the number of rows from which kernels are used.
+
+    MLX is faster for one row. In float32, plain steps must use kernels too, because their sums must equal a block's.
+    """
     return 1 if pair.dtype == mx.float32 else 2
 
 
 def failure(error: Exception) -> EngineText:
-    """Return why a kernel that raised is not used."""
+    """Return the reason for not using a kernel that raised."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return EngineText.of("kernel_fails", "failed during generation: {reason}", reason=reason)
 
@@ -127,15 +131,15 @@ def failure(error: Exception) -> EngineText:
 def try_kernels(
     trials: PairTrials, turns: dict[int, list[Turn]], clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[TuningProgress | KernelsSelected]:
-    """Check every kernel, and find those that pay at each depth.
+    """Check all kernels, and find those that save time at each depth.
 
     Args:
-        trials: what they are tried on.
-        turns: measured turns by depth. A run that was stopped leaves its own there, and the next one continues.
-        clock: seconds.
+        trials: the trials.
+        turns: measured turns by depth, filled here, so that a canceled run can continue.
+        clock: returns seconds.
 
     Yields:
-        Progress, and last the result.
+        Progress, then the result.
     """
     found = dict[str, KernelTrial]()
     for trial in trials.check():
@@ -155,7 +159,7 @@ def try_kernels(
             for name in right:
                 savings = (*found[name].savings, paired.saving(right, _without(right, name)))
                 found[name] = replace(found[name], savings=savings)
-    except Exception as error:  # in a set of kernels that are right one by one
+    except Exception as error:  # from a set of kernels that are correct one by one
         if memory.exhausted(error):
             raise
         found |= {name: replace(found[name], why=failure(error)) for name in right}
@@ -167,13 +171,16 @@ def try_kernels(
 
 
 class _PairedTimes:
-    """Times of sets of kernels at one depth, taken in turns."""
+    """Times of kernel sets at one depth, taken in turns."""
 
     def __init__(self, trials: PairTrials, depth: int, turns: list[Turn], clock: Callable[[], float]) -> None:
         self._trials, self._depth, self._turns, self._clock = trials, depth, turns, clock
 
     def take(self, *sets: Names) -> Iterator[None]:
-        """Time the sets in turns until there are enough. Yields after each set, because a user may be waiting for the end."""
+        """Time the sets in turns until the result is reliable.
+
+        Yields after each set, so that a waiting request can interrupt.
+        """
         began, count = self._clock(), sum(set(sets) <= set(turn) for turn in self._turns)
         while count < _TURNS[0] or (count < _TURNS[1] and self._clock() - began < _ENOUGH_S):
             turn: Turn = {}
@@ -186,16 +193,22 @@ class _PairedTimes:
             yield
 
     def saving(self, more: Names, fewer: Names, cost: Callable[[dict[int, float]], float] | None = None) -> KernelSaving:
-        """Return what share of the cost, usually per token, `more` saves against `fewer`."""
+        """Return the share of the cost that `more` saves over `fewer`.
+
+        The default cost is the time per token.
+        """
         cost = cost or _per_token
         shares = [1 - cost(turn[more]) / cost(turn[fewer]) for turn in self._turns if more in turn and fewer in turn]
         low, _, high = quantiles(shares, n=4, method="inclusive")
-        # The quartiles of a normal distribution are 1.35 standard deviations apart, and its median scatters 1.25 times as its mean
+        # Normal quartiles are 1.35 standard deviations apart, and a median's error is 1.25 times the mean's
         return KernelSaving(self._depth, median(shares), 1.25 * (high - low) / 1.35 / sqrt(len(shares)))
 
 
 def _per_token(seconds: dict[int, float]) -> float:
-    """Return the mean seconds per token in texts of several kinds, each at the width at which it is fastest."""
+    """Return the mean seconds per token over texts of different difficulty.
+
+    Each text uses its fastest width.
+    """
     yields = [tokens_by_width([chance] * max(seconds)) for chance in _ACCEPTANCES]
     return mean(min(each / tokens[width - 1] for width, each in seconds.items() if width > 1) for tokens in yields)
 
@@ -217,14 +230,17 @@ def _without(names: Names, name: str) -> Names:
 
 
 def _keep(times: _PairedTimes, right: Names) -> Iterator[tuple[Names, Names]]:
-    """Yield the kernels that pay and those that slow down plain steps, as far as they are known, after each set."""
+    """Yield the kernels to keep and those that slow down plain steps, after each set.
+
+    Only the last value is complete.
+    """
     for _ in times.take(right, *(_without(right, name) for name in right)):
         yield (), ()
     slow = tuple(name for name in right if _costs(times.saving(right, _without(right, name), _per_plain_step)))
     savings = {name: times.saving(right, _without(right, name)) for name in right if name not in slow}
     kept = sure = tuple(name for name, saving in savings.items() if _pays(saving))
     likely = tuple(name for name, saving in savings.items() if not _costs(saving))
-    if likely != sure:  # some are too close to call one by one: decide on them together
+    if likely != sure:  # decide together on kernels that are too close to call alone
         for _ in times.take(likely, sure):
             yield (), slow
         kept = likely if _pays(times.saving(likely, sure)) else sure
@@ -252,7 +268,11 @@ def _reason(used: tuple[int, ...], savings: tuple[KernelSaving, ...], slow: bool
 
 
 def _switch(found: dict[str, KernelTrial], kept: dict[int, Names]) -> int:
-    """Return the context length from which the last depth's kernels run instead of the first's; 0 if they are the same."""
+    """Return the context length at which to switch to the last depth's kernels.
+
+    Returns:
+        0 if both depths use the same kernels.
+    """
     first, last = min(kept, default=0), max(kept, default=0)
     differing = {name: 1 if name in kept[last] else -1 for name in found if kept and (name in kept[first]) != (name in kept[last])}
     if not differing:

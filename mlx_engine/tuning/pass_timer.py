@@ -1,4 +1,4 @@
-"""Time single passes of a pair at a chosen context depth."""
+"""Time single passes of a pair at a given context depth."""
 
 import time
 
@@ -13,44 +13,46 @@ from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 
-STEPS = 3  # plain steps at a time
-ROUNDS = 3  # queued rounds at a time
-SEED_ROWS = 64  # tokens that are really run; deeper caches repeat their keys and values
+STEPS = 3  # plain steps per measurement
+ROUNDS = 3  # queued rounds per measurement
+SEED_ROWS = 64  # computed tokens; deeper caches repeat their keys and values
 
 
 class PassTimer:
-    """A target and drafter with caches and context of one depth, whose content does not matter.
+    """Timer of a target and a drafter at a context depth.
 
     Attributes:
-        chooser: chooses tokens. Its operations may be replaced together with those of target and drafter.
+        caches: the target's caches, filled to the depth.
+        context: the drafter's context, filled to the depth.
+        chooser: chooses tokens. Replace its operations together with those of target and drafter.
     """
 
     def __init__(self, target: Target, drafter: Drafter, depth: int, operations: Operations = PLAIN) -> None:
         self._target, self._drafter = target, drafter
-        self._caches, self._context = target.caches(), drafter.context()
+        self.caches, self.context = target.caches(), drafter.context()
         self.chooser = Chooser(Sampling(), 0, operations)
         tokens = mx.arange(SEED_ROWS) * 7919 % target.vocabulary
-        _, features = target.forward_tapped(tokens, self._caches)
-        self._caches.rewind(0)
-        mx.eval(features, self._caches.state)
-        self._caches.grow(depth)
-        while self._context.position < depth:
-            drafter.inject(self._context, features[: depth - self._context.position])
-            mx.eval(self._context.state)
-        mx.eval(self._caches.state)
+        _, features = target.forward_tapped(tokens, self.caches)
+        self.caches.rewind(0)
+        mx.eval(features, self.caches.state)
+        self.caches.grow(depth)
+        while self.context.position < depth:
+            drafter.inject(self.context, features[: depth - self.context.position])
+            mx.eval(self.context.state)
+        mx.eval(self.caches.state)
         self._anchor = tokens[:1].astype(mx.uint32)
 
     @property
     def position(self) -> int:
-        """Tokens in caches and context: every pass adds some."""
-        return self._context.position
+        """Number of tokens in caches and context, which grows with each pass."""
+        return self.context.position
 
     def plain(self, width: int) -> float:
-        """Return the seconds of a plain step that is queued before the previous one is read, as in decoding."""
+        """Return the seconds of a plain step that is queued ahead, as in decoding."""
         times = list[float]()
 
         def queue_step(token: mx.array) -> tuple[mx.array, mx.array]:
-            logits, features = self._target.forward_tapped(token, self._caches)
+            logits, features = self._target.forward_tapped(token, self.caches)
             chosen = self.chooser.choose(logits, 0, None)
             mx.async_eval(chosen)
             return chosen, features
@@ -63,31 +65,31 @@ class PassTimer:
             times.append(time.perf_counter() - began)
             token = following
         mx.eval(token)
-        self._drafter.inject(self._context, mx.zeros((STEPS + 1, features.shape[1]), features.dtype))
-        mx.eval(self._context.state)
-        return sum(times[1:]) / (STEPS - 1)  # the first one was not queued ahead
+        self._drafter.inject(self.context, mx.zeros((STEPS + 1, features.shape[1]), features.dtype))
+        mx.eval(self.context.state)
+        return sum(times[1:]) / (STEPS - 1)  # the first wasn't queued ahead
 
     def draft(self, width: int) -> float:
         """Return the seconds of a draft."""
         began = time.perf_counter()
-        mx.eval(self._drafter.propose(self._context, self._anchor, width, self.chooser, None))
+        mx.eval(self._drafter.propose(self.context, self._anchor, width, self.chooser, None))
         return time.perf_counter() - began
 
     def verify(self, width: int) -> float:
-        """Return the seconds of a verify and everything that a round does after it."""
+        """Return the seconds of a verify, including injection and rewind."""
         began = time.perf_counter()
         tokens = mx.broadcast_to(self._anchor, (width,))
-        logits, features = self._target.forward_tapped(tokens, self._caches)
+        logits, features = self._target.forward_tapped(tokens, self.caches)
         verdict = self.chooser.verify(logits, tokens[1:], 0, None)
-        self._drafter.inject(self._context, features)
-        mx.eval(verdict.choices, verdict.count(), self._context.state)
-        self._caches.rewind(width - 1)
-        self._context.drop(width - 1)
+        self._drafter.inject(self.context, features)
+        mx.eval(verdict.choices, verdict.count(), self.context.state)
+        self.caches.rewind(width - 1)
+        self.context.drop(width - 1)
         return time.perf_counter() - began
 
     def queued(self, width: int) -> float:
-        """Return the average seconds of a round that is queued before the previous one is read."""
-        rounds = RoundQueue(self._target, self._drafter, self._caches, self._context, self.chooser)
+        """Return the mean seconds of rounds that are queued ahead."""
+        rounds = RoundQueue(self._target, self._drafter, self.caches, self.context, self.chooser)
         choice = WidthChoice(PassKind("drafter", width))
         began = time.perf_counter()
         current = rounds.put(choice, width, self._anchor)

@@ -1,8 +1,9 @@
-"""Measure this machine's peak rates and how close the passes of a loaded pair come to them.
+"""Measure this machine's peak rates, and how close a pair's passes come to them.
 
-A pass takes at least as long as reading its data from memory and as doing its arithmetic; the larger of the two times is the floor
-(Williams, Waterman and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured through MLX itself, with the products that
-decoding consists of, and the best of several tries counts. Data-sheet figures are not reached in practice.
+A pass takes at least as long as reading its data from memory and as its arithmetic; the larger time is the lower bound (Williams,
+Waterman, and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured with MLX on the kinds of products that decoding
+runs,
+as the best of several tries. Practice doesn't reach data-sheet figures.
 """
 
 import os
@@ -10,7 +11,7 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import date
 from functools import partial
 from importlib.metadata import version
@@ -30,24 +31,26 @@ from mlx_engine.targets.target import Caches
 from mlx_engine.targets.weights import config_value, element_count
 from mlx_engine.tuning.pass_timer import PassTimer
 
-_STREAM_BYTES = 512 << 20  # far more than any processor cache
-_LONG_ENOUGH_S = 0.1  # a product that takes this long shows the full rate
-_MAX_SIZE = 8192  # rows and columns of such a product
+_STREAM_BYTES = 512 << 20  # far larger than any processor cache
+_LONG_ENOUGH_S = 0.1  # seconds of a product that reaches the full rate
+_MAX_SIZE = 8192  # limit of its rows and columns
 _TRIES = 4
-_STEPS = 8  # plain steps, after one to warm up; the median counts
+_STEPS = 8  # timed plain steps, after a warm-up
 _NO_MEMORY = EngineText.of(
     "no_memory_to_measure", "There is not enough memory to measure. Close other apps or load a smaller model."
 )
 
 
 def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[TuningProgress | Roofline]:
-    """Measure a pair's passes against the machine's limits, in a few seconds.
+    """Compare a pair's passes with the machine's limits, in a few seconds.
 
     Args:
-        again: also measure the machine if its limits are known.
+        pair: the pair.
+        cancel: set to stop.
+        again: whether to measure the machine even if its limits are known.
 
     Yields:
-        Progress, and last the result. Nothing more once `cancel` is set.
+        Progress, then the result; nothing more once `cancel` is set.
 
     Raises:
         UserError: memory ran out.
@@ -55,12 +58,9 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
     with memory.enough_for(_NO_MEMORY), memory.wired():
         facts = None if again else machine.load_facts()
         if facts is None or facts.blas != blas.prepare().name:
-            for found in measure_machine(cancel):
-                if isinstance(found, MachineFacts):
-                    facts = found
-                    machine.save_facts(facts)
-                else:
-                    yield found
+            facts = yield from _measure_machine(cancel)
+            if facts is not None:
+                machine.save_facts(facts)
         if facts is None or cancel.is_set():
             return
         phases: list[Phase] = []
@@ -74,38 +74,40 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
         yield Roofline(facts, tuple(phases))
 
 
-def measure_machine(cancel: threading.Event) -> Iterator[TuningProgress | MachineFacts]:
-    """Measure memory and arithmetic in about two seconds; yield the facts last, unless `cancel` is set."""
+def _measure_machine(cancel: threading.Event) -> Generator[TuningProgress, None, MachineFacts | None]:
+    """Measure memory and arithmetic in about two seconds; return None if canceled."""
     metal = mx.default_device() == mx.Device(mx.gpu)
     yield TuningProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
     size = min(_STREAM_BYTES, memory.working_set() // 8)
     bandwidth = _bandwidth(mx.float16 if metal else mx.float32, size)
     mx.clear_cache()
     if cancel.is_set():
-        return
+        return None
     yield TuningProgress(0.3, EngineText.of("measuring_compute", "Measuring compute"))
     dtypes = (mx.float16, mx.bfloat16) if metal else (mx.float32,)
     compute, dtype = max((_compute(dtype), str(dtype)) for dtype in dtypes)
     mx.clear_cache()
-    if cancel.is_set():
-        return
-    yield MachineFacts(
-        name=_chip(metal),
-        device="Metal" if metal else "CPU",
-        cores=os.cpu_count() or 1,
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        working_set_bytes=memory.working_set(),
-        bandwidth=bandwidth,
-        compute=compute,
-        dtype=dtype.removeprefix("mlx.core."),
-        blas=blas.prepare().name,
-        mlx=version("mlx"),
-        measured=date.today().isoformat(),
+    return (
+        None
+        if cancel.is_set()
+        else MachineFacts(
+            name=_chip(metal),
+            device="Metal" if metal else "CPU",
+            cores=os.cpu_count() or 1,
+            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            working_set_bytes=memory.working_set(),
+            bandwidth=bandwidth,
+            compute=compute,
+            dtype=dtype.removeprefix("mlx.core."),
+            blas=blas.prepare().name,
+            mlx=version("mlx"),
+            measured=date.today().isoformat(),
+        )
     )
 
 
 def _bandwidth(dtype: mx.Dtype, size: int) -> float:
-    """Return bytes per second: the better of a one-row product, which reads every weight once, and a sum of the weights."""
+    """Return bytes per second: the better of a one-row product and a sum of weights."""
     columns = 4096
     weights = mx.full((size // columns // dtype.size, columns), 0.5, dtype=dtype)
     row = mx.ones((1, columns), dtype=dtype)
@@ -114,7 +116,7 @@ def _bandwidth(dtype: mx.Dtype, size: int) -> float:
 
 
 def _compute(dtype: mx.Dtype) -> float:
-    """Return operations per second of square products, doubling their size until one takes long enough."""
+    """Return operations per second of matrix products, the best of all sizes."""
     best, n = 0.0, 512
     while n <= _MAX_SIZE:
         square = mx.random.normal((n, n)).astype(dtype)
@@ -153,12 +155,12 @@ def _chip(metal: bool) -> str:
 
 
 def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
-    """Measure one chunk of a prompt and plain steps after it, without a drafter's context."""
+    """Measure one prompt chunk, then plain steps, both without a drafter's context."""
     target = pair.target
     rows = min(CHUNK, pair.info.context_limit // 2)
     prompt = [token * 7919 % target.vocabulary for token in range(rows + 1)]
     seconds = []
-    for _ in range(2):  # the first one is to warm up
+    for _ in range(2):  # the first is a warm-up
         caches = target.caches()
         began = time.perf_counter()
         for done in prefill(target, caches, prompt, None, None):
@@ -180,13 +182,16 @@ def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
 def _pass(
     pair: LoadedPair, caches: Caches, name: Literal["prefill", "plain", "verify"], rows: int, depth: int, seconds: float
 ) -> Phase:
-    """Return a pass of the target after `depth` tokens. On average, a row attends to half of the others."""
+    """Return a pass of the target after `depth` tokens.
+
+    On average, a row attends to half of the pass's own rows.
+    """
     operations = pair.weights.operations(rows) + _attention(pair.target.model, caches, depth + rows // 2, rows)
     return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_size(caches.state) if depth else 0), operations)
 
 
 def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
-    """Measure a draft and a verify of a whole block; nothing for a pair without a drafter."""
+    """Measure a draft and a verify of an entire block; empty without a drafter."""
     drafter, target = pair.drafter, pair.target
     if drafter is None:
         return []
@@ -194,16 +199,11 @@ def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
     depth = min(CHUNK, pair.info.context_limit // 2)
     timer = PassTimer(target, drafter, depth, pair.operations)
     seconds = {name: median([run(rows) for _ in range(4)][1:]) for name, run in (("verify", timer.verify), ("draft", timer.draft))}
-    caches, context = target.caches(), drafter.context()
-    _, features = target.forward_tapped(mx.array([token % target.vocabulary for token in range(depth)]), caches)
-    drafter.inject(context, features)
-    mx.eval(caches.state, context.state)
     own, head = drafter.parameters(), pair.weights
-    past = _size(context.state)
-    read = sum(array.nbytes for array in own) + head.head_bytes + past
+    read = _size(own) + head.head_bytes + _size(timer.context.state)
     operations = 2 * sum(element_count(array, drafter.bits) for array in own if array.ndim == 2) + head.head_operations
     return [
-        _pass(pair, caches, "verify", rows, depth, seconds["verify"]),
+        _pass(pair, timer.caches, "verify", rows, depth, seconds["verify"]),
         Phase("draft", rows, depth, seconds["draft"], read, rows * operations),
     ]
 
@@ -213,7 +213,10 @@ def _size(arrays: list[mx.array]) -> int:
 
 
 def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
-    """Return the operations of attention: two products, each with 2 operations per row, K/V row and number of a query head."""
+    """Return the floating-point operations of attention.
+
+    Both of its products take 2 operations per row, cached row, and element of all query heads.
+    """
     heads = config_value(model, "num_attention_heads")
     keys = [cache.keys for cache in caches.layers if isinstance(getattr(cache, "keys", None), mx.array)]
     return 4 * rows * depth * sum((heads or key.shape[1]) * key.shape[3] for key in keys)

@@ -1,4 +1,4 @@
-"""Tuning results in the user's cache folder: one JSON file per pair and machine."""
+"""Tuning results in the user's cache folder, one JSON file per pair and machine."""
 
 import hashlib
 import json
@@ -21,24 +21,29 @@ _VERSIONS = ("format", "mlx", "system", "kernel_sources")
 
 
 def folder(kind: str) -> Path:
-    """Return the folder of one kind of results."""
+    """Return the folder for one kind of result."""
     return platformdirs.user_cache_path("Slipstream", appauthor=False) / kind
 
 
 def identity(pair: LoadedPair) -> dict[str, Any]:
-    """Return what every result depends on: pair, machine and MLX. Values are JSON's own types."""
+    """Return what all results depend on: pair, machine, and MLX, as JSON types."""
     info = pair.info
     device = mx.device_info().get("device_name", "") if mx.metal.is_available() else platform.processor()
     return {
         "pair": [info.target, info.target_bytes, info.drafter, info.drafter_bytes, info.drafter_weights, info.family],
         "dtype": str(pair.dtype),
-        "machine": [platform.machine(), machine_model(), str(device), os.cpu_count()],  # a host name changes with the network
+        "machine": [
+            platform.machine(),
+            machine_model(),
+            str(device),
+            os.cpu_count(),
+        ],  # host names vary by network
         "mlx": version("mlx"),
     }
 
 
 def read(kind: str, of: dict[str, Any]) -> Any:
-    """Return the result saved for `of`; None if there is none or its file is damaged."""
+    """Return the result saved for `of`, or None if it is missing or damaged."""
     try:
         found = read_json(_file(kind, of))
         return found["result"] if found["of"] == of else None
@@ -47,7 +52,7 @@ def read(kind: str, of: dict[str, Any]) -> Any:
 
 
 def write(kind: str, of: dict[str, Any], result: Any) -> bool:
-    """Save a result. Returns False if the folder can't be written to, which is not an error."""
+    """Save a result; return False if the folder isn't writable."""
     try:
         write_json(_file(kind, of), {"of": of, "result": result})
     except UserError:
@@ -56,7 +61,7 @@ def write(kind: str, of: dict[str, Any], result: Any) -> bool:
 
 
 def _file(kind: str, of: dict[str, Any]) -> Path:
-    """The same file for all versions, so that a new result replaces an outdated one."""
+    """Return a result's file, which results of later versions replace."""
     key = {name: value for name, value in of.items() if name not in _VERSIONS}
     name = re.sub(r"[^\w.-]+", "-", str(of["pair"][0]))[-60:]
     return folder(kind) / f"{name}-{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:12]}.json"

@@ -1,4 +1,7 @@
-"""Check that this build computes correctly on this machine, for `Slipstream --selftest` and before kernel trials."""
+"""Check that this build computes correctly on this machine.
+
+Used by `Slipstream --selftest` and before kernel trials.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,32 +28,35 @@ class CheckResult:
 
 
 def check_device() -> Iterator[CheckResult]:
-    """Name the device, and check a matrix product whose exact result is known."""
+    """Report the device, and check a matrix product with a known exact result."""
     has_metal = mx.metal.is_available()
     name = mx.device_info().get("device_name", "a GPU") if has_metal else "CPU"
     yield CheckResult("device", "ok", f"{name}, {'Metal' if has_metal else 'no Metal'}")
     rng = np.random.default_rng(0)
     left, right = (rng.integers(-8, 9, shape) for shape in ((96, 512), (512, 160)))
     product = mx.array(left.astype(np.float32)) @ mx.array(right.astype(np.float32))
-    # Small integers: every sum is exact in any order, in float32 and in the format of matrix units.
+    # Sums of small integers are exact in any order, in float32 and in the formats of matrix units
     wrong = int((np.array(product) != left @ right).sum())
     yield CheckResult("matmul", "fail" if wrong else "ok", f"{wrong} of {product.size} entries are wrong" if wrong else "exact")
 
 
 def check_kernels(build: Any = mx.fast.metal_kernel) -> Iterator[CheckResult]:
-    """Check every kernel against its reference. Without Metal they are skipped; tests pass the emulator as `build`."""
+    """Check every kernel against its reference, or skip them all without Metal.
+
+    Tests pass the emulator as `build`.
+    """
     for name in sorted(KERNELS):
         if build is mx.fast.metal_kernel and not mx.metal.is_available():
-            yield CheckResult(name, "skipped", "no Metal on this machine; the reference runs")
+            yield CheckResult(name, "skipped", "Metal isn't available; the reference is used")
         elif name not in _CASES:
-            yield CheckResult(name, "fail", "nothing checks this kernel; add a case to mlx_engine/tuning/self_check.py")
+            yield CheckResult(name, "fail", "not tested; add a case to mlx_engine/tuning/self_check.py")
         else:
             wrong = _difference(name, build)
-            yield CheckResult(name, "fail" if wrong else "ok", wrong or "equals its reference")
+            yield CheckResult(name, "fail" if wrong else "ok", wrong or "matches its reference")
 
 
 def _difference(name: str, build: Any) -> str:
-    """Describe the first difference of a kernel from its reference; empty if there is none."""
+    """Describe the first difference of a kernel from its reference; empty if none."""
     witness, count = Witness(name, build), 0
     run = getattr(witness.operations(), name)
     try:
@@ -59,7 +65,7 @@ def _difference(name: str, build: Any) -> str:
             for arguments in _CASES[name](dtype):
                 run(*arguments)
                 count += 1
-    except Exception as error:  # whatever goes wrong in a driver, check the other kernels too
+    except Exception as error:  # a driver may raise anything; check the other kernels too
         return f"{type(error).__name__}: {error}"
     found = witness.agreement
     return found.wrong or ("" if found.shapes == count else f"{count - found.shapes} of {count} cases were not compared")
@@ -112,7 +118,7 @@ def _gated_delta_replay(dtype: mx.Dtype) -> Iterator[tuple]:
     key_heads, key_dim, value_heads, value_dim = 2, 64, 4, 64
     state = 0.1 * mx.random.normal((1, value_heads, value_dim, key_dim))
     tape = gated_delta_replay.Tape.empty(key_heads, key_dim, value_heads, value_dim, dtype)
-    for kept in (0, 11):  # rows of the tape that were kept: none, and most of a block
+    for kept in (0, 11):  # kept rows of the tape: none, and most of a block
         rows = [mx.random.normal((1, 16, key_heads, key_dim)) for _ in range(2)]
         queries, keys = ((row / mx.linalg.norm(row, axis=-1, keepdims=True)).astype(dtype) for row in rows)
         decay, beta = mx.random.uniform(0.8, 1.0, (1, 16, value_heads)), mx.random.uniform(shape=(1, 16, value_heads))
@@ -131,12 +137,5 @@ def _block_verify(dtype: mx.Dtype) -> Iterator[tuple]:
         yield logits, mx.where(mx.arange(15) == 9, choices[:-1] + 1, choices[:-1]).astype(mx.uint32), draw
 
 
-_CASES: dict[str, Callable[[mx.Dtype], Iterator[tuple]]] = {
-    "attention_inputs": _attention_inputs,
-    "block_verify": _block_verify,
-    "delta_inputs": _delta_inputs,
-    "gated_delta_replay": _gated_delta_replay,
-    "kv_injection": _kv_injection,
-    "verify_attention": _verify_attention,
-    "verify_matmul": _verify_matmul,
-}
+_ALL = (_attention_inputs, _block_verify, _delta_inputs, _gated_delta_replay, _kv_injection, _verify_attention, _verify_matmul)
+_CASES: dict[str, Callable[[mx.Dtype], Iterator[tuple]]] = {case.__name__.removeprefix("_"): case for case in _ALL}

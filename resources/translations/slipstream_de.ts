@@ -4989,7 +4989,7 @@
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_wrong</source>
-            <extracomment>on this machine, the kernels that it needs give wrong results</extracomment>
+            <extracomment>on this machine, the required kernels give wrong results</extracomment>
             <translation>auf diesem Gerät liefern die nötigen Kernel falsche Ergebnisse</translation>
         </message>
         <message>
@@ -5139,7 +5139,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_verifies_only</source>
-            <extracomment>off in float32: plain steps run mlx-lm's own operations</extracomment>
+            <extracomment>off in float32: plain steps use mlx-lm's operations</extracomment>
             <translation>in float32 aus: Schritte ohne DFlash verwenden die Operationen von mlx-lm</translation>
         </message>
         <message>

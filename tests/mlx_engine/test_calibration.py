@@ -71,13 +71,13 @@ def test_windows_and_their_buffers_are_as_full_as_at_the_measured_depth(cache_fo
     )
     pair = loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter").pair
     bench = PassTimer(pair.target, pair.drafter, depth)
-    layers = [layer for layer in bench._caches.layers if type(layer) is RotatingKVCache]
+    layers = [layer for layer in bench.caches.layers if type(layer) is RotatingKVCache]
     window, held = layers[0].max_size, min(depth, layers[0].max_size)
     assert 10 < window < 3000
     assert {(layer.keys.shape[2], layer._idx, layer.offset) for layer in layers} == {(held, held, depth)}
     for run in (bench.plain, bench.draft, bench.verify, bench.queued, bench.plain):
         assert run(8) > 0
-        assert {bench._caches.length} == {layer.offset for layer in layers} == {bench._context.position}
+        assert {bench.caches.length} == {layer.offset for layer in layers} == {bench.context.position}
         assert all(layer.keys.shape[2] <= window + 256 for layer in layers)
     assert rows and max(rows) <= window + 256 + 3 * 8
 
@@ -116,7 +116,7 @@ def test_timing_queued_rounds_leaves_caches_and_context_at_the_same_position(cac
     bench = PassTimer(pair.target, pair.drafter, 32)
     for _ in range(3):
         assert bench.queued(8) > 0 and bench.draft(8) > 0 and bench.verify(8) > 0
-        assert bench._caches.length == bench._context.position
+        assert bench.caches.length == bench.context.position
 
 
 def test_cancelling_while_rounds_are_queued_saves_nothing(cache_folder, monkeypatch):
