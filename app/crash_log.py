@@ -13,6 +13,8 @@ from typing import TextIO
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 log = logging.getLogger("slipstream")
+PREVIOUS = "crash-before.log"  # of the last run that crashed
+MOST_SHOWN = 20_000  # characters
 
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -36,7 +38,7 @@ def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     # Crashes have their own file: a signal handler writes them, bypassing Python's buffers.
-    crash, previous = file.with_name("crash.log"), file.with_name("crash-before.log")
+    crash, previous = file.with_name("crash.log"), file.with_name(PREVIOUS)
     crashed = _move_aside(crash, previous)
     _crash_files.append(crash.open("a", encoding="utf-8"))
     faulthandler.enable(_crash_files[-1])
@@ -54,6 +56,14 @@ def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
     threading.excepthook = unhandled_in_thread
     qInstallMessageHandler(_log_qt_message)
     return previous if crashed else None
+
+
+def last_crash(folder: Path) -> str:
+    """Return what was written when an earlier run crashed; empty if none did."""
+    try:
+        return (folder / PREVIOUS).read_text(encoding="utf-8", errors="replace")[-MOST_SHOWN:]
+    except OSError:
+        return ""
 
 
 def _move_aside(crash: Path, previous: Path) -> bool:

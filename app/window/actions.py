@@ -18,6 +18,7 @@ from app.transcript.transcript import Transcript
 from app.updates import Updates
 from app.window.chat_commands import ChatCommands
 from app.window.dialogs import Dialogs
+from app.window.help import SHORTCUTS
 from app.window.palette import IN_PALETTE
 from app.window.sidebar_split import SidebarSplit
 
@@ -114,6 +115,9 @@ class Actions(QObject):
 
         self.minimize = add(tr("&Minimize"), window.showMinimized, "Ctrl+M")
         self.zoom = add(tr("&Zoom"), self._zoom)
+        self.guide = add(tr("&User Guide"), dialogs.show_help, _Keys.HelpContents)
+        self.shortcuts = add(tr("&Keyboard Shortcuts"), partial(dialogs.show_help, SHORTCUTS), "Ctrl+/")
+        self.report = add(tr("&Report a Problem…"), dialogs.show_report)
         self.this_mac = add(f"&{machine_title()}", dialogs.show_this_mac)
         self.logs = add(tr("Show &Logs"), dialogs.show_logs)
         self.check_for_updates = add(tr("Check for &Updates…"), updates.check)
@@ -229,7 +233,7 @@ class Actions(QObject):
 
 def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
     file = (do.new_chat, do.new_folder, None, do.models, do.attach, None, do.import_chats, do.export, do.export_all, None)
-    _fill(bar.addMenu(tr("&File")), *file, do.close_window, do.settings, do.about, do.quit)
+    _fill(bar.addMenu(tr("&File")), *file, do.close_window, do.settings, do.quit)
     edit = (do.undo, do.redo, None, do.cut, do.copy, do.paste, None, do.select_all, None, do.copy_reply, None)
     find = (do.find, do.find_next, do.find_previous, do.next_link, do.previous_link, do.search, do.undo_delete)
     _fill(bar.addMenu(tr("&Edit")), *edit, *find)
@@ -239,7 +243,8 @@ def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
     chat = (do.rename, do.pin, do.move_to_folder, do.duplicate, do.delete, do.delete_all, None, do.previous_chat, do.next_chat)
     _fill(bar.addMenu(tr("&Chat")), *replies, do.previous_version, do.next_version, None, do.chat_settings, None, *chat)
     _fill(bar.addMenu(tr("&Window")), do.minimize, do.zoom)
-    _fill(bar.addMenu(tr("&Help")), do.this_mac, do.logs, None, do.check_for_updates, do.check_at_launch)
+    support = (do.this_mac, do.logs, do.report, None, do.check_for_updates, do.check_at_launch, None, do.about)
+    _fill(bar.addMenu(tr("&Help")), do.guide, do.shortcuts, None, *support)
 
 
 def show_list_menu(chats: ChatList, do: Actions, at: QPoint) -> None:

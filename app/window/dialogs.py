@@ -25,7 +25,9 @@ from app.widgets.controls import Label, button, small_label, styled_label, windo
 from app.widgets.layout import Form, column, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
+from app.window.help import HelpDialog, menu_shortcuts
 from app.window.palette import Palette, palette_commands
+from app.window.report import ReportDialog
 
 ICON_SIZE = 96
 LICENSE_LINES = 14  # without scrolling
@@ -112,13 +114,16 @@ class Dialogs(QObject):
             "Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for "
             "updates if you turn that on."
         )
-        column(styled_label(self._theme, text, wrap=True), parent=page)
+        more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
+        column(styled_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
         return page
 
     def _advanced(self) -> QWidget:
         page, form = QWidget(), Form(self._theme)
         logs = button(tr("Show Logs"), look="bordered", clicked=self.show_logs)
         form.add_row(tr("Logs"), logs, help=tr("Logs contain no messages from your chats."))
+        report = button(tr("Report a Problem…"), look="bordered", clicked=self.show_report)
+        form.add_row(tr("Support"), report, help=tr("Collects the version and the state of this computer, and sends nothing."))
         reset = button(tr("Reset All Settings…"), look="bordered", clicked=self._reset_settings)
         form.add_row(tr("Settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
         column(form, parent=page)
@@ -141,6 +146,14 @@ class Dialogs(QObject):
     @Slot()
     def show_palette(self) -> None:
         self._show(Palette, palette_commands(self._window.menuBar(), self._conductor), sheet=True)
+
+    @Slot()
+    def show_help(self, page: str = "guide") -> None:
+        self._show(HelpDialog, menu_shortcuts(self._window.menuBar())).show_page(page)
+
+    @Slot()
+    def show_report(self) -> None:
+        self._show(ReportDialog, self._release.version, self._log_folder)
 
     @Slot()
     def show_logs(self) -> None:

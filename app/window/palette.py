@@ -114,7 +114,7 @@ def palette_commands(bar: QMenuBar, conductor: Conductor) -> list[PaletteCommand
     found: list[PaletteCommand] = []
     for action in bar.actions():
         if isinstance(menu := action.menu(), QMenu):
-            found += _menu_commands(menu, _plain(action.text()))
+            found += _menu_commands(menu, plain_title(action.text()))
     for chat in sorted(conductor.library.entries.values(), key=lambda chat: -chat.changed):
         found.append(PaletteCommand(chat.title, tr("Chat"), partial(conductor.open_chat, chat.id)))
     for preset in conductor.library.presets:
@@ -128,14 +128,14 @@ def _menu_commands(menu: QMenu, where: str) -> list[PaletteCommand]:
     for action in menu.actions():
         inner = action.menu()
         if isinstance(inner, QMenu):
-            found += _menu_commands(inner, f"{where} ▸ {_plain(inner.title())}") if action.isEnabled() else []
+            found += _menu_commands(inner, f"{where} ▸ {plain_title(inner.title())}") if action.isEnabled() else []
         elif action.isEnabled() and action.isVisible() and not action.isSeparator() and action.property(IN_PALETTE) is not False:
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            found.append(PaletteCommand(_plain(action.text()), where, action.trigger, keys))
+            found.append(PaletteCommand(plain_title(action.text()), where, action.trigger, keys))
     return found
 
 
-def _plain(text: str) -> str:
+def plain_title(text: str) -> str:
     """Remove the mark of the access key: "&File" is "File", "&&" is "&"."""
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&")
 

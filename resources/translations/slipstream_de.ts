@@ -3005,6 +3005,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Keyboard Shortcuts</source>
+            <translation>&amp;Tastaturkurzbefehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Larger Text</source>
             <translation>&amp;Größerer Text</translation>
         </message>
@@ -3060,6 +3065,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Report a Problem…</source>
+            <translation>&amp;Problem melden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Search All Chats</source>
             <translation>Alle Chats durch&amp;suchen</translation>
         </message>
@@ -3077,6 +3087,11 @@
             <location filename="../../app/window/actions.py" />
             <source>&amp;Undo</source>
             <translation>&amp;Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;User Guide</source>
+            <translation>&amp;Benutzerhandbuch</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3330,8 +3345,23 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Collects the version and the state of this computer, and sends nothing.</source>
+            <translation>Erfasst die Version und den Zustand dieses Computers und sendet nichts.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Development build</source>
             <translation>Entwicklungsversion</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Learn More</source>
+            <translation>Weitere Infos</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Learn more about privacy</source>
+            <translation>Weitere Infos zum Datenschutz</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3350,6 +3380,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Report a Problem…</source>
+            <translation>Problem melden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Reset All Settings?</source>
             <translation>Alle Einstellungen zurücksetzen?</translation>
         </message>
@@ -3362,6 +3397,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Show Logs</source>
             <translation>Protokolle anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Support</source>
+            <translation>Support</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3382,6 +3422,26 @@
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} ist geladen. Wählen Sie „Ablage“ &gt; „Modelle“, um es zu verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Keyboard Shortcuts</source>
+            <translation>Tastaturkurzbefehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Page</source>
+            <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Pages</source>
+            <translation>Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Slipstream Help</source>
+            <translation>Slipstream-Hilfe</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3422,6 +3482,51 @@
             <location filename="../../app/window/palette.py" />
             <source>Search commands, chats, and presets</source>
             <translation>Befehle, Chats und Voreinstellungen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Add this report to your description of the problem. It is not sent; read it before you share it.</source>
+            <translation>Fügen Sie diesen Bericht Ihrer Problembeschreibung bei. Er wird nicht gesendet. Lesen Sie ihn, bevor Sie ihn weitergeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Can't save the report: {reason}.</source>
+            <translation>Der Bericht kann nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Copy the report</source>
+            <translation>Bericht kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Report</source>
+            <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Report a Problem</source>
+            <translation>Problem melden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Save Report</source>
+            <translation>Bericht sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Save the report</source>
+            <translation>Bericht sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Save…</source>
+            <translation>Sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Text (*.txt)</source>
+            <translation>Text (*.txt)</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

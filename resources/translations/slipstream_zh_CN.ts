@@ -3005,6 +3005,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Keyboard Shortcuts</source>
+            <translation>键盘快捷键(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Larger Text</source>
             <translation>放大文字(&amp;L)</translation>
         </message>
@@ -3060,6 +3065,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Report a Problem…</source>
+            <translation>报告问题(&amp;R)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Search All Chats</source>
             <translation>搜索所有对话(&amp;S)</translation>
         </message>
@@ -3077,6 +3087,11 @@
             <location filename="../../app/window/actions.py" />
             <source>&amp;Undo</source>
             <translation>撤销(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;User Guide</source>
+            <translation>用户指南(&amp;U)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3330,8 +3345,23 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Collects the version and the state of this computer, and sends nothing.</source>
+            <translation>收集版本和此电脑的状态，不发送任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Development build</source>
             <translation>开发版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Learn More</source>
+            <translation>了解更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Learn more about privacy</source>
+            <translation>了解有关隐私的更多信息</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3350,6 +3380,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Report a Problem…</source>
+            <translation>报告问题…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Reset All Settings?</source>
             <translation>要重置所有设置吗？</translation>
         </message>
@@ -3362,6 +3397,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Show Logs</source>
             <translation>显示日志</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Support</source>
+            <translation>支持</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3382,6 +3422,26 @@
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Keyboard Shortcuts</source>
+            <translation>键盘快捷键</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Page</source>
+            <translation>页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Pages</source>
+            <translation>页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Slipstream Help</source>
+            <translation>Slipstream 帮助</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3422,6 +3482,51 @@
             <location filename="../../app/window/palette.py" />
             <source>Search commands, chats, and presets</source>
             <translation>搜索命令、对话和预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Add this report to your description of the problem. It is not sent; read it before you share it.</source>
+            <translation>请将此报告附在问题描述中。报告不会自动发送；分享前请先阅读。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Can't save the report: {reason}.</source>
+            <translation>无法保存报告：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Copy the report</source>
+            <translation>复制报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Report</source>
+            <translation>报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Report a Problem</source>
+            <translation>报告问题</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Save Report</source>
+            <translation>保存报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Save the report</source>
+            <translation>保存报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Save…</source>
+            <translation>保存…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Text (*.txt)</source>
+            <translation>文本 (*.txt)</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

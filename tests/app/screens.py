@@ -159,6 +159,8 @@ def main(code: str, folder: Path | None) -> int:
         window.dialogs.show_settings(pane)
         settle(200)
         look(f"settings-{pane}", window.dialogs.find(SettingsDialog))
+    window.dialogs.show_help()
+    window.dialogs.show_report()
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
     for show in ("show_about", "show_this_mac"):

@@ -145,7 +145,7 @@ def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: M
     resources = contents / "Resources"
     resources.mkdir()
     shutil.copy(ROOT / "resources/icon/Slipstream.icns", resources / "app.icns")
-    for source in ("app", "mlx_engine", "metal", "resources"):
+    for source in ("app", "mlx_engine", "metal", "resources", "docs"):
         shutil.copytree(ROOT / source, resources / "app" / source, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.move(packages, resources / "app_packages")
     return app

@@ -23,7 +23,7 @@ class Create(macOSAppCreateCommand):
 
 
 template, folder = sys.argv[1:]
-for name in ("app", "mlx_engine", "metal", "resources", "LICENSE", "README.md"):
+for name in ("app", "mlx_engine", "metal", "resources", "docs", "LICENSE", "README.md"):
     (Path(folder) / name).symlink_to(Path(name).resolve())
 command = Create(console=Console(), base_path=Path(folder))
 branch = "main" if Path(template).is_dir() else None

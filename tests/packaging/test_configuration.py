@@ -78,7 +78,7 @@ def test_the_code_that_trains_the_demo_pair_is_in_neither_wheel_nor_bundle() -> 
     assert (ROOT / "training/corpus").is_dir()
     shipped = {source.split("/")[0] for source in APP["sources"]}
     patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-    assert shipped == {pattern.rstrip("*") for pattern in patterns} == {"app", "mlx_engine", "metal", "resources"}
+    assert shipped == {pattern.rstrip("*") for pattern in patterns} == {"app", "mlx_engine", "metal", "resources", "docs"}
     assert not [
         path for source in shipped for path in (ROOT / source).rglob("*.py") if "import torch" in path.read_text(encoding="utf-8")
     ]

@@ -19,7 +19,7 @@ import pytest
 from tests.packaging import ROOT
 from tests.tracked import tracked
 
-PARTS = ("app", "mlx_engine", "metal", "resources")
+PARTS = ("app", "mlx_engine", "metal", "resources", "docs")
 # Root can write everywhere except to a read-only mount
 READ_ONLY = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"')
 PATIENCE_S = 300  # for a busy machine

@@ -1,0 +1,90 @@
+"""The report for a description of a problem: version, checks, and the last crash. It is shown, and never sent."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QProcess, Slot
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
+
+from app import child, crash_log
+from app.language import tr
+from app.widgets.controls import button, copy_button, small_label
+from app.widgets.layout import column, row
+from app.widgets.save_dialog import ask_save_path
+from app.widgets.theme import Theme, set_look
+
+LINES = 18  # without scrolling
+
+
+class ReportDialog(QDialog):
+    """Collects the report when it is opened."""
+
+    def __init__(self, theme: Theme, version: str, log_folder: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._version, self._log_folder, self._checks = version, log_folder, ""
+        self.setWindowTitle(tr("Report a Problem"))
+        self.setAccessibleName(tr("Report a Problem"))
+        note = tr("Add this report to your description of the problem. It is not sent; read it before you share it.")
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setTabChangesFocus(True)
+        self.text.setFont(theme.code_font)
+        self.text.setAccessibleName(tr("Report"))
+        set_look(self.text, "field")
+        self.text.document().setDocumentMargin(10)
+        metrics = QFontMetrics(theme.code_font)
+        self.resize(metrics.averageCharWidth() * 90, metrics.lineSpacing() * LINES + 160)
+        self.status = small_label(theme, tr("Checking…"), "secondary")
+        self.copy = copy_button(tr("Copy the report"), self.text.toPlainText)
+        set_look(self.copy, "bordered")
+        self.save = button(tr("Save…"), tr("Save the report"), "bordered", self._save)
+        close = button(tr("Close"), look="bordered", clicked=self.accept)
+        close.setDefault(True)
+        introduction = small_label(theme, note, "secondary", wrap=True)
+        footer = row(self.status, None, self.copy, self.save, close)
+        column(introduction, (self.text, 1), footer, spacing=12, margins=(24, 20, 24, 16), parent=self)
+        self._process = QProcess(self)
+        self._process.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
+        self._process.readyRead.connect(self._read)
+        self._process.finished.connect(self._finish)
+        self._process.errorOccurred.connect(self._finish)
+        program, arguments = child.command("mlx_engine.cli")
+        self._process.start(program, [*arguments, "doctor"])
+        self._show_report()
+        close.setFocus()
+
+    @Slot()
+    def _read(self) -> None:
+        self._checks += self._process.readAll().toStdString()
+        self._show_report()
+
+    @Slot()
+    def _finish(self) -> None:
+        if self._process.error() != QProcess.ProcessError.UnknownError:
+            self._checks += f"The checks failed: {self._process.errorString()}\n"
+        self.status.hide()
+        self._show_report()
+
+    def _show_report(self) -> None:
+        self.text.setPlainText(report(self._version, self._checks, crash_log.last_crash(Path(self._log_folder))))
+
+    @Slot()
+    def _save(self) -> None:
+        if file := ask_save_path(self, tr("Save Report"), "Slipstream report", {".txt": tr("Text (*.txt)")}):
+            try:
+                file.write_text(self.text.toPlainText() + "\n", encoding="utf-8")
+            except OSError as error:
+                self.status.setText(tr("Can't save the report: {reason}.", reason=error.strerror))
+                self.status.show()
+
+    def done(self, result: int) -> None:
+        self._process.blockSignals(True)
+        self._process.kill()
+        self._process.waitForFinished(1000)
+        super().done(result)
+
+
+def report(version: str, checks: str, crash: str) -> str:
+    """Return the text of the report. The user's home folder is "~"."""
+    parts = (f"Slipstream {version or 'development build'}", checks.strip(), f"Last crash:\n{crash.strip()}" if crash else "")
+    return "\n\n".join(filter(None, parts)).replace(str(Path.home()), "~")

@@ -1,0 +1,1 @@
+"""The user guide and other pages, also shown in the Help window."""

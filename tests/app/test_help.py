@@ -1,0 +1,130 @@
+"""The Help menu: pages, shortcuts, the report of a problem, and About."""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QPushButton
+
+from app.settings.settings_dialog import SettingsDialog
+from app.window.help import FOLDER, PAGES, HelpDialog, page_html
+from app.window.report import ReportDialog, report
+from tests.app.conftest import Running
+
+Start = Callable[..., Running]
+ALL_PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
+
+
+def test_the_user_guide_opens_and_its_links_lead_to_other_pages(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start(loaded=False)
+    app.window.commands.guide.trigger()
+    dialog = app.window.dialogs.find(HelpDialog)
+    assert dialog is not None and dialog.list.currentItem().text() == "User guide"
+    assert "How do I chat?" in dialog.text.toPlainText()
+    dialog._follow(QUrl("exactness.md#what-does-exact-mode-promise"))
+    assert dialog.page == "exactness" and dialog.text.verticalScrollBar().value() > 0
+    dialog._follow(QUrl("kernels.md"))
+    assert dialog.page == "kernels" and dialog.list.currentItem() is None
+    opened: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda address: opened.append(address.toString()))
+    dialog._follow(QUrl("https://example.org/x.md"))
+    dialog._follow(QUrl("file:///etc/passwd"))
+    dialog._follow(QUrl("../../etc/passwd.md"))
+    assert opened == ["https://example.org/x.md"] and dialog.page == "kernels"
+    before = dialog.text.toPlainText()
+    app.window.preferences.appearance = "dark"
+    assert dialog.text.toPlainText() == before
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    html = page_html(page)
+    assert "<h1" in html and "<img" not in html
+    for address in re.findall(r'href="([^"]+)"', html):
+        if not address.startswith("https://"):
+            name, _, heading = address.partition("#")
+            target = page_html(name.removesuffix(".md") or page)
+            assert not heading or f'id="{heading}"' in target, address
+
+
+def test_the_list_has_the_pages_for_users() -> None:
+    assert set(PAGES) < set(ALL_PAGES) and {"architecture", "releasing"}.isdisjoint(PAGES)
+
+
+def test_the_shortcuts_are_those_of_the_menus(start: Start) -> None:
+    app = start(loaded=False)
+    app.window.commands.shortcuts.trigger()
+    dialog = app.window.dialogs.find(HelpDialog)
+    shown = dialog.text.toPlainText()
+    for action in (app.window.commands.new_chat, app.window.commands.stop, app.window.commands.guide):
+        assert action.text().replace("&", "") in shown and action.shortcut().toString() in shown
+    assert "Chat" in shown and app.window.commands.about.text() not in shown
+
+
+def test_about_is_in_the_help_menu_or_the_apps_own(start: Start) -> None:
+    app = start(loaded=False)
+    about = app.window.commands.about
+    menus = [menu.title() for menu in (top.menu() for top in app.window.menuBar().actions()) if about in menu.actions()]
+    assert menus == ["&Help"] and about.menuRole() == QAction.MenuRole.AboutRole  # which macOS moves
+
+
+def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    monkeypatch.setattr(
+        "app.window.report.child.command", lambda module: (sys.executable, ["-c", f"print('{module} /home/someone/x')"])
+    )
+    (tmp_path / "crash-before.log").write_text("Fatal Python error in /home/someone/y\n")
+    app = start(loaded=False)
+    app.window.commands.report.trigger()
+    dialog = app.window.dialogs.find(ReportDialog)
+    app.until(dialog.status.isHidden)
+    version = app.window.updates.release.version
+    expected = f"Slipstream {version}\n\nmlx_engine.cli ~/x\n\nLast crash:\nFatal Python error in ~/y"
+    assert dialog.text.toPlainText() == expected and dialog.text.isReadOnly()
+    dialog.copy.click()
+    assert QGuiApplication.clipboard().text() == expected
+    file = tmp_path / "report.txt"
+    monkeypatch.setattr("app.window.report.ask_save_path", lambda *_: file)
+    dialog.save.click()
+    assert file.read_text() == expected + "\n"
+    file.unlink()
+    file.mkdir()
+    dialog.save.click()
+    assert "Can't save the report" in dialog.status.text()
+
+
+def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.window.report.child.command", lambda module: ("/nowhere/python", []))
+    app = start(loaded=False)
+    app.window.dialogs.show_report()
+    app.until(lambda: "The checks failed" in app.window.dialogs.find(ReportDialog).text.toPlainText())
+    app.window.dialogs.find(ReportDialog).accept()
+    monkeypatch.setattr("app.window.report.child.command", lambda module: (sys.executable, ["-c", "import time; time.sleep(600)"]))
+    app.window.dialogs.show_report()
+    process = app.window.dialogs.find(ReportDialog)._process
+    assert process.waitForStarted(60_000)
+    app.window.dialogs.find(ReportDialog).accept()
+    assert process.state() == process.ProcessState.NotRunning
+
+
+def test_the_report_runs_the_checks_of_this_installation(start: Start) -> None:
+    app = start(loaded=False)
+    app.window.dialogs.show_report()
+    dialog = app.window.dialogs.find(ReportDialog)
+    app.until(dialog.status.isHidden)
+    assert "Python" in dialog.text.toPlainText() and "demo pair" in dialog.text.toPlainText()
+    assert report("", "", "") == "Slipstream development build"
+
+
+def test_the_privacy_pane_leads_to_the_page_about_privacy(start: Start) -> None:
+    app = start(loaded=False)
+    app.window.dialogs.show_settings("privacy")
+    settings = app.window.dialogs.find(SettingsDialog)
+    next(one for one in settings.parts["privacy"].findChildren(QPushButton) if one.text() == "Learn More").click()
+    assert app.window.dialogs.find(HelpDialog).page == "privacy"
