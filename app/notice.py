@@ -1,7 +1,15 @@
-"""Notices in the chat."""
+"""Notices of the app. They are shown above the composer, one at a time."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame
+
+from app.language import tr
+from app.widgets.controls import IconButton, Label, button
+from app.widgets.layout import column, row
+from app.widgets.theme import Theme, set_look
 
 
 @dataclass(frozen=True)
@@ -10,10 +18,71 @@ class Notice:
 
     Attributes:
         offer: "load" shows buttons that choose another model or load the demo pair.
-        until: when it becomes outdated: models have loaded, or no reply and no comparison runs.
+        until: when it becomes outdated: models have loaded, no reply and no comparison runs, or another chat is open.
+        topic: it replaces an earlier notice on the same topic.
     """
 
     text: str
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""
-    until: Literal["", "loaded", "idle"] = ""
+    until: Literal["", "loaded", "idle", "chat"] = ""
+    topic: str = ""
+
+
+class NoticeBar(QFrame):
+    """Shows the latest notice. Closing it shows the one before it."""
+
+    choose_models = Signal()
+    use_demo = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._notices: list[Notice] = []
+        self.label = Label()
+        self.label.setWordWrap(True)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.choose = button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit)
+        self.demo = button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo)
+        self.close_button = IconButton(theme, "close", tr("Close"))
+        self.close_button.clicked.connect(self._close_latest)
+        body = column(self.label, row(self.choose, self.demo, None), margins=(0, 6, 0, 6))
+        row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
+        self._refresh()
+
+    def texts(self) -> list[str]:
+        """Return all notices that are not closed or outdated, the latest last."""
+        return [notice.text for notice in self._notices]
+
+    @Slot(object)
+    def add(self, notice: Notice) -> None:
+        self._notices = [one for one in self._notices if one.text != notice.text and (one.topic != notice.topic or not one.topic)]
+        self._notices.append(notice)
+        self._refresh()
+
+    @Slot()
+    def clear(self, until: str = "") -> None:
+        """Remove all notices, or only those that were valid until this."""
+        self._notices = [one for one in self._notices if until and one.until != until]
+        self._refresh()
+
+    @Slot()
+    def _use_demo(self) -> None:
+        self.clear()
+        self.use_demo.emit()
+
+    @Slot()
+    def _close_latest(self) -> None:
+        self._notices.pop()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self.setVisible(bool(self._notices))
+        if self._notices:
+            notice = self._notices[-1]
+            error = notice.kind == "error"
+            set_look(self, "error" if error else "notice")
+            set_look(self.label, "danger" if error else "secondary")
+            self.label.setAccessibleName(tr("Error") if error else tr("Note"))
+            self.label.setText(notice.text)
+            for made in (self.choose, self.demo):
+                made.setVisible(notice.offer == "load")

@@ -43,7 +43,7 @@ class _Job:
 class StoreThread(QObject):
     """The window's side of the store. It lives in the window's thread, where every `then` is called."""
 
-    notice = Signal(str)  # a sentence for the user
+    notice = Signal(object)  # a sentence for the user
     unsaved_changed = Signal(frozenset)  # ids of the chats whose latest changes are not on the disk
 
     _done = Signal(object, object)

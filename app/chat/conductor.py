@@ -51,7 +51,6 @@ class Conductor(QObject):
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""  # the chat that is being read
-        self._early_notices: list[Notice] | None = []  # shown again when the last chat opens; None from then on
         self._unsaved: Chat | None = None  # its settings were changed
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # does not save a system prompt with every key
         self._save_timer.timeout.connect(self.save_settings)
@@ -70,11 +69,8 @@ class Conductor(QObject):
 
     @Slot(object)
     def notify(self, notice: Notice | str) -> None:
-        """Show a notice in the chat."""
-        notice = Notice(notice) if isinstance(notice, str) else notice
-        if self._early_notices is not None and not notice.until:
-            self._early_notices.append(notice)
-        self.notified.emit(notice)
+        """Show a notice above the composer."""
+        self.notified.emit(Notice(notice) if isinstance(notice, str) else notice)
 
     # The settings of the open chat
 
@@ -198,10 +194,10 @@ class Conductor(QObject):
         """Send a message, or the new version of the message being edited. Returns whether it was sent."""
         prompt = clean(prompt).strip()
         if self.attachments.reading:
-            self.notify(tr("A file is still being read. Try again in a moment, or remove the file."))
+            self.notify(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="chat"))
             return False
         if not prompt and not files:
-            self.notify(tr("Write a message first."))
+            self.notify(Notice(tr("Write a message first."), until="chat"))
             return False
         if not self._can_start():
             return False
@@ -214,7 +210,6 @@ class Conductor(QObject):
         else:
             turn = self.chat.ask(prompt, *options)
             self.turn_added.emit(turn)
-        self._early_notices = None
         self.reply_job.start(turn, self.chat, turn.request)
         return True
 
@@ -308,16 +303,11 @@ class Conductor(QObject):
         self.chat_changed.emit()
         self.turns_changed.emit(chat.turns)
         self.settings_changed.emit()
-        early, self._early_notices = self._early_notices, None
-        for notice in early or ():
-            self.notified.emit(notice)
 
     @Slot(str)
     def _open_last(self, chat_id: str) -> None:
         if chat_id and self.chat.empty:
             self.open_chat(chat_id)
-        else:
-            self._early_notices = None  # no chat will replace the one that shows them
 
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:

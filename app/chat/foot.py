@@ -1,5 +1,7 @@
 """The area below the chat: the composer, the context meter, and a note about a reply in another chat."""
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
@@ -10,6 +12,7 @@ from app.chat.context_meter import ContextMeter, ContextUse
 from app.conversations.attachments import prompt_text
 from app.conversations.wording import number
 from app.language import tr
+from app.notice import NoticeBar
 from app.rendering.text_marks import SourceLegend
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import column, row
@@ -39,13 +42,17 @@ class Foot(QWidget):
         inner = QWidget()
         inner.setMaximumWidth(COLUMN + 24)
         self.unsaved = UnsavedBar(theme, conductor)
-        column(self.unsaved, self.elsewhere, self.waiting, self.composer, self.notes, spacing=5, parent=inner)
+        self.notices = NoticeBar(theme)
+        column(self.notices, self.unsaved, self.elsewhere, self.waiting, self.composer, self.notes, spacing=5, parent=inner)
         row(None, (inner, 1000), None, spacing=0, margins=(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 8), parent=self)
         self.composer.field.textChanged.connect(self._set_draft)
         self.composer.send_requested.connect(self.send)
         self._meter.changed.connect(self._show_obstacle)
         for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded):
             signal.connect(self._send_waiting)
+        conductor.notified.connect(self.notices.add)
+        conductor.turn_added.connect(self._clear_notices)
+        conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
         for signal in (conductor.chat_changed, conductor.editing_changed):  # the composer holds another text
             signal.connect(self.cancel_sending)
 
@@ -76,6 +83,10 @@ class Foot(QWidget):
         editing = conductor.editing is not None  # the draft comes back after an edit
         if conductor.send(composer.text, conductor.attachments.files) and not editing:
             composer.clear()
+
+    @Slot()
+    def _clear_notices(self) -> None:
+        self.notices.clear()
 
     @Slot()
     def cancel_sending(self) -> None:

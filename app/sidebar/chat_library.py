@@ -21,6 +21,7 @@ from app.conversations.salvage import ImportedChats
 from app.conversations.settings import ChatSettings, Preset, built_in
 from app.conversations.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
 from app.language import number, tr
+from app.notice import Notice
 from app.store_thread import StoreThread
 from mlx_engine.errors import UserError
 
@@ -48,7 +49,7 @@ class ChatLibrary(QObject):
     changed = Signal()
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
-    notified = Signal(str)
+    notified = Signal(object)  # Notice or str
     undo_offered = Signal(object)  # the UndoStep that was just added, or None after an undo
     unsaved_changed = Signal()
 
@@ -308,7 +309,8 @@ class ChatLibrary(QObject):
         # Undone by deleting, so that messages added since can be restored.
         self._add_undo(UndoStep(tr("Imported {count}", count=count), tr("Undo &Import"), lambda: self.delete(ids)))
         self.changed.emit()
-        self.notified.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
+        text = tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else "")
+        self.notified.emit(Notice(text, topic="import"))
 
     def _update(self, entry: ChatSummary) -> None:
         self.entries[entry.id] = entry

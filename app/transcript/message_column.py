@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QPoint, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.conversations.chat_tree import Turn
-from app.notice import Notice
 from app.rendering.blocks import Block, plain_text_blocks
 from app.rendering.blocks_view import BlocksView, PartView
 from app.rendering.lazy_stack import LazyStack
@@ -24,11 +23,10 @@ END_OFFSET = 1 << 30  # after the end of any part
 
 @dataclass(eq=False)
 class TranscriptItem:
-    """A row of the transcript: a prompt, its reply, or a notice."""
+    """A row of the transcript: a prompt, its reply, or the line between the messages that are left out of requests and the rest."""
 
-    kind: Literal["prompt", "reply", "notice"]
+    kind: Literal["prompt", "reply", "divider"]
     turn: Turn | None = None
-    notice: Notice | None = None
 
     def text(self, area: int = ANSWER) -> str:
         """Return the text of an area, as written."""

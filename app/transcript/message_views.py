@@ -255,6 +255,15 @@ class _BubbleText(BlocksView):
         return QSize(min(80, self._wanted_width), 0)
 
 
+class DividerView(QWidget):
+    """A line between the messages that are left out of requests and the rest."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.label = small_label(theme, tr("Messages above this line are no longer sent to the model."), "secondary")
+        row((line(), 1), self.label, (line(), 1), parent=self)
+
+
 class ReplyView(MessageView):
     """A reply: thinking, answer, error, statistics, actions."""
 

@@ -50,7 +50,7 @@ class TextSelection(QObject):
         self._set((start, end))
 
     def select_all(self) -> None:
-        texts = [index for index, item in enumerate(self._column.items) if item.kind != "notice"]
+        texts = [index for index, item in enumerate(self._column.items) if item.kind != "divider"]
         if texts:
             self._set((TextPosition(texts[0], ANSWER, 0, 0), TextPosition(texts[-1], ANSWER, END_OFFSET, 0)))
 

@@ -6,15 +6,13 @@ from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 
 from app.conversations.chat_tree import Node, Turn
 from app.language import tr
-from app.notice import Notice
 from app.rendering.lazy_stack import StackEntry
 from app.transcript.find_bar import FindBar, LinkNavigator
 from app.transcript.message_column import TranscriptItem
-from app.transcript.message_views import MessageActions, PromptView, ReplyView
+from app.transcript.message_views import DividerView, MessageActions, PromptView, ReplyView
 from app.transcript.scrolling_column import GAP, ScrollingColumn
 from app.transcript.selection import TextSelection
 from app.widgets.controls import button
-from app.widgets.layout import NoticeView
 from app.widgets.theme import Theme, set_look
 
 FRAME_MS = 16
@@ -23,10 +21,8 @@ KEYBOARD_FOCUS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReas
 
 
 class Transcript(ScrollingColumn):
-    """Shows turns and notices in order of appearance."""
+    """Shows the turns of a chat."""
 
-    choose_models = Signal()
-    use_demo = Signal()
     sample_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -57,16 +53,12 @@ class Transcript(ScrollingColumn):
             self._show_next_deferred()
         return [entry.view for entry in self.column.entries if isinstance(entry.view, ReplyView)]
 
-    def notices(self) -> list[str]:
-        return [item.notice.text for item in self.column.items if item.notice is not None]
-
     # Messages
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
         """Add a turn at the end. Its prompt and reply appear in separate frames."""
         self._set_following(True)
-        self.clear_notices()
         self._append(_items(turn), deferred=True)
         self._deferred.start()
 
@@ -126,17 +118,23 @@ class Transcript(ScrollingColumn):
         self.follow()
 
     @Slot(object)
-    def add_notice(self, notice: Notice) -> None:
-        """Show a notice, unless it is the same as the last one."""
-        if self.notices()[-1:] != [notice.text]:
-            self._append([TranscriptItem("notice", notice=notice)])
-            self.follow()
-
-    @Slot(str)
-    def clear_notices(self, until: str = "") -> None:
-        """Remove all notices, or only those that were valid until this."""
-        notices = [(index, item.notice) for index, item in enumerate(self.column.items) if item.notice is not None]
-        self._remove([index for index, notice in notices if not until or notice.until == until])
+    def show_divider(self, first: Turn | None) -> None:
+        """Put a line above the first turn that is still sent to the model; None removes the line."""
+        items = self.column.items
+        above = next((index for index, item in enumerate(items) if item.kind == "divider"), None)
+        below = next((index for index, item in enumerate(items) if first is not None and item.turn is first), None)
+        if above is not None and above + 1 == below:
+            return
+        if above is not None:
+            self._remove([above])
+            below = below - 1 if below is not None and below > above else below
+        if below is not None:
+            self.selection.clear()
+            items.insert(below, TranscriptItem("divider"))
+            self.column.insert(below, StackEntry(gap=GAP))
+            self.column.update_marks()
+            self.find_bar.refresh()
+            self.settle()
 
     def _append(self, items: list[TranscriptItem], deferred: bool = False) -> None:
         for item in items:
@@ -158,20 +156,11 @@ class Transcript(ScrollingColumn):
         self.settle()
 
     def _make_view(self, item: TranscriptItem) -> QWidget:
-        if item.notice is not None:
-            view = NoticeView(item.notice.text, item.notice.kind)
-            if item.notice.offer == "load":
-                view.add_button(button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit))
-                view.add_button(button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo))
-            return view
+        if item.kind == "divider":
+            return DividerView(self._theme)
         assert item.turn is not None
         make = PromptView if item.kind == "prompt" else ReplyView
         return make(self._theme, item.turn, self.message_actions)
-
-    @Slot()
-    def _use_demo(self) -> None:
-        self.clear_notices()
-        self.use_demo.emit()
 
     # Keyboard
 

@@ -107,15 +107,14 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.resume.connect(conductor.resume)
         self.transcript.message_actions.version_stepped.connect(conductor.switch)
         self.transcript.message_actions.edit.connect(conductor.edit)
-        self.transcript.choose_models.connect(self.dialogs.show_models)
-        self.transcript.use_demo.connect(conductor.use)
+        self.foot.notices.choose_models.connect(self.dialogs.show_models)
+        self.foot.notices.use_demo.connect(conductor.use)
         self.transcript.message_actions.compare.connect(conductor.compare_turn)
         conductor.turn_added.connect(self.transcript.add_turn)
         conductor.turns_changed.connect(self.transcript.show_turns)
         conductor.turn_revealed.connect(self.transcript.go_to_node)
         conductor.reply_job.changed.connect(self.transcript.refresh)
         conductor.chat_changed.connect(self.transcript.clear)
-        conductor.notified.connect(self.transcript.add_notice)
         conductor.editing_changed.connect(self.composer.show_editing)
         for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.busy_changed, conductor.chat_changed):
             signal.connect(self._show_state)
@@ -195,9 +194,9 @@ class MainWindow(QMainWindow):
     def _show_state(self) -> None:
         self.composer.set_busy(self.conductor.replying_here)
         if not self.conductor.busy:
-            self.transcript.clear_notices("idle")
+            self.foot.notices.clear("idle")
         if not self.conductor.loader.running:
-            self.transcript.clear_notices("loaded")
+            self.foot.notices.clear("loaded")
         self.transcript.welcome.show_state(self.conductor.loader.progress, self.conductor.loader.pair)
 
     @Slot()

@@ -2264,6 +2264,31 @@
             <translation>{bits} Bit</translation>
         </message>
         <message>
+            <location filename="../../app/notice.py" />
+            <source>Choose Another…</source>
+            <translation>Anderes Modell …</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Choose another model</source>
+            <translation>Anderes Modell auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Error</source>
+            <translation>Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Load the demo pair</source>
+            <translation>Demo-Paar laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Use Demo</source>
+            <translation>Demo verwenden</translation>
+        </message>
+        <message>
             <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>Code</translation>
@@ -2705,6 +2730,11 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
+            <source>Messages above this line are no longer sent to the model.</source>
+            <translation>Nachrichten über dieser Linie werden nicht mehr an das Modell gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
             <source>Next version</source>
             <translation>Nächste Version</translation>
         </message>
@@ -2820,33 +2850,13 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>Choose Another…</source>
-            <translation>Anderes Modell …</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Choose another model</source>
-            <translation>Anderes Modell auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
             <source>Go to the end</source>
             <translation>Zum Ende</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>Load the demo pair</source>
-            <translation>Demo-Paar laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
             <source>New Text ↓</source>
             <translation>Neuer Text ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Use Demo</source>
-            <translation>Demo verwenden</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
@@ -2877,11 +2887,6 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/layout.py" />
-            <source>Error</source>
-            <translation>Fehler</translation>
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />

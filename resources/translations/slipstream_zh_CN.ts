@@ -2264,6 +2264,31 @@
             <translation>{bits} 位</translation>
         </message>
         <message>
+            <location filename="../../app/notice.py" />
+            <source>Choose Another…</source>
+            <translation>选择其他模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Choose another model</source>
+            <translation>选择其他模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Error</source>
+            <translation>错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Load the demo pair</source>
+            <translation>载入演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Use Demo</source>
+            <translation>使用演示模型对</translation>
+        </message>
+        <message>
             <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>代码</translation>
@@ -2705,6 +2730,11 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
+            <source>Messages above this line are no longer sent to the model.</source>
+            <translation>此线以上的消息不再发送给模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
             <source>Next version</source>
             <translation>下一个版本</translation>
         </message>
@@ -2820,33 +2850,13 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>Choose Another…</source>
-            <translation>选择其他模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Choose another model</source>
-            <translation>选择其他模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
             <source>Go to the end</source>
             <translation>前往末尾</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>Load the demo pair</source>
-            <translation>载入演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
             <source>New Text ↓</source>
             <translation>新内容 ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Use Demo</source>
-            <translation>使用演示模型对</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
@@ -2877,11 +2887,6 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/layout.py" />
-            <source>Error</source>
-            <translation>错误</translation>
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />

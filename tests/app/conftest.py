@@ -68,7 +68,7 @@ class Running:
 
     @property
     def notices(self) -> list[str]:
-        return self.window.transcript.notices()
+        return self.window.foot.notices.texts()
 
 
 def draw_sidebar(app: Running, width: int) -> None:

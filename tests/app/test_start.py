@@ -47,7 +47,7 @@ class Closing(application.Slipstream):
         super().__init__(app, where, RecordedEngine)
         self.conductor.loader.loaded.connect(lambda: self.conductor.send("Go"))
         self.conductor.reply_job.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
-        self.ended.connect(lambda: print("notices:", self.window.transcript.notices() or seen))
+        self.ended.connect(lambda: print("notices:", self.window.foot.notices.texts() or seen))
     def start(self):
         self.conductor.notified.connect(lambda notice: seen.append(notice.text))
         super().start()

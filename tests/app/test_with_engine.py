@@ -50,14 +50,14 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
 
 def test_missing_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     shutil.rmtree(pair[0])
-    (notice,) = begin().window.transcript.notices()
+    (notice,) = begin().window.foot.notices.texts()
     assert notice.startswith("Can't find the folder") and "target" in notice
 
 
 def test_truncated_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     weights = pair[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    (notice,) = begin().window.transcript.notices()
+    (notice,) = begin().window.foot.notices.texts()
     assert "drafter" in notice and "is damaged or incomplete" in notice
 
 
@@ -66,7 +66,7 @@ def test_a_drafter_that_does_not_fit_is_reported(begin: Begin, pair: tuple[Path,
     fields = json.loads(config.read_text())
     config.write_text(json.dumps({**fields, "hidden_size": 2 * fields["hidden_size"]}))
     slipstream = begin()
-    (notice,) = slipstream.window.transcript.notices()
+    (notice,) = slipstream.window.foot.notices.texts()
     assert "drafter" in notice and "Something went wrong" not in notice
     assert slipstream.conductor.loader.pair is None
 
@@ -85,7 +85,7 @@ def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Pa
 def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
     conductor = slipstream.conductor
-    assert conductor.loader.pair is not None, slipstream.window.transcript.notices()
+    assert conductor.loader.pair is not None, slipstream.window.foot.notices.texts()
     conductor.send("word " * conductor.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     error = slipstream.window.transcript.reply_views()[-1].error

@@ -70,7 +70,7 @@ def _take(out: Path) -> int:
         slipstream.start()
         until(lambda: conductor.loader.progress is None)
         if conductor.loader.pair is None:
-            print("\n".join(window.transcript.notices()), file=sys.stderr)
+            print("\n".join(window.foot.notices.texts()), file=sys.stderr)
             slipstream.host.wait(20)
             return 1
         growing: list[QPixmap] = []

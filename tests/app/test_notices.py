@@ -1,0 +1,50 @@
+"""Notices of the app above the composer."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from app.notice import Notice
+from tests.app.conftest import Running
+from tests.app.test_chats_window import chat_with
+
+Start = Callable[..., Running]
+
+
+def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
+    app = start()
+    library = app.conductor.library
+    one = chat_with(app, "One")
+    library.export_chats([one], tmp_path / "one.json")
+    app.until(lambda: len(app.notices) == 1)
+    for number in range(6):
+        library.import_file(tmp_path / "one.json")
+        app.until(lambda number=number: len(library.entries) == number + 2)
+    assert [text for text in app.notices if "Imported" in text] == ["Imported 1 chat."]
+
+
+def test_one_notice_is_shown_at_a_time_and_can_be_closed(start: Start) -> None:
+    app = start()
+    bar = app.window.foot.notices
+    for text in ("First.", "Second.", "First."):
+        app.conductor.notify(text)
+    app.conductor.notify(Notice("Third.", "error"))
+    assert app.notices == ["Second.", "First.", "Third."] and bar.label.text() == "Third."
+    bar.close_button.click()
+    assert bar.label.text() == "First." and bar.isVisible()
+    bar.close_button.click()
+    bar.close_button.click()
+    assert not bar.isVisible() and app.notices == []
+
+
+def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Start) -> None:
+    app = start()
+    one, _ = chat_with(app, "One"), chat_with(app, "Two")
+    app.window.composer.field.submitted.emit()
+    app.conductor.notify("Disk problem.")
+    assert app.notices == ["Write a message first.", "Disk problem."]
+    assert [item.kind for item in app.window.transcript.column.items] == ["prompt", "reply"]
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert app.notices == ["Disk problem."]
+    app.ask("More")
+    assert app.notices == []
