@@ -1,1 +1,1 @@
-"""The engine: everything that touches MLX or model files. Knows nothing of Qt."""
+"""The engine: all code that uses MLX or model files. Independent of Qt."""

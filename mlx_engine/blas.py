@@ -1,10 +1,10 @@
-"""Choose the BLAS for MLX on Linux, before MLX is loaded.
+"""Choice of the BLAS for MLX on Linux, before MLX is loaded.
 
-MLX's Linux wheel is linked against the reference BLAS, for which a product of 16 rows costs as much as 16 products of one row, so a
-verify would gain nothing. A system OpenBLAS that is loaded first, with global symbols, takes its place. On a Mac, Metal is used.
+MLX's Linux wheel is linked against the reference BLAS, where a product of 16 rows costs as much as 16 products of one row, so
+DFlash would gain nothing. A system OpenBLAS that is loaded first, with global symbols, replaces it. Macs use Metal.
 
-`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if it is installed), `openblas` (or fail) or `wheel` (the reference BLAS, whose passes of 1
-and of n rows agree bit for bit). `SLIPSTREAM_THREADS` is the number of BLAS threads.
+`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if installed), `openblas` (required), or `wheel` (the reference BLAS, where passes of 1 and n
+rows agree bit for bit). `SLIPSTREAM_THREADS` is the number of BLAS threads.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ _INSTALL = "sudo apt-get install libopenblas0-pthread"
 
 @dataclass(frozen=True)
 class Blas:
-    """The BLAS in use: `name` is "openblas", "wheel" or "metal"; `threads` is None for Metal."""
+    """The BLAS in use: "openblas", "wheel", or "metal" (where `threads` is None)."""
 
     name: str
     threads: int | None
@@ -31,10 +31,10 @@ _in_use: Blas | None = None
 
 
 def prepare() -> Blas:
-    """Load the BLAS that the environment selects. Call before anything imports `mlx`; later calls return the first choice.
+    """Load the BLAS that the environment selects, once, before anything imports `mlx`.
 
     Raises:
-        UserError: a variable has an invalid value, or OpenBLAS is required and not installed.
+        UserError: a variable has an invalid value, or a required OpenBLAS isn't installed.
     """
     global _in_use
     if _in_use is None:
@@ -52,19 +52,19 @@ def _choose() -> Blas:
     if wanted == "wheel":
         return Blas("wheel", 1, "MLX's reference BLAS, one thread")
     if "mlx.core" in sys.modules:
-        return Blas("wheel", 1, "MLX's reference BLAS; MLX was loaded before Slipstream could choose")
-    os.environ["OPENBLAS_NUM_THREADS"] = str(threads)  # read once, when the library is loaded
+        return Blas("wheel", 1, "MLX's reference BLAS, because MLX was loaded too early")
+    os.environ["OPENBLAS_NUM_THREADS"] = str(threads)  # read when the library is loaded
     try:
         library = ctypes.CDLL(_LIBRARY, mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
         if wanted == "openblas":
             raise UserError(
                 "blas_missing",
-                "OpenBLAS ({library}) is not installed. Install it with: {command}",
+                "OpenBLAS ({library}) isn't installed. Install it with: {command}",
                 library=_LIBRARY,
                 command=_INSTALL,
             ) from error
-        return Blas("wheel", 1, f"MLX's reference BLAS, which is slow. For a fast one: {_INSTALL}")
+        return Blas("wheel", 1, "MLX's reference BLAS, which is slow")
     library.openblas_get_config.restype = ctypes.c_char_p
     return Blas("openblas", threads, library.openblas_get_config().decode().strip())
 

@@ -1,9 +1,9 @@
-"""Which channel each token of a reply belongs to, thinking or answer, by the target's own markers.
+"""Channels of a reply: thinking or answer, separated by the target's markers.
 
-Two kinds of markers are in use. A *pair* opens and closes the thinking: `<think>` and `</think>`, or Gemma 4's
-`<|channel>thought` and `<channel|>`. Or a reply is a series of *messages with headers*: `<|start|>`, a header, `<|message|>`, the
-text, `<|end|>`. The header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self`, Muse). What is not
-addressed to the user is thinking.
+Two kinds of markers exist. A *pair* opens and closes thinking: `<think>` and `</think>`, or Gemma 4's `<|channel>thought` and
+`<channel|>`. Otherwise, a reply is a series of *messages with headers*: `<|start|>`, header, `<|message|>`, text, `<|end|>`. The
+header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self`, Muse). Text for other recipients than the user is
+thinking.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mlx_engine.events import Channel
 Marker = tuple[int, ...]
 Section = Literal["answer", "thinking", "header"]
 
-# Pairs that mlx-lm's list lacks.
+# Pairs missing from mlx-lm's list.
 _PAIRS = (("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("<seed:think>", "</seed:think>"))
 _HEADERS = ("<|start|>", "<|channel|>")
 _TEXT = "<|message|>"
@@ -26,14 +26,14 @@ _ENDS = ("<|end|>", "<|eom|>", "<|eot|>", "<|return|>", "<|call|>")
 
 @dataclass(frozen=True)
 class ChannelMarkers:
-    """The markers of one target.
+    """The channel markers of a target.
 
     Attributes:
-        next_section: for each section, the token sequences that end it and the section that follows.
-        opening: the text that opens a channel.
-        separator: the text before `opening` if another message is open.
-        closing: the marker that ends the thinking, if there is one.
-        headed: replies are messages with headers.
+        next_section: for each section, the token sequences that end it, with the section that follows.
+        opening: text that opens a channel.
+        separator: text before `opening` if another message is open.
+        closing: marker that ends thinking, if any.
+        headed: whether replies are messages with headers.
     """
 
     next_section: dict[Section, dict[Marker, Section]]
@@ -44,7 +44,7 @@ class ChannelMarkers:
 
 
 def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
-    """Return the markers that a target's tokenizer has; None if its replies are all answer."""
+    """Return the markers of a target's tokenizer, or None if all text is answer."""
     if _id(tokenizer, _TEXT) is not None and _id(tokenizer, _HEADERS[0]) is not None:
         return _header_markers(tokenizer)
     opening, closing = tokenizer.think_start, tokenizer.think_end
@@ -63,7 +63,7 @@ def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
 
 
 def _id(tokenizer: TokenizerWrapper, text: str) -> int | None:
-    """Return the single token that a text is; None if it is not one."""
+    """Return the ID of a text that is a single token, or None."""
     found = tokenizer.convert_tokens_to_ids(text)
     return found if isinstance(found, int) and tokenizer.convert_ids_to_tokens(found) == text else None
 
@@ -73,7 +73,7 @@ def _header_markers(tokenizer: TokenizerWrapper) -> ChannelMarkers:
     headers: dict[Marker, Section] = {(found,): "header" for text, found in ids.items() if text != _TEXT}
     has_channels = _HEADERS[1] in ids
     return ChannelMarkers(
-        # the header decides whether its text is answer or thinking; see `ChannelParser`
+        # the header decides whether the text is thinking; see `ChannelParser`
         next_section={"answer": headers, "thinking": headers, "header": {(ids[_TEXT],): "answer"}},
         opening={
             "thinking": f"<|channel|>analysis{_TEXT}" if has_channels else f" to=self{_TEXT}",
@@ -85,7 +85,7 @@ def _header_markers(tokenizer: TokenizerWrapper) -> ChannelMarkers:
 
 
 class ChannelParser:
-    """Follows a reply token by token.
+    """A parser that assigns a reply's tokens to channels.
 
     Args:
         tokenizer: decodes headers.
@@ -94,7 +94,7 @@ class ChannelParser:
 
     def __init__(self, tokenizer: TokenizerWrapper, markers: ChannelMarkers | None) -> None:
         self._tokenizer, self._markers = tokenizer, markers
-        self._pending: list[int] = []  # may be the beginning of a marker
+        self._pending: list[int] = []  # may begin a marker
         self._header: list[int] = []
         self.section: Section = "answer"
 
@@ -102,11 +102,11 @@ class ChannelParser:
         """Add a token of the reply.
 
         Args:
-            token: the token.
-            at_start: the section has no text yet, so a closing marker without an opening one is dropped.
+            token: token ID.
+            at_start: whether the section has no text yet; a closing marker is then dropped.
 
         Returns:
-            The tokens that turned out to be text of the current section, and whether the section ended there.
+            The tokens that now belong to the current section, and whether the section ended.
         """
         if self._markers is None:
             return [token], False
@@ -130,16 +130,16 @@ class ChannelParser:
 
     @property
     def pending(self) -> int:
-        """How many of the last tokens may be the beginning of a marker."""
+        """Number of last tokens that may begin a marker."""
         return len(self._pending)
 
     def finish(self) -> list[int]:
-        """Return the pending tokens at the end of the reply: they were text."""
+        """Return the pending tokens as text at the end of the reply."""
         text, self._pending = self._section_text(self._pending), []
         return text
 
     def _section_text(self, text: list[int]) -> list[int]:
-        """Return a section's text; a header's is collected instead."""
+        """Return a section's text, or collect it if the section is a header."""
         if self.section != "header":
             return text
         self._header += text
@@ -157,7 +157,7 @@ class ChannelParser:
 def tokens_opening(
     tokenizer: TokenizerWrapper, markers: ChannelMarkers | None, start: Sequence[int], channel: Channel
 ) -> list[int]:
-    """Return the tokens that open a channel in a reply that begins with `start`; none if it is open."""
+    """Return the tokens that open a channel after `start`, or [] if it is open."""
     parser = ChannelParser(tokenizer, markers)
     for token in start:
         parser.add(token)

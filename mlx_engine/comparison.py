@@ -1,4 +1,4 @@
-"""Compare a request's replies with and without DFlash: one after the other, with one seed, in alternating order."""
+"""Comparison of a request's replies with and without DFlash."""
 
 import dataclasses
 import secrets
@@ -20,9 +20,9 @@ from mlx_engine.loading import LoadedPair
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Sampling
 
 _TYPICAL_LOGIT = 16.0
-_FLOAT32_TIE = 1e-3  # passes of 1 and of n rows differ by about 1e-5 under OpenBLAS, so a smaller margin can flip
+_FLOAT32_TIE = 1e-3  # passes of 1 and n rows differ by about 1e-5 with OpenBLAS
 _NO_MEMORY = EngineText.of(
-    "no_memory_to_compare", "There is not enough memory to compare the two texts. Close other apps or load a smaller model."
+    "no_memory_to_compare", "There isn't enough memory to compare the replies. Quit other apps, or load a smaller model."
 )
 
 Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
@@ -34,23 +34,23 @@ def compare(
     request: CompareRequest,
     cancel: threading.Event,
 ) -> Iterator[Event]:
-    """Generate the request's replies with both modes and compare them.
+    """Generate replies with both modes and one seed, and compare them.
 
     Yields:
-        For each run a `CompareRun` and its events. Last a `CompareResult`, or the `Failed` or cancelled `Finished` of a run.
+        A `CompareRun` and the events of each run. Last a `CompareResult`, or the `Failed` or canceled `Finished` of a run.
 
     Raises:
         UserError: memory ran out while comparing.
     """
     seed = secrets.randbits(32) if request.request.seed is None else request.request.seed
-    common = dataclasses.replace(request.request, seed=seed, reuse=False)  # every run under the same conditions
+    common = dataclasses.replace(request.request, seed=seed, reuse=False)  # same conditions for every run
     replies: dict[Mode, list[CompletedReply]] = {"plain": [], "dflash": []}
     order: list[Mode] = []
     for repeat in range(max(request.repeats, 1)):
         order += ["plain", "dflash"] if repeat % 2 == 0 else ["dflash", "plain"]
     for index, mode in enumerate(order):
         if index:
-            cancel.wait(request.pause_s)  # a cancel ends the next run, as it ends any run
+            cancel.wait(request.pause_s)  # a cancel also ends the next run
         yield CompareRun(mode, index, len(order))
         events: list[Event] = []
         for event in generate(dataclasses.replace(common, mode=mode), cancel):
@@ -78,7 +78,7 @@ def compare(
 
 
 def collect(events: Sequence[Event], end: Finished) -> CompletedReply:
-    """Return a whole reply from its events."""
+    """Return the whole reply from its events."""
     commits = [event for event in events if isinstance(event, Commit)]
     return CompletedReply(
         text="".join(commit.text for commit in commits if commit.channel == "answer"),
@@ -90,7 +90,7 @@ def collect(events: Sequence[Event], end: Finished) -> CompletedReply:
 
 
 def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
-    """Return the index of the first token in which two replies differ; None if they are the same."""
+    """Return the index of the first token that differs, or None."""
     if tuple(a) == tuple(b):
         return None
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -102,8 +102,8 @@ class TextDifference:
 
     Attributes:
         at: index of the token.
-        margin: how much the target's logits would have to change for it to choose the other token; None if that cannot happen.
-        tie: rounding alone can change the logits by that much.
+        margin: change of the target's logits that would select the other token; None if no change would.
+        tie: whether rounding alone can change the logits that much.
     """
 
     at: int
@@ -114,7 +114,7 @@ class TextDifference:
 def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Sequence[int], at: int) -> TextDifference:
     """Measure the difference of two replies that share the tokens before index `at`.
 
-    The target runs again, in prefill passes. There is no margin if one reply ends at `at`, or a filter removed one token.
+    Runs the target again, in prefill passes. There is no margin if one reply ends at `at` or a filter removed one of the tokens.
     """
     if at >= min(len(a), len(b)):
         return TextDifference(at, None, False)
@@ -126,7 +126,7 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
     *_, logits = prefill(pair.target, pair.target.caches(), shared, None, None)
     assert isinstance(logits, mx.array)
     scores = chooser.scores(penalties.apply(logits), chooser.noise(len(shared), 1, logits.shape[-1]))[0].astype(mx.float32)
-    # a score is a logit divided by the temperature, plus noise that is the same for both replies
+    # scores are logits divided by the temperature, plus the same noise for both replies
     margin = abs(cast(float, (scores[a[at]] - scores[b[at]]).item())) * (1.0 if chooser.greedy else request.sampling.temperature)
     if not isfinite(margin):
         return TextDifference(at, None, False)
@@ -137,8 +137,8 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
 def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
     """Return the largest margin of two penalized logits that rounding alone can flip.
 
-    It is one rounding, in the target's format, of the row's largest logit, or of 16 if all are smaller. The repetition penalty
-    scales it as it scales logits.
+    This is one rounding, in the target's format, of the row's largest logit (at least 16). The repetition penalty scales it like
+    logits.
     """
     rounding = _FLOAT32_TIE if dtype == mx.float32 else _TYPICAL_LOGIT * mx.finfo(dtype).eps
     penalty = max(sampling.repetition_penalty, 1 / sampling.repetition_penalty)
@@ -148,7 +148,10 @@ def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
 def _worst_pair(
     pair: LoadedPair, request: GenerationRequest, plain: Sequence[CompletedReply], dflash: Sequence[CompletedReply]
 ) -> tuple[CompletedReply, CompletedReply, TextDifference | None]:
-    """Return a plain and a DFlash reply that differ, preferably by more than a tie; or those of median rate if none differ."""
+    """Return a plain and a DFlash reply that differ, preferably by more than a tie.
+
+    Returns those of median rate if none differ.
+    """
     worst: tuple[CompletedReply, CompletedReply, TextDifference] | None = None
     for one, other in product(_distinct(plain), _distinct(dflash)):
         at = first_difference(one.tokens, other.tokens)
@@ -160,7 +163,7 @@ def _worst_pair(
 
 
 def _distinct(replies: Sequence[CompletedReply]) -> list[CompletedReply]:
-    """Return one reply of each text, that of median rate if it is one of them."""
+    """Return one reply per text, preferring the one of median rate."""
     return list({reply.tokens: reply for reply in (*replies, _median(replies))}.values())
 
 

@@ -1,7 +1,7 @@
-"""The engine: one loaded pair that answers requests.
+"""The engine: a loaded pair that answers requests.
 
-It is single-threaded, because MLX arrays belong to the thread that made them: one thread creates an `Engine` and makes every call.
-Only the `cancel` events may be set from other threads.
+MLX arrays belong to the thread that created them, so one thread creates an `Engine` and makes all calls. Other threads may only set
+`cancel` events.
 """
 
 import threading
@@ -41,14 +41,14 @@ from mlx_engine.requests import (
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
-_BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait until it is done, then try again.")
+_BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
 _NO_MEMORY = EngineText.of(
-    "reply_memory", "There is not enough memory for this reply. Close other apps, start a new chat, or load a smaller model."
+    "reply_memory", "There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model."
 )
 
 
 class Engine:
-    """Runs one pair at a time."""
+    """An engine that runs one pair at a time."""
 
     def __init__(self) -> None:
         self._pair: LoadedPair | None = None
@@ -68,12 +68,12 @@ class Engine:
 
     @property
     def snapshots(self) -> Snapshots:
-        """Past prompts of the loaded pair, for reuse by later turns."""
+        """Snapshots of past prompts of the loaded pair, for later turns."""
         assert self._snapshots is not None
         return self._snapshots
 
     def run(self, request: Request, cancel: threading.Event | None = None) -> Iterator[Event]:
-        """Run a request of any kind.
+        """Run any request, and yield its events.
 
         Raises:
             UserError: the request can't be run.
@@ -99,12 +99,12 @@ class Engine:
                 return kernel_selection.select(self._idle_pair(), self.generate, cancel, again)
 
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
-        """Load a pair in place of the present one, which stays if the new one's files are refused.
+        """Replace the loaded pair. The current pair stays if the new files are refused.
 
         Args:
-            target: folder with config.json, weights and tokenizer.
-            drafter: folder of its DFlash drafter, or None for plain decoding.
-            drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
+            target: folder with config.json, weights, and tokenizer.
+            drafter: folder of the DFlash drafter, or None for plain decoding.
+            drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
 
         Yields:
             Progress, and last the `PairInfo`.
@@ -112,13 +112,13 @@ class Engine:
         Raises:
             UserError: the pair can't be run.
         """
-        yield LoadProgress(0.0, EngineText.of("checking_files", "Checking the files"))
+        yield LoadProgress(0.0, EngineText.of("checking_files", "Checking files"))
         check(target, drafter)
         self.unload()
         memory.bound_spare_buffers()
         no_memory = EngineText.of(
             "no_memory_to_load",
-            "There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.",
+            "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.",
             size=(weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9,
         )
         with memory.enough_for(no_memory):
@@ -138,7 +138,7 @@ class Engine:
                 )
 
     def unload(self) -> None:
-        """Free the pair and its snapshots. A reply in progress ends without another event."""
+        """Free the pair and its snapshots. A reply in progress ends without more events."""
         if self._reply is not None:
             self._reply.close()
             self._reply = None
@@ -150,10 +150,10 @@ class Engine:
         mx.clear_cache()
 
     def free_memory(self, count: int | None = None) -> int:
-        """Free memory between two events: snapshots first, then MLX's unused buffers.
+        """Free memory between two events: snapshots, then MLX's unused buffers.
 
         Args:
-            count: bytes of snapshots to free at least, least recently used first; None for all.
+            count: bytes of snapshots to free, least recently used first; None for all.
 
         Returns:
             The number of bytes freed.
@@ -165,12 +165,12 @@ class Engine:
         return before - memory.held()
 
     def count_tokens(self, request: CountTokens, cancel: threading.Event | None = None) -> TokenCount:
-        """Count the tokens of a chat."""
+        """Return the number of tokens of a chat."""
         tokens = chat.template(self.pair.tokenizer, request.messages, request.thinking, cancel=cancel)
         return TokenCount(len(tokens), self.pair.info.context_limit)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-        """Generate a reply. If memory runs out before its first token, try again after freeing all other memory.
+        """Generate a reply, retrying once if memory runs out before its first token.
 
         Yields:
             `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed`. Closing the generator ends the reply.
@@ -197,7 +197,7 @@ class Engine:
                 if self._reply is reply:
                     self._reply = None
             if failure.text is _NO_MEMORY:
-                self.free_memory()  # outside the handler, whose traceback holds the arrays of the failed pass
+                self.free_memory()  # outside the handler, because its traceback holds the failed pass's arrays
             if began or not retry:
                 yield Failed.because(failure)
                 return

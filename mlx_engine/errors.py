@@ -1,16 +1,16 @@
-"""English text with a stable code, so that a front end can show it in another language."""
+"""English texts with stable codes, which front ends translate."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class EngineText:
-    """Text for a person.
+    """A text for the user.
 
     Attributes:
-        code: stable identifier of the template, such as "context_full"; front ends translate by it.
-        message: the English text, with the values filled in.
-        values: what the template's {names} stand for, for the translated template.
+        code: stable identifier of the template, such as "context_full", by which front ends translate it.
+        message: English text with the values filled in.
+        values: values of the template's {names}.
     """
 
     code: str
@@ -19,7 +19,7 @@ class EngineText:
 
     @classmethod
     def of(cls, code: str, template: str, /, **values: "str | int | float | EngineText") -> "EngineText":
-        """Fill in a template such as "The chat has {tokens:,} tokens."."""
+        """Return a filled-in template such as "The chat has {tokens:,} tokens."."""
         return cls(code, template.format(**values), tuple(values.items()))
 
     def __str__(self) -> str:
@@ -27,12 +27,12 @@ class EngineText:
 
 
 class UserError(Exception):
-    """A failure that the user can understand and act on. Bugs are never wrapped in it.
+    """An error that the user can understand and fix. Bugs are never wrapped in it.
 
     Args:
         code: stable identifier of the template.
         template: what happened, then what to do.
-        values: for the template's {names}.
+        values: values of the template's {names}.
     """
 
     def __init__(self, code: str, template: str, /, **values: str | int | float | EngineText) -> None:
@@ -41,7 +41,7 @@ class UserError(Exception):
 
     @classmethod
     def of(cls, text: EngineText) -> "UserError":
-        """Return the error for an existing text."""
+        """Return the error with an existing text."""
         error = cls(text.code, "{text}", text=text.message)
         error.text = text
         return error

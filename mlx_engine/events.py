@@ -1,8 +1,8 @@
-"""Every event that an engine can produce, as frozen dataclasses of plain values.
+"""All events of an engine, as frozen dataclasses of plain values.
 
-*Drafted*: proposals made. *Accepted*: proposals that the target confirmed, 0 to width - 1. *Tested*: accepted plus the one that
-was rejected, if any. *Acceptance*: accepted / tested. *Tokens per round*: accepted + 1, the acceptance length in papers.
-Prefill's token belongs to no round.
+*Drafted*: proposed tokens. *Accepted*: proposals that the target confirmed, 0 to width - 1. *Tested*: accepted plus the rejected
+one, if any. *Acceptance*: accepted / tested. *Tokens per round*: accepted + 1, called acceptance length in papers. The first token,
+from prefill, belongs to no round.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ StopReason = Literal["eos", "stop_string", "length", "cancelled", "error"]
 
 @dataclass(frozen=True)
 class TokenCount:
-    """The tokens of a chat; `limit` is the target's context length."""
+    """The number of tokens of a chat, and the target's context length `limit`."""
 
     tokens: int
     limit: int
@@ -26,7 +26,7 @@ class TokenCount:
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """Progress of loading a pair: `fraction` from 0 to 1, and the current step."""
+    """Progress of loading a pair: the current step and a fraction from 0 to 1."""
 
     fraction: float
     step: EngineText
@@ -34,17 +34,17 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class PairInfo:
-    """A pair is loaded and ready.
+    """A loaded pair.
 
     Attributes:
-        can_think: its replies can contain thinking.
-        why_plain: why DFlash is not available; None if it is.
+        can_think: whether replies can contain thinking.
+        why_plain: why DFlash isn't available, or None.
         drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
-        takes_effort: requests can set a reasoning effort.
+        takes_effort: whether requests can set a reasoning effort.
         sampling: recommended by the target's authors.
-        calibrated: the costs of its passes are known, or not needed.
-        kernels_selected: the Metal kernels to run are known, or Metal is missing.
-        kernels: the evidence for them, if it is known.
+        calibrated: whether the costs of passes are known, or not needed.
+        kernels_selected: whether the Metal kernels to run are known, or not needed.
+        kernels: evidence for the selected kernels, if known.
     """
 
     name: str
@@ -67,7 +67,7 @@ class PairInfo:
 
 @dataclass(frozen=True)
 class TuningProgress:
-    """Progress of a measurement: `fraction` from 0 to 1, and the current step."""
+    """Progress of a measurement: the current step and a fraction from 0 to 1."""
 
     fraction: float
     step: EngineText
@@ -75,7 +75,11 @@ class TuningProgress:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Measured costs in seconds: a plain step [depths], a verify and a draft [depths][widths]. `saved`: for later starts."""
+    """Measured seconds of plain steps [depths], verifies, and drafts [depths][widths].
+
+    Attributes:
+        saved: whether later starts use the results too.
+    """
 
     depths: tuple[int, ...]
     widths: tuple[int, ...]
@@ -87,7 +91,10 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class KernelSaving:
-    """The share of a token's time that a kernel saves after `depth` tokens, and its standard error. Negative: it costs time."""
+    """The share of a token's time that a kernel saves at `depth` tokens of context.
+
+    Negative shares are losses. `error` is the standard error.
+    """
 
     depth: int
     share: float
@@ -96,13 +103,13 @@ class KernelSaving:
 
 @dataclass(frozen=True)
 class KernelTrial:
-    """What is known about one Metal kernel on this machine.
+    """The trial of a Metal kernel on this machine.
 
     Attributes:
-        used_at: measured context lengths at which it is used; empty if it is off.
-        savings: at every measured context length; empty if it wasn't timed.
-        off: largest difference from the reference on the pair's own arrays, as a share of the largest value.
-        shapes: how many sets of shapes, dtypes and settings were compared.
+        used_at: measured context lengths at which the kernel is used; empty if it is off.
+        savings: by measured context length; empty if the kernel wasn't timed.
+        off: largest difference from the reference on the pair's arrays, relative to the largest value.
+        shapes: number of compared combinations of shapes, dtypes, and settings.
     """
 
     kernel: str
@@ -115,12 +122,12 @@ class KernelTrial:
 
 @dataclass(frozen=True)
 class KernelsSelected:
-    """The trials of all Metal kernels. The loaded pair runs those that are used.
+    """The trials of all Metal kernels, after which the loaded pair runs the used ones.
 
     Attributes:
-        depths: measured context lengths in tokens, rising.
-        switch: context length from which those of the last depth run instead of those of the first; 0 if they are the same.
-        saved: also at later starts.
+        depths: measured context lengths in tokens, ascending.
+        switch: context length from which the kernels of the last depth replace those of the first; 0 if they are the same.
+        saved: whether later starts use the selection too.
     """
 
     trials: tuple[KernelTrial, ...]
@@ -131,14 +138,14 @@ class KernelsSelected:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """The limits of this machine, measured once. Speed and memory fit are predicted from them.
+    """Measured limits of this machine, from which speed and memory are predicted.
 
     Attributes:
         device: “Metal” or “CPU”.
-        bandwidth: bytes per second when reading weights that exceed every cache.
+        bandwidth: bytes per second when reading weights that exceed all caches.
         compute: floating-point operations per second of large matrix products in `dtype`.
-        blas: what computes on a CPU.
-        measured: the date.
+        blas: the BLAS of a CPU.
+        measured: date.
     """
 
     name: str
@@ -156,13 +163,13 @@ class MachineFacts:
 
 @dataclass(frozen=True)
 class Phase:
-    """A pass of the loaded pair.
+    """A measured pass of the loaded pair.
 
     Attributes:
         rows: tokens of the pass.
-        depth: tokens in the caches before it.
-        bytes: weights, K/V and states that are read at least once.
-        operations: of its matrix products and attention.
+        depth: tokens in the caches before the pass.
+        bytes: weights, K/V, and states, each counted once.
+        operations: floating-point operations of matrix products and attention.
     """
 
     name: Literal["prefill", "plain", "verify", "draft"]
@@ -175,32 +182,32 @@ class Phase:
 
 @dataclass(frozen=True)
 class Roofline:
-    """A machine's limits and the phases of the loaded pair."""
+    """The limits of a machine, and the measured passes of the loaded pair."""
 
     facts: MachineFacts
     phases: tuple[Phase, ...]
 
     def floor_s(self, phase: Phase) -> float:
-        """Return the least seconds possible on this machine: those of memory or of arithmetic, whichever are more."""
+        """Return the least possible seconds of a pass on this machine."""
         return max(phase.bytes / self.facts.bandwidth, phase.operations / self.facts.compute)
 
     def bound(self, phase: Phase) -> Literal["memory", "compute"]:
-        """Return whether memory or arithmetic sets the floor."""
+        """Return whether memory or arithmetic limits a pass."""
         return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
 
     def reached(self, phase: Phase) -> float:
-        """Return floor / measured seconds, 0 to 1; above 1 if the weights came from the processor's cache."""
+        """Return least / measured seconds, 0 to 1; higher if weights came from a cache."""
         return self.floor_s(phase) / phase.seconds
 
     @property
     def plain_ceiling(self) -> float | None:
-        """The most tokens per second that plain decoding could reach; None if no plain step was measured."""
+        """Highest possible tokens per second of plain decoding; None if not measured."""
         return next((1 / self.floor_s(phase) for phase in self.phases if phase.name == "plain"), None)
 
 
 @dataclass(frozen=True)
 class PrefillProgress:
-    """`done` of `total` prompt tokens are in the target's caches; `reused` of them were there before."""
+    """Progress of prefill: `done` of `total` prompt tokens, `reused` from a snapshot."""
 
     done: int
     total: int
@@ -209,12 +216,14 @@ class PrefillProgress:
 
 @dataclass(frozen=True)
 class Commit:
-    """Final text. It may lag behind its tokens while a character or a stop string is incomplete.
+    """Final text of a reply, which can lag behind its tokens.
+
+    It lags while a character or a stop string is incomplete.
 
     Attributes:
-        sources: who supplied each of `tokens`.
-        runs: who supplied the text, token by token, with the number of characters. A token may have come with an earlier commit. A
-            character that spans several tokens counts for the first. Empty if unknown.
+        sources: the source of each token.
+        runs: source and number of characters of each token in `text`; empty if unknown. The token may belong to an earlier commit.
+            A character that spans several tokens counts for the first.
     """
 
     text: str
@@ -226,7 +235,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Round:
-    """One draft and its verify, `width` rows wide, which ended `at_s` seconds after the request."""
+    """A draft and its verify of `width` rows, ended `at_s` seconds after the request."""
 
     width: int
     proposer: Source
@@ -237,15 +246,15 @@ class Round:
 
 @dataclass(frozen=True)
 class Stats:
-    """Statistics of a reply. A value that was not measured is None.
+    """Statistics of a reply. Values that weren't measured are None.
 
     Attributes:
         decode_tok_s: (tokens - 1) / (time of the last token - time of the first), without prefill.
-        lookup_rounds: rounds whose drafts were copied from prompt and reply.
-        trials: passes made to learn what they cost or yield.
+        lookup_rounds: rounds whose drafts were copied from the prompt and reply.
+        trials: passes made to learn their cost or yield.
         why_plain: why the whole reply was decoded plainly.
-        plain_because: why steps of a DFlash reply were plain, and how many.
-        exact: whether DFlash on and off give the same text bit for bit.
+        plain_because: reasons for plain steps of a DFlash reply, with counts.
+        exact: whether text with and without DFlash is guaranteed to be identical.
     """
 
     mode: Mode
@@ -272,24 +281,24 @@ class Stats:
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean of accepted + 1 over rounds, including drafts that the end of the reply cut off."""
+        """Mean of accepted + 1 over rounds, including drafts after the end of the reply."""
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
     def mostly_plain(self) -> EngineText | None:
-        """Why most of a DFlash reply was decoded plainly; None if it was not."""
+        """Why most of a DFlash reply was decoded plainly, or None if it wasn't."""
         why, steps = self.plain_because[0] if self.plain_because else (None, 0)
         return why if self.mode == "dflash" and 2 * steps > self.tokens else None
 
     @property
     def acceptance(self) -> float | None:
-        """Accepted / tested, 0 to 1; None if nothing was tested."""
+        """Accepted / tested, 0 to 1, or None if nothing was tested."""
         return self.accepted / self.tested if self.tested else None
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The reply is complete."""
+    """The end of a complete reply."""
 
     reason: StopReason
     stats: Stats
@@ -297,7 +306,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed(EngineText):
-    """The request failed. The engine is ready for the next one."""
+    """The end of a failed request. The engine is ready for the next one."""
 
     @classmethod
     def because(cls, error: UserError) -> "Failed":
@@ -320,7 +329,7 @@ ComparisonVerdict = Literal["identical", "tie", "different"]
 
 @dataclass(frozen=True)
 class CompareRun:
-    """The following events of a comparison belong to run `index` (0-based) of `total`."""
+    """The start of run `index` (0-based) of `total` in a comparison."""
 
     mode: Mode
     index: int
@@ -329,13 +338,12 @@ class CompareRun:
 
 @dataclass(frozen=True)
 class CompareResult:
-    """The same request's replies with both modes: the runs of median rate, or a pair of runs that differ.
+    """The replies with both modes: those of median rate, or a pair that differs.
 
     Attributes:
-        ratio: median over repeats of DFlash's decode rate / plain decoding's.
-        first_difference: index of the first token that differs.
-        margin: how much the target's logits would have to change there for it to choose the other token; None if a filter removed
-            one of them, or one reply ends there.
+        ratio: DFlash's decode rate / the plain rate, median over repeats.
+        first_difference: index of the first token that differs, or None.
+        margin: change of the target's logits that would select the other token; None if no change would.
         verdict: “tie” if rounding alone can change the logits by the margin.
     """
 

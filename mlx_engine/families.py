@@ -1,4 +1,4 @@
-"""Model families as plain data, for choosing a pair and for running one. Imports no MLX.
+"""Model families as plain data, without MLX.
 
 A family is the `model_type` in a target's config.json. DFlash supports the families in `FAMILIES`; others decode plainly.
 `NOT_RUNNABLE` lists families with published drafters for which mlx-lm has no model.
@@ -12,23 +12,23 @@ from mlx_engine.errors import EngineText
 
 @dataclass(frozen=True)
 class Family:
-    """Facts about a family. Paths are attribute names in mlx-lm's model, joined by dots."""
+    """Facts about a family. Paths are dotted attribute names in mlx-lm's model."""
 
     model_type: str
-    caches: tuple[str, ...]  # names of mlx-lm's cache classes that its layers use, including parts of a CacheList
+    caches: tuple[str, ...]  # names of mlx-lm's cache classes, including those in a CacheList
     backbone: str = "model"  # holds `layers` and `embed_tokens`
-    head: str = "lm_head"  # missing if tied to the embedding
-    embedding_scale: str = ""  # the backbone's attribute that embeddings are multiplied by for a drafter
-    recurrent: str = ""  # a layer's attribute that holds its gated delta net
-    full_every: int = 0  # every n-th layer has full attention, unless the config lists the layers; 0: all layers
-    window: int = 512  # tokens, unless the config has a number
-    global_heads: bool = False  # full attention has its own number and size of heads, and some layers share K/V
-    sinks: bool = False  # attention has a sink per head
-    row_exact: bool = True  # False: mlx-lm computes one row by another formula than several
+    head: str = "lm_head"  # absent if tied to the embedding
+    embedding_scale: str = ""  # backbone attribute that scales embeddings for a drafter
+    recurrent: str = ""  # layer attribute that holds the gated delta net
+    full_every: int = 0  # every n-th layer has full attention unless the config lists layers; 0: all layers
+    window: int = 512  # tokens, unless the config sets it
+    global_heads: bool = False  # full attention has its own head count and size, and some layers share K/V
+    sinks: bool = False  # attention has one sink per head
+    row_exact: bool = True  # whether mlx-lm computes one row and several with the same formula
 
 
 _KV, _SLIDING, _DELTA = ("KVCache",), ("KVCache", "RotatingKVCache"), ("KVCache", "ArraysCache")
-_INSIDE: dict[str, Any] = {"backbone": "language_model.model", "head": "language_model.lm_head"}  # models with a vision part
+_INSIDE: dict[str, Any] = {"backbone": "language_model.model", "head": "language_model.lm_head"}  # multimodal models
 
 FAMILIES: dict[str, Family] = {
     family.model_type: family
@@ -38,7 +38,7 @@ FAMILIES: dict[str, Family] = {
         Family("qwen3_next", _DELTA, recurrent="linear_attn"),
         Family("qwen3_5", _DELTA, **_INSIDE, recurrent="linear_attn"),
         Family("qwen3_5_moe", _DELTA, **_INSIDE, recurrent="linear_attn"),
-        # Gemma's drafters were trained on scaled embeddings
+        # Gemma drafters are trained on scaled embeddings
         Family("gemma4", _SLIDING, **_INSIDE, embedding_scale="embed_scale", full_every=5, global_heads=True),
         Family("gemma4_unified", _SLIDING, **_INSIDE, embedding_scale="embed_scale", full_every=5, global_heads=True),
         Family("gemma4_text", _SLIDING, embedding_scale="embed_scale", full_every=5, global_heads=True),
@@ -51,7 +51,7 @@ FAMILIES: dict[str, Family] = {
         Family("kimi_k25", _KV, **_INSIDE, row_exact=False),
         Family("deepseek_v32", ("CacheList", "KVCache"), row_exact=False),
         Family("glm_moe_dsa", ("CacheList", "KVCache"), row_exact=False),
-        # Muse normalizes embeddings before its first layer; its drafters use them raw
+        # Muse normalizes embeddings before its first layer, but its drafters use raw ones
         Family("muse_glimmer", _SLIDING, full_every=4, window=2048),
         Family("laguna", _SLIDING),
     )
@@ -68,12 +68,12 @@ NOT_RUNNABLE: dict[str, str] = {
 
 
 def family_of(config: dict) -> Family | None:
-    """Return the family of a target's config.json, or None if DFlash does not support it."""
+    """Return the family of a target's config.json, or None without DFlash support."""
     return FAMILIES.get(str(config.get("model_type")))
 
 
 def why_not_runnable(config: dict) -> EngineText | None:
-    """Return why a target with this config.json can't run at all, as far as is known beforehand."""
+    """Return why a target can't run at all, or None if no problem is known."""
     family = str(config.get("model_type"))
     if (name := NOT_RUNNABLE.get(family)) is None:
         return None

@@ -1,4 +1,4 @@
-"""Generate one reply: prefill the prompt, decode, and yield its events and statistics."""
+"""Generation of a reply: prefill, decoding, events, and statistics."""
 
 import secrets
 import threading
@@ -33,7 +33,7 @@ _DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
 def generate_reply(
     pair: LoadedPair, snapshots: Snapshots, request: GenerationRequest, cancel: threading.Event
 ) -> Generator[Event, None, None]:
-    """Yield the events of a reply, `Finished` last. Closing the generator ends the reply.
+    """Yield the events of a reply, `Finished` last. Closing the generator ends it.
 
     Raises:
         UserError: the request can't be run.
@@ -41,7 +41,7 @@ def generate_reply(
     if not request.exact:
         yield from _generate(pair, pair.history, snapshots, request, cancel)
         return
-    with pair.exactly() as history:  # no snapshots: a prompt is always computed from its start, in the same chunks
+    with pair.exactly() as history:  # without snapshots, so that a prompt is always computed in the same chunks
         yield from _generate(pair, history, snapshots, replace(request, reuse=False), cancel)
 
 
@@ -65,7 +65,7 @@ def _generate(
     limit = _token_limit(request, length, pair.info.context_limit)
     if not request.exact:
         pair.run_at(length)
-    operations = pair.exact_operations if request.exact else pair.operations  # a kernel may choose otherwise than MLX in a tie
+    operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
     chooser, penalties = Chooser(request.sampling, seed, operations), Penalties(request.sampling, prompt)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
@@ -76,10 +76,10 @@ def _generate(
     reason: StopReason = "length"
     first: int | None = None
     steps: Generator[Step, None, None] | None = None
-    consistent = True  # caches and context hold the same tokens
+    consistent = True  # whether caches and context hold the same tokens
     try:
         yield PrefillProgress(branch.reused, length, branch.reused)
-        reads_context = mode == "dflash" or request.reuse  # a round or a later turn
+        reads_context = mode == "dflash" or request.reuse  # for rounds or a later turn
         for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
                 chosen = chooser.choose(penalties.apply(done), length, chooser.noise(length, 1, done.shape[-1]))
@@ -118,7 +118,7 @@ def _generate(
                     reason = "stop_string" if reply.stopped else "eos" if end else "cancelled"
                     break
     except BaseException as error:
-        consistent = isinstance(error, GeneratorExit)  # any other error came in the middle of a pass
+        consistent = isinstance(error, GeneratorExit)  # other errors interrupt a pass
         raise
     finally:
         if steps is not None:
@@ -130,11 +130,11 @@ def _generate(
 
 
 def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:
-    """Return the most tokens that the reply to a prompt of `length` tokens may have."""
+    """Return the token limit for the reply to a prompt of `length` tokens."""
     if length >= context_limit:
         raise UserError(
             "context_full",
-            "The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.",
+            "The chat has {tokens:,} tokens, but this model's context holds only {limit:,}. Shorten the chat, or start a new one.",
             tokens=length,
             limit=context_limit,
         )
@@ -143,7 +143,7 @@ def _token_limit(request: GenerationRequest, length: int, context_limit: int) ->
 
 @dataclass
 class Tally:
-    """Adds up the steps of a reply to a request that arrived at `began`, on `time.perf_counter`."""
+    """Statistics of a reply in progress. `began` is on the clock of `perf_counter`."""
 
     began: float
     mode: Mode
@@ -166,7 +166,7 @@ class Tally:
         return time.perf_counter() - self.began
 
     def add(self, step: Step, tokens: int, at_s: float) -> None:
-        """Add a step that became final at `at_s` with `tokens` tokens that belong to the reply."""
+        """Add a step that became final at `at_s` with `tokens` tokens of the reply."""
         self._last = at_s
         self._tokens += tokens
         if self._first is None:
@@ -177,7 +177,7 @@ class Tally:
             self._plain.append(step)
 
     def stats(self) -> Stats:
-        """Return the reply's statistics so far."""
+        """Return the statistics so far."""
         rate = None
         if self._first is not None and self._last is not None and self._last > self._first:
             rate = (self._tokens - 1) / (self._last - self._first)

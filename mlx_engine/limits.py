@@ -1,4 +1,4 @@
-"""What a request may ask for. Everything else is refused before anything is computed."""
+"""Valid ranges of requests, checked before anything is computed."""
 
 import math
 from collections.abc import Sequence
@@ -7,21 +7,23 @@ from typing import Any
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.requests import GenerationRequest
 
-PREFILL_ROWS = 512  # tokens per prefill pass: long enough to be efficient, short enough for a quick cancel
-MAX_BLOCK_ROWS = 64  # tokens of a block; a longer pass is a prompt's, and cannot be rewound
-_MAX_TEMPERATURE = 100.0  # choices are random well before
-_MAX_PENALTY = 100.0  # in both directions
+PREFILL_ROWS = 512  # tokens per prefill pass: enough to be efficient, few enough to cancel quickly
+MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't be rewound
+_MAX_TEMPERATURE = 100.0  # sampling is random at much lower temperatures
+_MAX_PENALTY = 100.0  # positive or negative
 _ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
 _ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")
 _WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
 
 
 def check_tokens(tokens: Sequence[int], rows: int) -> None:
-    """Refuse tokens without a row in the target's embedding: MLX would read memory outside the table.
+    """Refuse tokens without a row in the target's embedding.
+
+    MLX would read memory outside the table. A tokenizer may have more tokens than its model.
 
     Args:
-        tokens: a whole prompt, given or rendered. A tokenizer may have more tokens than its model.
-        rows: of the embedding.
+        tokens: the whole prompt.
+        rows: rows of the embedding.
 
     Raises:
         UserError: a token is out of range or not an integer.
@@ -38,11 +40,10 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
 
 
 def check_choices(request: GenerationRequest, block: int | None) -> None:
-    """Refuse a request with a value out of range. The prompt is not checked here.
+    """Refuse a request with values out of range, except in its prompt.
 
     Args:
-        request: the request.
-        block: the drafter's block size, None without a drafter.
+        block: the drafter's block size, or None without a drafter.
 
     Raises:
         UserError: a value is out of range or not a number.

@@ -1,4 +1,4 @@
-"""Memory limits: the working set, the budget for snapshots, wired memory, and what to do when memory runs out."""
+"""Memory limits, and recovery when memory runs out."""
 
 import os
 import traceback
@@ -9,14 +9,14 @@ import mlx.core as mx
 
 from mlx_engine.errors import EngineText, UserError
 
-_CPU_SHARE = 3 / 4  # of physical memory, about as much as Metal recommends
-_SNAPSHOT_SHARE = 1 / 2  # of the working set without the weights; the other half is for the running reply
-_SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX keeps for its next arrays
+_CPU_SHARE = 3 / 4  # of physical memory, about what Metal recommends
+_SNAPSHOT_SHARE = 1 / 2  # of the working set minus weights; the rest is for the current reply
+_SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX reuses
 _EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc", "unable to allocate")  # in MLX's messages
 
 
 def working_set() -> int:
-    """Bytes that models, caches, and buffers may take together on this machine; Metal recommends a number."""
+    """Return the bytes that models, caches, and buffers may use together."""
     return _recommended() or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _CPU_SHARE)
 
 
@@ -25,12 +25,12 @@ def _recommended() -> int:
 
 
 def snapshot_budget(weights: int) -> int:
-    """Bytes for snapshots next to `weights` bytes of weights."""
+    """Return the bytes for snapshots, given `weights` bytes of weights."""
     return max(int((working_set() - weights) * _SNAPSHOT_SHARE), 0)
 
 
 def bound_spare_buffers() -> None:
-    """Let MLX keep at most a sixteenth of the working set in unused buffers. A lower limit stays."""
+    """Limit MLX's unused buffers to a share of the working set. Lower limits stay."""
     bound = int(working_set() * _SPARE_SHARE)
     before = mx.set_cache_limit(bound)
     if before < bound:
@@ -39,7 +39,7 @@ def bound_spare_buffers() -> None:
 
 @contextmanager
 def wired() -> Iterator[None]:
-    """Keep the working set resident on Metal inside the block, so that weights are not paged out between passes."""
+    """Keep the working set resident on Metal, so that weights aren't paged out."""
     recommended = _recommended()
     if not recommended:
         yield
@@ -48,18 +48,18 @@ def wired() -> Iterator[None]:
     try:
         yield
     finally:
-        mx.synchronize()  # running work may use memory that would be released
+        mx.synchronize()  # running work may use the memory
         mx.set_wired_limit(before)
 
 
 def exhausted(error: Exception) -> bool:
-    """Whether an error means that memory ran out."""
+    """Return whether an error means that memory ran out."""
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _EXHAUSTED)
 
 
 @contextmanager
 def enough_for(failure: EngineText) -> Iterator[None]:
-    """Raise `failure` if memory runs out inside the block, and free what the block has made.
+    """Free the block's arrays and raise `failure` if memory runs out in the block.
 
     Raises:
         UserError: memory ran out.
@@ -69,11 +69,11 @@ def enough_for(failure: EngineText) -> Iterator[None]:
     except (RuntimeError, MemoryError) as error:
         if not exhausted(error):
             raise
-        traceback.clear_frames(error.__traceback__)  # they hold what the block has made
+        traceback.clear_frames(error.__traceback__)  # the frames hold the block's arrays
         mx.clear_cache()
         raise UserError.of(failure) from None
 
 
 def held() -> int:
-    """Bytes that MLX holds in arrays and unused buffers."""
+    """Return the bytes that MLX holds in arrays and unused buffers."""
     return mx.get_active_memory() + mx.get_cache_memory()

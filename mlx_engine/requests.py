@@ -1,4 +1,4 @@
-"""Every request that a front end can make of an engine. Answers are in `events`."""
+"""All requests to an engine. The responses are in `events`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a chat. An assistant's `content` is the answer alone; its `thinking` is separate."""
+    """A message of a chat. An assistant's `content` excludes its `thinking`."""
 
     role: Role
     content: str
@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the target chooses tokens. Temperature 0 is greedy and ignores everything else except penalties."""
+    """Sampling settings. Temperature 0 is greedy and ignores all but penalties."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -32,23 +32,23 @@ class Sampling:
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """Generate one reply, to either `messages` or `prompt_tokens`.
+    """A request for one reply, to either `messages` or `prompt_tokens`.
 
     Attributes:
         messages: rendered with the target's chat template.
-        prompt_tokens: a raw prompt.
-        continue_from: the answer of an unfinished reply, to be continued.
-        continue_thinking: the thinking of that reply.
-        width: rows of a verify, 1 to the drafter's block size; None for automatic.
+        prompt_tokens: raw prompt.
+        continue_from: answer of an unfinished reply to continue.
+        continue_thinking: thinking of that reply.
+        width: rows per verify, 1 to the drafter's block size; None for automatic.
         seed: None draws a new one, which `Stats` reports.
-        max_tokens: of the reply.
-        ignore_eos: go on after the end of the reply.
-        effort: reasoning effort, for targets whose chat template takes one.
+        max_tokens: token limit of the reply.
+        ignore_eos: continue after the end of the reply.
+        effort: reasoning effort, for chat templates that support it.
         stop: strings that end the answer.
-        reuse: use and keep snapshots of the prompt.
-        gives_way: any other request cancels it.
-        exact: compute each row in an order that does not depend on the number of rows, so that DFlash's text equals plain text bit
-            for bit in every format. Slower, and without snapshots.
+        reuse: use and save snapshots of the prompt.
+        gives_way: whether any other request cancels this one.
+        exact: compute each row in an order that doesn't depend on the number of rows, so that text with and without DFlash is
+            identical in every format. Slower, and without snapshots.
     """
 
     messages: tuple[Message, ...] = ()
@@ -71,7 +71,12 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """Generate `request`'s reply plainly and with DFlash, `repeats` times in alternating order, with `pause_s` between two runs."""
+    """A comparison of a request's replies with and without DFlash.
+
+    Attributes:
+        repeats: number of replies per mode, in alternating order.
+        pause_s: seconds between two replies.
+    """
 
     request: GenerationRequest
     repeats: int = 1
@@ -80,7 +85,7 @@ class CompareRequest:
 
 @dataclass(frozen=True)
 class CountTokens:
-    """Count the tokens of `messages`, rendered with the chat template."""
+    """A request to count the tokens of `messages` in the chat template."""
 
     messages: tuple[Message, ...]
     thinking: bool = False
@@ -88,10 +93,10 @@ class CountTokens:
 
 @dataclass(frozen=True)
 class LoadPair:
-    """Load a target and drafter from their folders; without a target, the demo pair that comes with the app.
+    """A request to load a pair from folders, or the demo pair without a target.
 
     Attributes:
-        drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
+        drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
     """
 
     target: Path | None = None
@@ -101,21 +106,27 @@ class LoadPair:
 
 @dataclass(frozen=True)
 class MeasureMachine:
-    """Measure the loaded pair against this machine's limits. `again`: measure the limits even if they are known."""
+    """A request to measure the loaded pair against this machine's limits.
+
+    `again` measures the limits even if they are known.
+    """
 
     again: bool = False
 
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Measure the costs of the loaded pair's passes. Any other request cancels it."""
+    """A request to measure the costs of passes. Any other request cancels it."""
 
     gives_way = True
 
 
 @dataclass(frozen=True)
 class SelectKernels:
-    """Find out which Metal kernels the loaded pair should run. Any other request cancels it. `again`: even if they are known."""
+    """A request to select Metal kernels for the pair. Any other request cancels it.
+
+    `again` repeats the trials even if the results are known.
+    """
 
     again: bool = False
     gives_way = True

@@ -1,7 +1,7 @@
-"""A pair's first passes, run while it is loaded.
+"""The first passes of a pair, run while it is loaded.
 
-Untouched memory, uncompiled kernels and threads that have not started make the first passes several times slower than later ones.
-While loading, they slow down neither the first reply nor what the width controller learns from it.
+Untouched memory, uncompiled kernels, and unstarted threads make the first passes several times slower. Running them during loading
+keeps them out of the first reply and out of what the width controller learns.
 """
 
 import mlx.core as mx
@@ -20,14 +20,14 @@ _PROMPT_ROWS = 64
 
 
 def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operations = PLAIN, ahead: bool = False) -> None:
-    """Run a prefill, a plain step, and drafts and verifies of a narrow and the widest block. Nothing is kept.
+    """Run a prefill, a plain step, and drafts and verifies of several widths.
 
     Args:
-        target: uses `operations` already.
-        drafter: likewise, or None.
-        limit: number of tokens that the target's context holds.
-        operations: for choosing tokens.
-        ahead: whether to queue two rounds ahead too.
+        target: already uses `operations`.
+        drafter: already uses `operations`; None without DFlash.
+        limit: context length of the target in tokens.
+        operations: used to choose tokens.
+        ahead: also queue two rounds ahead.
     """
     block = drafter.config.block_size if drafter else 1
     caches, context = target.caches(), drafter.context() if drafter else None
@@ -51,7 +51,7 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
         logits, features = target.forward_tapped(tokens, caches)
         drafter.inject(context, features)
         mx.eval(chosen(logits, drafts), context.state)
-        if context.position > rows > 1:  # the prompt and a plain step stay, as in a reply
+        if context.position > rows > 1:  # the prompt and plain step stay, as in a reply
             caches.rewind(rows - 1)
             context.drop(rows - 1)
     if ahead and drafter is not None and context is not None and context.position + 2 * block <= limit:

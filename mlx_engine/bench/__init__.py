@@ -1,1 +1,1 @@
-"""Measurements."""
+"""The benchmark behind `slipstream bench`."""

@@ -1,4 +1,4 @@
-"""`slipstream bench --compare A.json B.json`: compare two reports, prompt by prompt."""
+"""`slipstream bench --compare`: compare two reports, prompt by prompt."""
 
 import json
 import math
@@ -31,9 +31,9 @@ class PairedRatio:
 
 
 def paired_ratio(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> PairedRatio:
-    """Return ours / theirs from rates [prompts][runs], in which the k-th runs of a prompt are neighbors in time.
+    """Return ours / theirs from rates [prompts][runs] of simultaneous runs.
 
-    Each prompt contributes the median of its runs' ratios, so that one disturbed run matters little. Then prompts are resampled
+    Each prompt contributes the median ratio of its runs, so that one disturbed run matters little. Then prompts are resampled
     (percentile bootstrap, fixed seed), because the result should hold for other prompts.
     """
     logs = [median(math.log(a / b) for a, b in zip(x, y, strict=True)) for x, y in zip(ours, theirs, strict=True)]
@@ -51,10 +51,10 @@ def run(a: Path, b: Path, as_json: bool) -> int:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a report written by `slipstream bench --out FILE`.
+    """Read a report of `slipstream bench --out FILE`.
 
     Raises:
-        UserError: the file is not such a report.
+        UserError: the file isn't such a report.
     """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -63,13 +63,14 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise cannot_read(path, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError("report_invalid", "{file} is not a report from `slipstream bench --out FILE`.", file=str(path)) from None
+        template = "“{file}” isn't a benchmark report. Create one with “slipstream bench --out FILE”."
+        raise UserError("report_invalid", template, file=str(path)) from None
 
 
 def compare(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    """Return B's rates over A's for every mode that both have, and the conditions that differ.
+    """Return B's rates over A's for each shared mode, and the conditions that differ.
 
-    The runs of the two reports are not interleaved, so a disturbance affects only one of them.
+    The runs of the two reports aren't interleaved, so a disturbance affects only one report.
     """
     differs = [
         {"what": f"{part}: {name.replace('_', ' ')}", "a": a[part].get(name), "b": b[part].get(name)}
@@ -88,7 +89,7 @@ def compare(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
 
 def rates(report: dict[str, Any]) -> dict[str, dict[str, list[float]]]:
-    """Return lists of decode rates by mode and prompt; replies of one token have none."""
+    """Return decode rates by mode and prompt, omitting replies of one token."""
     out: dict[str, dict[str, list[float]]] = {}
     rows = [(row["mode"], row) for row in report["replies"]]
     rows += [(f"width {width}", row) for width, side in report.get("fixed", {}).items() for row in side["replies"]]
@@ -105,9 +106,9 @@ def _ratio(ours: dict[str, list[float]], theirs: dict[str, list[float]]) -> Pair
 
 
 def table(found: dict[str, Any]) -> str:
-    lines = [f"different {each['what']}: {each['a']} and {each['b']}" for each in found["differs"]]
+    lines = [f"Different {each['what']}: {each['a']} and {each['b']}" for each in found["differs"]]
     if not found["ways"]:
-        return "\n".join([*lines, "The reports have no prompt in common, so they can't be compared."])
+        return "\n".join([*lines, "The reports have no prompt in common. Measure both with the same prompts."])
     lines += [f"{'B / A':12}{'rate':>8}{'95%':>16}{'prompts':>10}"]
     for mode, ratio in found["ways"].items():
         interval = f"{ratio['low']:.2f} – {ratio['high']:.2f}"

@@ -1,7 +1,7 @@
-"""The prompts that speed is measured on, from resources/bench_prompts.json.
+"""Benchmark prompts, from resources/bench_prompts.json.
 
-- `mixed`: what the demo pair was trained for, with operands and wordings that it has not seen.
-- `long`: the same in long chats, and with questions that were answered before.
+- `mixed`: the demo pair's kinds of questions, with new operands and wordings.
+- `long`: the same kinds in long chats, including repeated questions.
 - `general`: chat, code, math, copying, and long context, for other pairs.
 
 Neighbors differ in kind, so that the first N prompts are mixed too.
@@ -17,7 +17,7 @@ from mlx_engine.requests import Message
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question, the kind of its answer, and the questions and answers before it, alternating."""
+    """A question, the kind of its answer, and the messages before it (user first)."""
 
     kind: str
     text: str
@@ -25,7 +25,7 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages, the question last."""
+        """All messages, with the question last."""
         earlier = tuple(Message("assistant" if index % 2 else "user", text) for index, text in enumerate(self.before))
         return (*earlier, Message("user", self.text))
 

@@ -1,4 +1,4 @@
-"""The results of a measurement: medians with their spread, acceptance by position, and every reply."""
+"""Benchmark results: medians, spread, acceptance by position, and all replies."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from mlx_engine.terminal import generate
 
 @dataclass(frozen=True)
 class BenchMode:
-    """A way to decode. `width` None is automatic."""
+    """A decoding mode. A width of None is automatic."""
 
     mode: Mode
     width: int | None = None
@@ -25,7 +25,7 @@ PLAIN, DFLASH = BenchMode("plain"), BenchMode("dflash")
 
 @dataclass(frozen=True)
 class MeasuredReply:
-    """One reply of one run, and the energy that the processor used for it, prefill included."""
+    """A reply of a run, with the processor's energy including prefill."""
 
     run: int
     prompt: Prompt
@@ -42,7 +42,10 @@ _Replies = Sequence[MeasuredReply]
 
 
 def summarize(measured: _Replies) -> dict[str, Any]:
-    """Return the report. `replies` has those of plain decoding and of DFlash at automatic widths; `fixed` has its own."""
+    """Return the report.
+
+    `replies` contains plain replies and DFlash replies at automatic widths; `fixed` has separate lists.
+    """
     runs = sorted({each.run for each in measured})
     by_mode = {mode: [each for each in measured if each.mode == mode] for mode in dict.fromkeys(each.mode for each in measured)}
     rates = {mode: [_rate([each for each in mine if each.run == run]) for run in runs] for mode, mine in by_mode.items()}
@@ -88,9 +91,9 @@ def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
 
 
 def by_position(stats: Sequence[Stats]) -> tuple[list[int], list[int]]:
-    """Count accepted and tested drafts at each position of a block, without the anchor.
+    """Return accepted and tested drafts by position in the block, without the anchor.
 
-    A draft is tested if all drafts before it were accepted.
+    A draft is tested if all earlier drafts were accepted.
     """
     accepted, tested = Counter[int](), Counter[int]()
     for each in stats:
@@ -121,19 +124,19 @@ def _kind(pairs: Sequence[tuple[MeasuredReply, MeasuredReply]]) -> dict[str, Any
 
 
 def _per_round(stats: Sequence[Stats]) -> float | None:
-    """Return emitted tokens per round, so that drafts beyond the end of a reply don't count."""
+    """Return emitted tokens per round, without drafts beyond the end of a reply."""
     rounds = sum(each.rounds for each in stats)
     return sum(each.tokens - 1 - each.plain_steps for each in stats if each.rounds) / rounds if rounds else None
 
 
 def _pairs(measured: _Replies) -> list[tuple[MeasuredReply, MeasuredReply]]:
-    """Return the plain and the DFlash reply to each prompt of each run."""
+    """Return the plain and the DFlash reply for each prompt and run."""
     found = {(each.run, each.prompt, each.mode): each for each in measured}
     return [(found[run, prompt, PLAIN], found[run, prompt, DFLASH]) for run, prompt, mode in found if mode == PLAIN]
 
 
 def _rate(measured: _Replies) -> float | None:
-    """Return tokens / seconds of decoding over all replies, so that long replies count for more."""
+    """Return tokens per second over all replies, so that long replies weigh more."""
     timed = [(each.stats.tokens - 1, each.stats.decode_tok_s) for each in measured]
     seconds = sum(tokens / rate for tokens, rate in timed if rate)
     return sum(tokens for tokens, rate in timed if rate) / seconds if seconds else None
@@ -149,7 +152,7 @@ def _median(values: Sequence[float | None]) -> float | None:
 
 
 def _quartiles(values: Sequence[float | None]) -> list[float] | None:
-    """Return the first and the third quartile."""
+    """Return the first and third quartiles."""
     known = [value for value in values if value is not None]
     if len(known) < 2:
         return None
@@ -163,10 +166,10 @@ def _row(each: MeasuredReply) -> dict[str, Any]:
 
 
 def table(report: dict[str, Any]) -> str:
-    """The summary."""
+    """Return the report as text."""
     machine, name = report["machine"], report["pair"]["name"]
     lines = [
-        f"{name}: {report['prompts']} prompts, {report['runs']} runs, at most {report['max_tokens']} tokens per reply",
+        f"{name}: {report['prompts']} prompts, {report['runs']} runs, up to {report['max_tokens']} tokens per reply",
         f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
         f" before and {machine['load_after']} after",
         "",
@@ -187,7 +190,7 @@ def table(report: dict[str, Any]) -> str:
         lines += ["Acceptance by position: " + " ".join(f"{share:.0%}" for share in positions)]
     if report["dflash"]["widths"] or report["dflash"]["plain_steps"]:
         counts = {"1": report["dflash"]["plain_steps"]} | report["dflash"]["widths"]
-        lines += ["Rounds per width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]
+        lines += ["Rounds by width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]
     lines += ["", f"{'kind':12}{'ratio':>8}{'tokens/round':>15}"]
     for kind, side in report["kinds"].items():
         lines.append(f"{kind:12}{words(side['ratio'], '.2f'):>8}{words(side['tokens_per_round'], '.1f'):>15}")

@@ -1,8 +1,8 @@
-"""`slipstream bench`: measure plain decoding, DFlash at automatic widths, and fixed widths over a set of prompts.
+"""`slipstream bench`: measure plain decoding, DFlash, and fixed block widths.
 
-A machine's speed drifts with heat and load. So plain and DFlash alternate prompt by prompt, each coming first in turn, the fixed
-widths follow after every few prompts, and the machine rests between runs. Ratios are computed within a run before the median is
-taken over runs. Rates are of decoding alone, without prefill.
+A machine's speed drifts with heat and load. So plain and DFlash replies alternate prompt by prompt, fixed widths follow every few
+prompts, and the machine pauses between runs. Ratios are computed within a run, then the median is taken over runs. Rates exclude
+prefill.
 """
 
 import argparse
@@ -31,15 +31,15 @@ from mlx_engine.terminal.session import cancellable, folders, open_pair
 
 _ALTERNATING: tuple[results.BenchMode, ...] = (results.PLAIN, results.DFLASH)
 _DEFAULT_WIDTHS = (4, 8, 16)
-_GROUP = 4  # prompts before the fixed widths have their turn
+_GROUP = 4  # prompts between measurements of fixed widths
 _COUNTERS = Path("/sys/class/powercap")
 
 
 class Meter:
-    """Adds up the energy of all processor packages, from Linux's powercap counters in `folder`."""
+    """A meter of the processor's energy, read from Linux's powercap counters."""
 
     def __init__(self, folder: Path = _COUNTERS) -> None:
-        self._packages: list[tuple[Path, int]] = []  # counter, and the value at which it wraps
+        self._packages: list[tuple[Path, int]] = []  # counter file, and the value at which it wraps
         self._last: list[int] = []
         try:
             for package in sorted(folder.glob("*-rapl:[0-9]")):
@@ -50,11 +50,11 @@ class Meter:
 
     @property
     def known(self) -> bool:
-        """Whether counters can be read."""
+        """Whether the counters can be read."""
         return bool(self._packages)
 
     def joules(self) -> float | None:
-        """Return the energy used since the last call, or since the meter was created; None if unknown."""
+        """Return the joules used since the last call or the start, or None if unknown."""
         if not self._packages:
             return None
         try:
@@ -73,18 +73,18 @@ class Meter:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `cool_down_s`: seconds of rest between runs."""
+    """The prompts, runs, and widths to measure."""
 
     prompts: Sequence[Prompt]
     runs: int
     max_tokens: int
     widths: tuple[int, ...] = ()
-    cool_down_s: float = 0.0
+    cool_down_s: float = 0.0  # pause between runs
     rest: Callable[[float], None] = time.sleep
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Measure and report, and return the exit code."""
+    """Measure, report, and return the exit code."""
     if given.compare:
         return comparison.run(given.compare[0], given.compare[1], given.json)
     if given.roofline:
@@ -120,7 +120,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.MeasuredReply] | None:
-    """Return a reply to every prompt in every mode, `runs` times; None if Ctrl-C stopped it.
+    """Return the replies to every prompt in every mode, or None if Ctrl-C stopped it.
 
     Raises:
         UserError: a request failed.
@@ -131,7 +131,7 @@ def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.Measured
         for number in range(-1, plan.runs):  # the first run warms up with one prompt and is not reported
             prompts = list(plan.prompts if number >= 0 else plan.prompts[:1])
             if number > 0 and plan.cool_down_s:
-                progress(f"Resting before run {number + 1} of {plan.runs}")
+                progress(f"Pausing before run {number + 1} of {plan.runs}")
                 plan.rest(plan.cool_down_s)
             for index, prompt, mode in order(prompts, number, fixed if number >= 0 else ()):
                 step = f"Run {number + 1} of {plan.runs}, prompt {index + 1} of {len(prompts)}"
@@ -152,7 +152,7 @@ def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.Measured
 
 
 def order(prompts: list[Prompt], number: int, fixed: tuple[results.BenchMode, ...]) -> list[tuple[int, Prompt, results.BenchMode]]:
-    """Return the order of run `number`: index of the prompt, prompt, mode."""
+    """Return the order of a run: prompt index, prompt, and mode."""
     found = []
     for start in range(0, len(prompts), _GROUP):
         group = list(enumerate(prompts))[start : start + _GROUP]
@@ -168,7 +168,7 @@ def _widths(given: argparse.Namespace, block: int) -> tuple[int, ...]:
     if given.widths is None:
         return tuple(sorted({*(width for width in _DEFAULT_WIDTHS if width < block), block} - {1}))
     if too_wide := [width for width in given.widths if width > block]:
-        given.parser.error(f"a width of {too_wide[0]} is more than this drafter's block size. Use widths from 2 to {block}.")
+        given.parser.error(f"width {too_wide[0]} exceeds the drafter's block size; use 2 to {block}.")
     widths: tuple[int, ...] = given.widths
     return widths
 
@@ -227,7 +227,7 @@ def roofline_table(found: Roofline) -> str:
             f"{phase.operations / 1e9:>8,.1f} GFLOP"
         )
     if found.plain_ceiling is not None:
-        lines += ["", f"At the limit, plain decoding would reach {found.plain_ceiling:,.0f} tokens per second on this machine."]
+        lines += ["", f"The limit for plain decoding on this machine is {found.plain_ceiling:,.0f} tokens per second."]
     if any(found.reached(phase) > 1 for phase in found.phases):
-        lines += ["More than 100% means that the weights are read from the processor's cache."]
+        lines += ["Values above 100% mean that weights are read from the processor's cache."]
     return "\n".join(lines)

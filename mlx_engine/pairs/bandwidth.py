@@ -1,26 +1,25 @@
-"""The bandwidth limit of downloads: saved between runs, and shared by all connections."""
+"""The bandwidth limit of downloads, saved between runs."""
 
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 
-_MOST = 1e12  # bytes per second; more counts as no limit
-_POLL = 0.25  # seconds between two checks whether the limit was changed
+_MOST = 1e12  # bytes per second; higher limits count as none
+_POLL = 0.25  # seconds between checks for a changed limit
 
 
 def download_limit() -> float | None:
-    """Return the saved limit in bytes per second; None: no limit."""
+    """Return the saved limit in bytes per second, or None for no limit."""
     try:
         raw = read_json(_file())
     except UserError:
         return None
-    rate = raw.get("bytes_per_s") if isinstance(raw, dict) else None
-    if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate < _MOST:
-        return None
-    return float(rate)
+    rate: Any = raw.get("bytes_per_s") if isinstance(raw, dict) else None
+    return float(rate) if type(rate) in (int, float) and 0 < rate < _MOST else None
 
 
 def save_download_limit(rate: float | None) -> None:
@@ -32,7 +31,7 @@ def _file() -> Path:
 
 
 class Throttle:
-    """Delays connections so that together they stay below `rate` bytes per second; None: no limit."""
+    """A bandwidth limit in bytes per second that several connections share."""
 
     def __init__(self, rate: float | None = None) -> None:
         self._lock = threading.Lock()

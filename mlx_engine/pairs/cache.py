@@ -1,9 +1,11 @@
-"""The folder in which models are stored, in the layout of huggingface_hub and mlx-lm, so that other programs share the files.
+"""The folder of downloaded models.
 
-models--OWNER--NAME/blobs/DIGEST                  the bytes, by SHA-256 (LFS) or git blob id
-models--OWNER--NAME/snapshots/COMMIT/PATH         a relative link to a blob
-models--OWNER--NAME/refs/main                     the commit that main named
-.locks/models--OWNER--NAME/DIGEST.lock            held while that blob is downloaded
+It has the layout of huggingface_hub and mlx-lm, so that other programs can share the files:
+
+models--OWNER--NAME/blobs/DIGEST                  file content, named by SHA-256 (LFS) or git blob ID
+models--OWNER--NAME/snapshots/COMMIT/PATH         relative link to a blob
+models--OWNER--NAME/refs/main                     commit of main at the time of the download
+.locks/models--OWNER--NAME/DIGEST.lock            held while the blob is downloaded
 .locks/models--OWNER--NAME/ID.fetching.lock       held while the repo is downloaded (see locks.py)
 .locks/.slipstream.models--OWNER--NAME.lock       held while a download starts or the repo is removed
 """
@@ -25,26 +27,27 @@ from mlx_engine.pairs.data_files import cannot_write, data_folder, read_bounded,
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo, is_commit
 
+_SPARE = 200_000_000  # bytes that downloads and moves leave free on the disk
 _VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
 def model_folder() -> Path:
-    """Return the folder named by the environment, or chosen by the user, or the hub's default."""
+    """Return the folder set by the environment, by the user, or by the hub's client."""
     return (None if folder_variable() else chosen_folder()) or Path(constants.HF_HUB_CACHE).expanduser()
 
 
 def folder_variable() -> str:
-    """Return the environment variable that names the folder and overrides the user's choice; empty if none does."""
+    """Return the name of the environment variable that sets the folder, or ""."""
     return next((name for name in _VARIABLES if os.environ.get(name)), "")
 
 
 def chosen_folder() -> Path | None:
-    """Return the folder that the user moved the models to."""
+    """Return the folder that the user moved the models to, or None."""
     return _saved("folder")
 
 
 def uncleared_folder() -> Path | None:
-    """Return the old folder of a move that was interrupted after its copy was complete."""
+    """Return the old folder of a move that was interrupted after copying, or None."""
     return _saved("left")
 
 
@@ -53,12 +56,12 @@ def choose_folder(folder: Path, uncleared: Path | None = None) -> None:
 
 
 def move_lock() -> Path:
-    """Return the file that is locked while models are moved."""
+    """Return the path of the lock file that is held while models are moved."""
     return data_folder() / "model-folder.moving.lock"
 
 
 def model_folder_problem() -> EngineText | None:
-    """Return why the user's choice of the folder can't be read."""
+    """Return why the user's choice of folder can't be read, or None."""
     if folder_variable():
         return None
     try:
@@ -86,10 +89,10 @@ def _saved(name: str) -> Path | None:
 
 
 class Cache:
-    """One cache folder; by default the current model folder."""
+    """A folder of downloaded models; by default the current model folder."""
 
     def __init__(self, root: Path | None = None) -> None:
-        current = model_folder()  # read once: a move may end at any time
+        current = model_folder()  # read once, since a move may end at any time
         self.root = Path(root or current).expanduser()
         self._was_current = self.root == current
 
@@ -109,7 +112,7 @@ class Cache:
         return self.root / ".locks" / self.folder(repo).name
 
     def main_commit(self, repo: str) -> str | None:
-        """Return the commit that main named when the repo was downloaded."""
+        """Return the commit of main at the time of the download, or None if unknown."""
         try:
             commit = read_bounded(self.folder(repo) / "refs" / "main", 100).decode("ascii").strip()
         except (OSError, ValueError, UserError):
@@ -125,20 +128,20 @@ class Cache:
     # --- Exclusion of other programs ----------------------------------------------------------------------------------------------
     @contextmanager
     def downloading(self, listings: Sequence[Listing]) -> Iterator[None]:
-        """Create the folders of these repos, and keep other programs from removing or moving them."""
-        self._check_not_moved()  # before anything is written there
+        """Create the folders of repos, and keep other programs from changing them."""
+        self._check_not_moved()  # before writing anything there
         with ExitStack() as held:
             for listing in listings:
                 with self._exclusive(listing.repo):
                     self.prepare(listing)
                     held.enter_context(locks.downloading(self.lock_folder(listing.repo)))
-            # again with the marks in place: a move takes its lock before it looks for marks, so one of the two sees the other
+            # checked again with the marks in place: a move locks first and then looks for marks, so one of the two stops
             self._check_not_moved()
             yield
 
     @contextmanager
     def removing(self, repos: Sequence[str]) -> Iterator[None]:
-        """Keep other programs from downloading or removing these repos."""
+        """Keep other programs from downloading or removing repos."""
         with ExitStack() as held:
             for repo in sorted(set(repos)):
                 held.enter_context(self._exclusive(repo))
@@ -147,10 +150,13 @@ class Cache:
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """Keep the models from being moved. Hold this only briefly: other programs take it for a move."""
+        """Keep the models from being moved.
+
+        Hold this only briefly: other programs take it for a move in progress.
+        """
         lock = None
         if self._may_be_moved():
-            with suppress(OSError):  # on a full disk, no program can take the lock to move the models either
+            with suppress(OSError):  # on a full disk, no program can lock for a move either
                 move_lock().parent.mkdir(parents=True, exist_ok=True)
                 lock = locks.acquire(move_lock(), timeout=locks.EXCLUSIVE_TIMEOUT)
                 if lock is None:
@@ -163,7 +169,10 @@ class Cache:
                 lock.release()
 
     def lock(self, listing: Listing, file: RemoteFile, timeout: float = 0.0) -> filelock.BaseFileLock | None:
-        """Take the lock of a blob that the hub's client respects too; None if another program holds it."""
+        """Take the lock of a blob, and return None if another program holds it.
+
+        The hub's own client respects this lock too.
+        """
         return locks.acquire(self.lock_folder(listing.repo) / f"{file.digest}.lock", timeout)
 
     def is_downloading(self, repo: str) -> bool:
@@ -180,14 +189,14 @@ class Cache:
         self._check_current()
 
     def _check_current(self) -> None:
-        """Refuse a cache that the models were moved out of since this object was created."""
+        """Refuse a cache whose models have been moved since this object was created."""
         if self._was_current and (now := model_folder()) != self.root:
             if problem := model_folder_problem():
                 raise UserError.of(problem)
             raise UserError("models_moved", "The models were moved to “{folder}”. Try again.", folder=str(now))
 
     def _may_be_moved(self) -> bool:
-        """Whether a move that is running now would be out of this folder."""
+        """Return whether a move in progress would be moving models out of this folder."""
         return self._was_current or self.root in (model_folder(), uncleared_folder())
 
     def _exclusive(self, repo: str) -> AbstractContextManager[None]:
@@ -199,7 +208,7 @@ class Cache:
     # --- Downloads ----------------------------------------------------------------------------------------------------------------
     def prepare(self, listing: Listing) -> None:
         folder, lock_folder = self.folder(listing.repo), self.lock_folder(listing.repo)
-        if self.root == chosen_folder() and not self.root.is_dir():  # creating it would fill the disk below the mount point
+        if self.root == chosen_folder() and not self.root.is_dir():  # creating it would use the disk below the mount point
             template = "Can't find the model folder “{folder}”. Connect its disk, or choose another folder."
             raise UserError("model_folder_gone", template, folder=str(self.root))
         try:
@@ -215,7 +224,7 @@ class Cache:
             raise cannot_write(self.root, error) from None
 
     def has(self, listing: Listing, file: RemoteFile) -> bool:
-        """Whether a file is complete. Files are verified before they get their final name."""
+        """Return whether a file is complete and verified."""
         places = (self.blob(listing, file), self.snapshot(listing.repo, listing.commit) / file.path)
         return any(self._is_whole(place, file) for place in places)
 
@@ -227,18 +236,18 @@ class Cache:
             return False
 
     def received(self, listing: Listing) -> int:
-        """Bytes of a listing on this disk, finished or not."""
+        """Return the downloaded bytes of a listing, including unfinished files."""
         finished = {file: file.size for file in listing.files if self.has(listing, file)}
         return sum(finished.get(file) or received_so_far(self.partial(listing, file), file.size) for file in listing.files)
 
     def publish(self, listing: Listing) -> Path:
-        """Create the snapshot of a listing whose blobs are complete, and return its folder."""
+        """Create the snapshot of a listing with complete blobs, and return its folder."""
         snapshot = self.snapshot(listing.repo, listing.commit)
         snapshot.mkdir(parents=True, exist_ok=True)
         for file in listing.files:
             blob, pointer = self.blob(listing, file), snapshot / file.path
             if not blob.exists():
-                continue  # on a disk without links, the snapshot has the bytes already
+                continue  # on a disk without links, the snapshot already contains the file
             temporary = snapshot / f".{uuid.uuid4().hex}"
             try:
                 os.symlink(os.path.relpath(blob, snapshot), temporary)
@@ -249,7 +258,7 @@ class Cache:
                 if file.lfs:
                     os.replace(blob, pointer)
                 else:
-                    shutil.copyfile(blob, pointer)  # small, and two names may share one blob
+                    shutil.copyfile(blob, pointer)  # small files may share a blob
         ref = self.folder(listing.repo) / "refs" / "main"
         temporary = ref.with_name(f".{uuid.uuid4().hex}")
         temporary.write_text(listing.commit, encoding="ascii")
@@ -258,7 +267,7 @@ class Cache:
 
     # --- Removal ------------------------------------------------------------------------------------------------------------------
     def discard(self, repo: str) -> int:
-        """Remove the rest of an unfinished download and return the bytes freed.
+        """Delete a repo's unfinished download, and return the bytes freed.
 
         Keeps files that a snapshot uses, and repos that another program is downloading.
         """
@@ -281,7 +290,7 @@ class Cache:
         return freed
 
     def remove(self, repo: str) -> int:
-        """Remove a repo with all its snapshots and return the bytes freed."""
+        """Delete a repo with all its snapshots, and return the bytes freed."""
         folder = self.folder(repo)
         with self.removing([repo]):
             if folder.is_symlink():
@@ -293,7 +302,7 @@ class Cache:
 
 
 class DeletedModels:
-    """Repos that were deleted from one cache and can still be restored, until they are purged.
+    """Deleted repos of a cache, which can be restored until they are purged.
 
     They stay on the same disk, in the cache's .locks folder, where no program looks for models.
     """
@@ -303,11 +312,14 @@ class DeletedModels:
         self._root = self._cache.root / ".locks" / ".slipstream.deleted"
 
     def delete(self, repos: Sequence[str]) -> int:
-        """Delete all of the repos or, on an error, none; return the bytes that `purge` will free."""
+        """Delete repos, or none of them on an error.
+
+        Returns the bytes that `purge` will free.
+        """
         with self._cache.removing(repos):
             for repo in repos:
                 if self._cache.folder(repo).is_dir():
-                    shutil.rmtree(self._place(repo), ignore_errors=True)  # an earlier deletion of the same repo
+                    shutil.rmtree(self._place(repo), ignore_errors=True)  # from an earlier deletion
             with self._cache.staying():
                 deleted = self._delete(repos)
             return sum(map(self.size_of, deleted))
@@ -329,7 +341,7 @@ class DeletedModels:
         return deleted
 
     def restore(self, repos: Sequence[str]) -> None:
-        """Restore repos, unless they were downloaded again."""
+        """Restore repos, except those that were downloaded again."""
         with self._cache.staying():
             self._restore(repos)
 
@@ -346,11 +358,11 @@ class DeletedModels:
                 raise cannot_write(folder, error) from None
 
     def size_of(self, repo: str) -> int:
-        """Bytes that a deleted repo still occupies."""
+        """Return the bytes that a deleted repo still occupies."""
         return folder_bytes(self._place(repo))
 
     def purge(self, repos: Sequence[str] | None = None) -> int:
-        """Delete repos permanently, by default all; return the bytes freed."""
+        """Delete repos (by default all) permanently, and return the bytes freed."""
         freed = 0
         for place in [self._root] if repos is None else map(self._place, repos):
             before = folder_bytes(place)
@@ -363,13 +375,13 @@ class DeletedModels:
 
 
 def allocated_bytes(path: Path) -> int:
-    """What a file occupies on the disk, which is less than its size if it is sparse, as unfinished files are."""
+    """Return the bytes that a file occupies on disk, fewer than its size if sparse."""
     status = path.lstat()
     return min(status.st_blocks * 512, status.st_size)
 
 
 def folder_bytes(place: Path) -> int:
-    """What the files in a folder occupy on the disk."""
+    """Return the bytes that the files in a folder occupy on disk."""
     found = 0
     for folder, _, names in os.walk(place):
         for name in names:
@@ -379,15 +391,16 @@ def folder_bytes(place: Path) -> int:
 
 
 def repo_busy(repo: str) -> UserError:
-    template = "{repo} is being downloaded. Stop that download or wait until it finishes, then try again."
+    template = "{repo} is being downloaded. Stop the download or wait for it to finish, then try again."
     return UserError("repo_being_downloaded", template, repo=repo)
 
 
-def no_space(needed: int, folder: Path, free: int) -> EngineText:
-    template = (
-        "The disk that contains “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first."
-    )
-    return EngineText.of("no_space", template, needed=needed / 1e9, folder=str(folder), free=free / 1e9)
+def space_problem(missing: int, folder: Path, free: int) -> EngineText | None:
+    """Return why `missing` more bytes don't fit on a disk with `free` bytes, or None."""
+    if not missing or missing + _SPARE <= free:
+        return None
+    template = "The disk with “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first."
+    return EngineText.of("no_space", template, needed=(missing + _SPARE) / 1e9, folder=str(folder), free=free / 1e9)
 
 
 def link_leads_out(path: Path) -> UserError:
@@ -396,4 +409,4 @@ def link_leads_out(path: Path) -> UserError:
 
 
 def _moving() -> UserError:
-    return UserError("models_moving", "The models are being moved to another folder. Wait until that is done, then try again.")
+    return UserError("models_moving", "The models are being moved to another folder. Wait for the move to finish, then try again.")

@@ -1,7 +1,7 @@
-"""The catalog of known pairs: resources/catalog.json, plus the user's entries in the data folder.
+"""The catalog of known pairs: resources/catalog.json and the user's own entries.
 
-Each fact of the shipped catalog is an object with its value ("is") and its source ("from"); unknown facts are null. The user's
-entries may have plain values. They are unconfirmed: the hub is asked about their repos before they are offered.
+Each fact of the shipped catalog is an object with its value ("is") and source ("from"); unknown facts are null. The user's entries
+may have plain values. They are unconfirmed: the app asks the hub about their repos before it offers them.
 """
 
 import json
@@ -19,13 +19,13 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
 from mlx_engine.pairs.target_config import dflash_problem
 
-BUILT_IN = "built in"  # the tag of a pair that needs no download
+BUILT_IN = "built in"  # tag of pairs that need no download
 _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")
 
 
 @dataclass(frozen=True)
 class TargetRepo:
-    """One quantization of a target."""
+    """A quantization of a target."""
 
     repo: str
     bits: int | None  # per weight
@@ -34,7 +34,7 @@ class TargetRepo:
 
 @dataclass(frozen=True)
 class ReportedSpeedup:
-    """Someone's measurement: DFlash's speed relative to plain decoding, lowest to highest."""
+    """A reported speed of DFlash relative to plain decoding, lowest to highest."""
 
     speedup: tuple[float, float]
     machine: str
@@ -43,7 +43,7 @@ class ReportedSpeedup:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One pair of the catalog. A fact that is None is unknown."""
+    """A pair in the catalog. Unknown facts are None."""
 
     id: str
     name: str
@@ -66,12 +66,12 @@ class CatalogEntry:
 
     @property
     def confirmed(self) -> bool:
-        """Whether every repo id has a source."""
+        """Whether the shipped catalog confirms all repo names."""
         return BUILT_IN in self.tags or bool(self.targets and self.drafter and not self.custom)
 
     @property
     def why_not(self) -> EngineText | None:
-        """Why the pair can't run, as far as is known without asking the hub."""
+        """Why the pair can't run; None if it can, as far as is known without the hub."""
         if self.reason:
             return EngineText(f"catalog_reason_{self.id}", self.reason)
         if self.family:
@@ -84,11 +84,11 @@ class CatalogEntry:
 
     @property
     def repos(self) -> tuple[str, ...]:
-        """The repos of the targets, then the drafter's."""
+        """The target repos, then the drafter repo."""
         return (*(target.repo for target in self.targets), *filter(None, [self.drafter]))
 
     def pair(self, bits: int | None = None) -> Pair:
-        """Return the repos with the given quantization, or with the first one listed."""
+        """Return the pair with the given quantization, or with the first one listed."""
         if BUILT_IN in self.tags:
             raise UserError("pair_is_built_in", "{name} comes with Slipstream and can't be downloaded or removed.", name=self.name)
         if not self.targets or not self.drafter:
@@ -97,14 +97,14 @@ class CatalogEntry:
         offered = [target for target in self.targets if bits in (None, target.bits)]
         if not offered:
             available = ", ".join(str(target.bits) for target in self.targets)
-            template = "{name} isn't available at {bits} bits. Available: {available}."
+            template = "{name} isn't available at {bits} bits. Choose from {available}."
             raise UserError("bits_not_offered", template, name=self.name, bits=str(bits), available=available)
         return Pair(offered[0].repo, self.drafter)
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """All entries, the user's last, and what is wrong with entries that were ignored."""
+    """All catalog entries, the user's last, and the problems of ignored entries."""
 
     entries: tuple[CatalogEntry, ...]
     problems: tuple[EngineText, ...] = ()
@@ -114,11 +114,11 @@ class Catalog:
             if entry.id == id.lower():
                 return entry
         similar = [entry.id for entry in self.search(re.split(r"[-.]", id)[0])][:5]
-        template = "“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs."
-        raise UserError("not_in_catalog", template, id=id[:80], similar=", ".join(similar) or "–")
+        template = "“{id}” isn't in the catalog (similar: {similar}). Run “slipstream models list” to see all pairs."
+        raise UserError("not_in_catalog", template, id=id[:80], similar=", ".join(similar) or "none")
 
     def search(self, words: str) -> list[CatalogEntry]:
-        """Return the entries whose id, name, tags or repos contain all the words."""
+        """Return the entries whose ID, name, tags, or repos contain all the words."""
         wanted = words.lower().split()
         texts = [(entry, " ".join((entry.id, entry.name, *entry.tags, *entry.repos)).lower()) for entry in self.entries]
         return [entry for entry, text in texts if all(word in text for word in wanted)]
@@ -135,20 +135,20 @@ def load_catalog() -> Catalog:
     shipped = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
     entries = [parse_entry(raw, custom=False) for raw in shipped["pairs"]]
     problems: list[EngineText] = []
+    file = str(custom_catalog_file())
     try:
         custom = read_json(custom_catalog_file())
         raws = custom.get("pairs", []) if isinstance(custom, dict) else custom if custom is not None else []
         if not isinstance(raws, list):
-            raise UserError("catalog_not_list", "“{file}” is ignored: it isn't a list of pairs.", file=str(custom_catalog_file()))
+            raise UserError("catalog_not_list", "“{file}” isn't a list of pairs, so it is ignored.", file=file)
     except UserError as error:
         raws, problems = [], [error.text]
     for number, raw in enumerate(raws[:1000], 1):
         try:
             entries.append(parse_entry(raw))
         except UserError as error:
-            template = "Entry {number} of “{file}” is ignored. {reason}"
-            values: dict[str, Any] = {"number": number, "file": str(custom_catalog_file()), "reason": error.text}
-            problems.append(EngineText.of("catalog_entry_ignored", template, **values))
+            template = "Entry {number} in “{file}” is ignored. {reason}"
+            problems.append(EngineText.of("catalog_entry_ignored", template, number=number, file=file, reason=error.text))
     return Catalog(tuple(entries), tuple(problems))
 
 
@@ -189,7 +189,7 @@ def _speedup(fields: "_Fields") -> ReportedSpeedup:
 
 
 class _Fields:
-    """Checked access to the fields of one JSON object of a catalog."""
+    """Checked access to the fields of a JSON object in a catalog."""
 
     def __init__(self, raw: Any, name: str) -> None:
         self._raw: dict[str, Any] = raw

@@ -1,4 +1,4 @@
-"""A checkpoint folder on disk: its config, recommended sampling, and whether its weight files are complete."""
+"""Checkpoint folders: config, recommended sampling, and weight files."""
 
 import json
 from pathlib import Path
@@ -10,16 +10,16 @@ from mlx_engine.pairs.data_files import cannot_read, not_regular_file, open_regu
 from mlx_engine.pairs.repo import is_wanted
 from mlx_engine.requests import Sampling
 
-LARGEST_CONFIG = 4_000_000  # bytes; real ones have a few thousand
+LARGEST_CONFIG = 4_000_000  # bytes; published ones have a few thousand
 _LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor
-# Fields of generation_config.json, and their lowest and highest sensible values
+# Fields of generation_config.json, and their valid ranges
 _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0), "repetition_penalty": (0.5, 3.0)}
 
 
 def read_config(folder: Path) -> dict:
-    """Return the config.json of a checkpoint folder, after checking that the model's files are regular ones.
+    """Return the config.json of a checkpoint folder.
 
-    FIFOs and devices would make their readers wait forever or fill the memory.
+    Model files that aren't regular files are refused: reading a FIFO or device could block forever or fill the memory.
     """
     path = folder / "config.json"
     try:
@@ -33,7 +33,8 @@ def read_config(folder: Path) -> dict:
         if isinstance(config, dict):
             return config
     except FileNotFoundError:
-        raise UserError("no_config", "“{folder}” has no config.json, so it isn't a complete model.", folder=str(folder)) from None
+        template = "“{folder}” has no config.json, so it isn't a complete model. Choose another folder."
+        raise UserError("no_config", template, folder=str(folder)) from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except (ValueError, RecursionError):
@@ -42,7 +43,10 @@ def read_config(folder: Path) -> dict:
 
 
 def recommended_sampling(folder: Path) -> Sampling:
-    """Return what the target's makers recommend; greedy if generation_config.json is absent, broken or doesn't sample."""
+    """Return the sampling that the target's authors recommend.
+
+    This is greedy if generation_config.json is missing or invalid, or doesn't sample.
+    """
     try:
         data = json.loads(read_bounded(folder / "generation_config.json", LARGEST_CONFIG))
     except (OSError, UserError, ValueError, RecursionError):
@@ -59,7 +63,7 @@ def recommended_sampling(folder: Path) -> Sampling:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a checkpoint folder, after checking each one's header against its length."""
+    """Return the safetensors files of a checkpoint, after checking their headers."""
     files = sorted(folder.glob("model*.safetensors"))
     index = folder / "model.safetensors.index.json"
     if index.is_file():
@@ -70,10 +74,10 @@ def weight_files(folder: Path) -> list[Path]:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _damaged(str(index)) from None
         if missing := sorted(named - {file.name for file in files}):
-            template = "“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept."
-            raise UserError("weights_missing", template, folder=str(folder), count=len(missing), file=missing[0])
+            template = "“{folder}” lacks weight files, such as {file}. Download the model again; existing files are kept."
+            raise UserError("weights_missing", template, folder=str(folder), file=missing[0])
     if not files:
-        template = "“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder."
+        template = "“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder."
         raise UserError("no_weights", template, folder=str(folder))
     for file in files:
         check_safetensors(file, str(file))
@@ -85,7 +89,10 @@ def weight_bytes(folder: Path) -> int:
 
 
 def check_safetensors(file: Path, name: str) -> None:
-    """Check that a safetensors file has all the data that its header describes. Error messages call it `name`."""
+    """Check that a safetensors file has all the data that its header describes.
+
+    Error messages call the file `name`.
+    """
     try:
         open_regular(file).close()
         with safe_open(file, framework="np"):

@@ -1,4 +1,4 @@
-"""The demo pair that comes with Slipstream."""
+"""The demo pair that ships with Slipstream."""
 
 from pathlib import Path
 
@@ -12,6 +12,6 @@ REFUSAL = (
 
 
 def demo_pair() -> tuple[Path, Path]:
-    """The folders of the demo target and its drafter."""
+    """Return the folders of the demo target and its drafter."""
     folder = Path(resources.__file__).parent / "demo_pair"
     return folder / "target", folder / "drafter"

@@ -1,4 +1,4 @@
-"""Downloads one pair: inspects it, transfers and verifies the files, publishes the snapshots. Resumable."""
+"""A resumable download of one pair."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import Throttle
-from mlx_engine.pairs.cache import Cache, no_space
+from mlx_engine.pairs.cache import Cache, space_problem
 from mlx_engine.pairs.checkpoint import check_safetensors
 from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.hub import Hub, RevisionGone, Unreachable
@@ -23,21 +23,20 @@ from mlx_engine.pairs.transfer import FileTransfer, RetryPolicy
 
 _WINDOW = 5.0  # seconds over which the speed is averaged
 _REPORT_EVERY = 0.2  # seconds
-_ANSWER_SHARE = 0.1  # of the time to give up, while only an answer is awaited
-_MOST_RESTARTS = 5  # for a repo that keeps being revised during the download
+_ANSWER_SHARE = 0.1  # of `RetryPolicy.give_up`, for questions to the hub outside of transfers
+_MOST_RESTARTS = 5  # for repos that are revised during the download
 _Answer = TypeVar("_Answer")
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
-_SPARE = 200_000_000  # bytes that a download leaves free on the disk
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What is known about a pair before its download. Sizes in bytes; target first, then drafter."""
+    """Facts about a pair before its download, each for target, then drafter."""
 
     pair: Pair
     listings: tuple[Listing, ...]
     configs: tuple[dict, ...]
-    problem: EngineText | None  # why the two don't fit together
+    problem: EngineText | None  # why target and drafter don't fit together
     on_disk: int
 
     @property
@@ -51,22 +50,23 @@ class Inspection:
         return sizes[0], sum(sizes[1:])
 
     def space_problem(self, cache: Cache) -> EngineText | None:
-        """Return why the rest doesn't fit on the disk, if it doesn't."""
-        missing, free = self.size - self.on_disk, cache.free_bytes()
-        if missing + (_SPARE if missing else 0) <= free:
-            return None
-        return no_space(missing, cache.root, free)
+        """Return why the rest of the pair doesn't fit on the disk, or None."""
+        return space_problem(self.size - self.on_disk, cache.root, cache.free_bytes())
 
 
 def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] | None = None) -> Inspection:
-    """Ask the hub about both repos. `revisions` pins repos to commits; otherwise main's current commit is used."""
+    """Ask the hub about the repos of a pair.
+
+    Args:
+        revisions: commits by repo; for other repos, main's current commit.
+    """
     listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in pair.repos)
     for listing in listings:
         if not any(file.path.endswith(".safetensors") for file in listing.files):
-            template = "{repo} has no safetensors weights. Choose an MLX or safetensors repo."
+            template = "{repo} has no safetensors weights. Choose another repo, such as one from mlx-community."
             raise UserError("repo_without_weights", template, repo=listing.repo)
     if not any(listings[0].find(name) for name in _TOKENIZERS):
-        raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose the repo of a complete model.", repo=pair.target)
+        raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose a complete model.", repo=pair.target)
     configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
     tokenizer = {}
     if listings[0].find("tokenizer_config.json") and not listings[0].find("tokenizer.json"):
@@ -78,7 +78,7 @@ def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineTe
     if problem := target_problem(configs[0]):
         return problem
     if tokenizer.get("auto_map"):
-        template = "The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target."
+        template = "The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target."
         return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
     if len(configs) == 1:
         return None
@@ -89,17 +89,17 @@ def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineTe
 
 
 class IncompatiblePair(UserError):
-    """Target and drafter don't fit together."""
+    """Raised if target and drafter don't fit together."""
 
 
 @dataclass(frozen=True)
 class DownloadProgress:
-    """Bytes of the pair on this disk, and the recent speed of all programs that download it."""
+    """Bytes of a pair on this disk, and the speed of all programs downloading it."""
 
     done: int
     total: int
     bytes_per_s: float = 0.0
-    status: EngineText | None = None  # what the user should know now
+    status: EngineText | None = None  # shown to the user now
 
     @property
     def seconds_left(self) -> float | None:
@@ -108,10 +108,12 @@ class DownloadProgress:
 
 @dataclass
 class Download:
-    """Call `run` once to download a pair. Its `stop` event ends it and keeps all downloaded data.
+    """A download of one pair.
+
+    Call `run` once. Setting its `stop` event ends the download and keeps partial data.
 
     Args:
-        pins: repo -> commit. The owner saves them between runs, so that both repos stay at the revisions of the start.
+        pins: commits by repo. Save them between runs, so that both repos stay at their initial revisions.
     """
 
     pair: Pair
@@ -121,15 +123,17 @@ class Download:
     connections: int = 6
     throttle: Throttle = field(default_factory=Throttle)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    notes: list[EngineText] = field(default_factory=list)  # what happened on the way, oldest first
-    started: bool = False  # the pair was inspected and accepted, so that there is something to resume
-    downloaded: int = 0  # bytes that came over the network
+    notes: list[EngineText] = field(default_factory=list)  # shown at the end, oldest first
+    started: bool = False  # the pair was accepted, so there is something to resume
+    downloaded: int = 0  # bytes received over the network
     progress: DownloadProgress = DownloadProgress(0, 0)
 
     def run(
         self, stop: threading.Event, report: Callable[[DownloadProgress], None] = lambda progress: None
     ) -> tuple[Path, ...] | None:
-        """Download what is missing; return the snapshot folders, target first, or None if stopped.
+        """Download missing files, and return the snapshot folders, target first.
+
+        Returns None if stopped.
 
         Raises:
             UserError: the pair can't be downloaded, or the download can't continue. Downloaded data is kept.
@@ -166,7 +170,6 @@ class Download:
                 self._note(EngineText.of("repo_renamed", template, repo=listing.repo, new=listing.new_name))
 
     def _transfer(self, inspection: Inspection) -> bool:
-        """Transfer the files; return False if stopped. The speed is averaged over the last seconds."""
         listings = list(inspection.listings)
         transfer = FileTransfer(self.hub, self.cache, listings, self.connections, self.throttle, self.retry, self.notes)
         transfer.status = self.progress.status
@@ -192,13 +195,13 @@ class Download:
 
     def _note_revisions(self, listings: tuple[Listing, ...]) -> None:
         for listing in listings:
-            with suppress(UserError):  # the download is complete, whatever the hub says now
+            with suppress(UserError):  # the download is complete even if the hub fails now
                 if self.hub.listing(listing.repo).commit != listing.commit:
                     template = "A newer revision of {repo} is available. Download the pair again to update."
                     self._note(EngineText.of("newer_revision", template, repo=listing.repo))
 
     def _unpin(self) -> None:
-        """Switch to the current revisions, since a pinned one is gone. Files that both revisions share are kept."""
+        """Switch to the current revisions after a pinned one has disappeared."""
         for repo in self.pair.repos:
             listing = self._ask(partial(self.hub.listing, repo))
             if listing is not None and self.pins.get(repo) not in (None, listing.commit):
@@ -223,7 +226,7 @@ class Download:
             raise cannot_write(self.cache.root, error) from None
 
     def _ask(self, question: Callable[[], _Answer]) -> _Answer | None:
-        """Ask until the hub answers or the time to give up is over; None if stopped."""
+        """Retry until the hub answers or the time is up. Return None if stopped."""
         start, wait = time.monotonic(), self.retry.first_wait
         while not self._stop.is_set():
             try:
@@ -241,13 +244,13 @@ class Download:
         return None
 
     def _note(self, note: EngineText) -> None:
-        """Report a status that the user should also see at the end."""
+        """Report a status that is also shown at the end."""
         if note not in self.notes:
             self.notes.append(note)
         self._say(note)
 
     def _say(self, status: EngineText | None) -> None:
-        """Report a new status outside of a transfer, which reports its own."""
+        """Report a status outside of a transfer, which reports its own."""
         if status != self.progress.status:
             self._show(DownloadProgress(self.progress.done, self.progress.total, status=status))
 

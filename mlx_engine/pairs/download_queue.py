@@ -1,9 +1,9 @@
-"""The download queue: a file of pairs, downloaded one after another; each can be paused, resumed or cancelled at any time.
+"""The download queue: saved pairs that are downloaded one after another.
 
-`python -m mlx_engine.pairs.download_queue` runs it as a process, so that the window never waits for it, and quitting loses nothing.
-Commands are JSON lines on standard input: {"do": "add" | "pause" | "cancel", "target": ..., "drafter": ...}, or {"do": "limit",
-"bytes_per_s": number or null}, which is saved too. Events are JSON lines on standard output, with "event": queue, progress, ready,
-failed, or error (a refused command, with the pair that it named). The process stops when standard input ends.
+`python -m mlx_engine.pairs.download_queue` runs the queue in its own process, so that the window never waits for it and quitting
+loses nothing. It reads commands as JSON lines from standard input: {"do": "add" | "pause" | "cancel", "target": …, "drafter": …}
+or {"do": "limit", "bytes_per_s": number or null}, which is also saved. It writes events as JSON lines to standard output, where
+"event" is queue, progress, ready, failed, or error (a refused command, with its pair). It ends when standard input ends.
 """
 
 import json
@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -37,7 +37,7 @@ DownloadState = Literal["waiting", "running", "paused", "failed"]
 
 @dataclass(frozen=True)
 class QueuedPair:
-    """A pair in the queue. Pairs that are complete or cancelled leave it."""
+    """A pair in the queue. Completed and canceled pairs are removed."""
 
     pair: Pair
     state: DownloadState = "waiting"
@@ -46,7 +46,7 @@ class QueuedPair:
 
     def to_json(self) -> dict[str, Any]:
         reason = text_to_json(self.reason) if self.reason else None
-        return {**_names(self.pair), "state": self.state, "pins": self.pins, "reason": reason}
+        return {**asdict(self.pair), "state": self.state, "pins": self.pins, "reason": reason}
 
     @classmethod
     def from_json(cls, raw: Any) -> "QueuedPair | None":
@@ -56,23 +56,21 @@ class QueuedPair:
             return None
         pins = raw.get("pins")
         valid = {repo: pin for repo, pin in pins.items() if repo in pair.repos and is_commit(pin)} if isinstance(pins, dict) else {}
-        state: DownloadState = (
-            raw["state"] if raw.get("state") in ("waiting", "paused", "failed") else "waiting"
-        )  # "running": it was killed
-        words = raw.get("words")  # how earlier versions stored the reason
+        state: DownloadState = raw["state"] if raw.get("state") in ("paused", "failed") else "waiting"
+        words = raw.get("words")  # the reason as saved by earlier versions
         reason = text_from_json(raw.get("reason")) or (EngineText("", words[:500]) if words and isinstance(words, str) else None)
         return cls(pair, state, valid, reason)
 
 
 class QueueFile:
-    """The saved queue; several processes may use it."""
+    """The saved queue, which several processes may use."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or data_folder() / "downloads.json"
-        self.running_lock = self.path.with_suffix(".running")  # held by the process that works on the queue
+        self.running_lock = self.path.with_suffix(".running")  # held by the process that runs the queue
 
     def read(self) -> tuple[QueuedPair, ...]:
-        """Return the queue; empty if the file can't be read."""
+        """Return the queue, empty if the file can't be read."""
         try:
             return self.load()
         except UserError:
@@ -83,7 +81,7 @@ class QueueFile:
 
         Raises:
             DamagedFile: the file's content is invalid.
-            UserError: the file can't be read at the moment.
+            UserError: the file can't be read.
         """
         raw = read_json(self.path)
         if raw is not None and not isinstance(raw, list):
@@ -91,7 +89,10 @@ class QueueFile:
         return tuple(queued for item in (raw or ())[:1000] if (queued := QueuedPair.from_json(item)))
 
     def change(self, change: Callable[[tuple[QueuedPair, ...]], Iterable[QueuedPair]]) -> tuple[QueuedPair, ...]:
-        """Read, change and write the queue under a lock. A damaged file is renamed to downloads.damaged.json."""
+        """Read, change, and write the queue under a lock.
+
+        A damaged file is renamed to downloads.damaged.json.
+        """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = locks.acquire(self.path.with_suffix(".lock"), timeout=10.0)
@@ -116,13 +117,13 @@ class QueueFile:
         return next((queued for queued in self.read() if queued.pair == pair), None)
 
     def put(self, pair: Pair, **fields: Any) -> None:
-        """Add a pair at the end, or update it."""
+        """Update a pair, adding it at the end if it is new."""
         self.change(
             lambda queue: _updated(queue if any(one.pair == pair for one in queue) else (*queue, QueuedPair(pair)), pair, fields)
         )
 
     def update(self, pair: Pair, **fields: Any) -> bool:
-        """Update a pair if it is still in the queue; return whether it is."""
+        """Update a pair if it is in the queue, and return whether it is."""
         return any(queued.pair == pair for queued in self.change(lambda queue: _updated(queue, pair, fields)))
 
     def remove(self, pair: Pair) -> None:
@@ -135,14 +136,14 @@ def _updated(queue: Iterable[QueuedPair], pair: Pair, fields: dict[str, Any]) ->
 
 @dataclass(frozen=True)
 class QueueChanged:
-    """The whole queue as it is now."""
+    """The whole queue after a change."""
 
     queue: tuple[QueuedPair, ...]
 
 
 @dataclass(frozen=True)
 class PairProgress:
-    """The progress of the pair that is being downloaded."""
+    """Progress of the pair that is being downloaded."""
 
     pair: Pair
     progress: DownloadProgress
@@ -150,7 +151,7 @@ class PairProgress:
 
 @dataclass(frozen=True)
 class PairReady:
-    """Both repos are complete and verified. `folders`: target, then drafter."""
+    """A pair that is complete and verified, with its folders (target, drafter)."""
 
     pair: Pair
     folders: tuple[Path, ...]
@@ -159,7 +160,7 @@ class PairReady:
 
 @dataclass(frozen=True)
 class PairFailed:
-    """A pair's download failed. It stays in the queue, and downloaded data is kept."""
+    """A pair whose download failed. It stays in the queue with its downloaded data."""
 
     pair: Pair
     reason: EngineText
@@ -169,10 +170,13 @@ QueueEvent = QueueChanged | PairProgress | PairReady | PairFailed
 
 
 class DownloadQueue:
-    """Works on the queue from its creation until `close`; only one process at a time can.
+    """The running queue, active from its creation until `close`.
 
     Args:
         report: called with every event, on the queue's thread or the caller's.
+
+    Raises:
+        UserError: another process runs the queue.
     """
 
     def __init__(
@@ -188,25 +192,25 @@ class DownloadQueue:
         self._file.path.parent.mkdir(parents=True, exist_ok=True)
         running = locks.acquire(self._file.running_lock)
         if running is None:
-            raise UserError("queue_in_use", "Another copy of Slipstream is already downloading. The queue continues there.")
+            raise UserError("queue_in_use", "Another copy of Slipstream is already downloading. Use that copy to manage downloads.")
         self._running = running
         self._turn, self._report_lock = threading.Condition(), threading.Lock()
         self._reported: tuple[QueuedPair, ...] = ()
         self._last_poll = 0.0
         self._closed = False
         self._current: Pair | None = None
-        # changes that couldn't be written to the file: why a pair failed; None: it has left the queue
+        # changes that couldn't be saved: why a pair failed, or None if it was removed
         self._unsaved: dict[Pair, EngineText | None] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def add(self, pair: Pair) -> None:
-        """Add a pair at the end, or resume it if it was paused or failed."""
+        """Add a pair at the end, or resume it if it is paused or failed."""
         self._put(pair, state="waiting", reason=None)
 
     def pause(self, pair: Pair) -> None:
-        """Stop downloading a pair and keep its data. It stops even if that can't be saved."""
+        """Stop downloading a pair and keep its data, even if the state can't be saved."""
         try:
             self._put(pair, state="paused")
         except UserError as error:
@@ -216,7 +220,10 @@ class DownloadQueue:
             self._halt(pair)
 
     def cancel(self, pair: Pair) -> int:
-        """Remove a pair from the queue, and the downloaded data that no other pair or program needs; return the bytes freed."""
+        """Remove a pair and its unfinished download, and return the bytes freed.
+
+        Data that another pair or program needs is kept.
+        """
         self._remove(pair)
         self._halt(pair, wait=True)
         needed = {repo for queued in self._queue() for repo in queued.pair.repos}
@@ -228,7 +235,7 @@ class DownloadQueue:
         self._throttle.limit(rate)
 
     def close(self) -> None:
-        """Stop working; queue and downloaded data stay as they are."""
+        """Stop downloading. The queue and downloaded data are kept."""
         with self._turn:
             self._closed = True
             self._stop.set()
@@ -270,7 +277,7 @@ class DownloadQueue:
                 self._current = queued.pair
                 self._stop.clear()
             try:
-                self._report_changes()  # before any progress of a pair that `add` may not have reported yet
+                self._report_changes()  # first, since `add` may not have reported the pair yet
                 self._download(queued)
             except Exception as error:  # a bug in one download must not stop the queue
                 traceback.print_exception(error)
@@ -281,13 +288,13 @@ class DownloadQueue:
                     self._turn.notify_all()
 
     def _poll(self) -> None:
-        """Report what other programs changed, such as a command in a terminal."""
+        """Report changes by other programs, such as a command in a terminal."""
         if not self._closed and time.monotonic() - self._last_poll >= _POLL:
             self._last_poll = time.monotonic()
             self._report_changes()
 
     def _queue(self) -> tuple[QueuedPair, ...]:
-        """The file's queue with the unsaved changes."""
+        """Return the saved queue with unsaved changes applied."""
         unsaved = dict(self._unsaved)
         try:
             queue = self._file.load()
@@ -308,7 +315,7 @@ class DownloadQueue:
         saved: dict[str, str] = {}
 
         def report(progress: DownloadProgress) -> None:
-            if saved != download.pins:  # so that both repos stay at their revisions after a crash
+            if saved != download.pins:  # so that both repos keep their revisions after a crash
                 saved.update(download.pins)
                 with suppress(UserError):
                     self._file.update(pair, pins=dict(download.pins))
@@ -329,7 +336,7 @@ class DownloadQueue:
         self._report_changes()
 
     def _fail(self, pair: Pair, reason: EngineText, **fields: Any) -> None:
-        """Report a failure even if it can't be saved, but not for a cancelled pair."""
+        """Report a failure even if it can't be saved, unless the pair was canceled."""
         queued = self._unsaved.get(pair, reason) is not None
         try:
             if queued:
@@ -370,7 +377,7 @@ def text_to_json(text: EngineText) -> dict[str, Any]:
 
 
 def text_from_json(raw: Any) -> EngineText | None:
-    """Return a text, or None if anything about it is invalid, even deep inside."""
+    """Return the text that a JSON object describes, or None if it is invalid."""
     try:
         values: dict[str, Any] = {
             name: text_from_json(value) if isinstance(value, dict) else value for name, value in raw["values"].items()
@@ -387,28 +394,17 @@ def event_to_json(event: QueueEvent) -> dict[str, Any]:
         case QueueChanged(queue):
             return {"event": "queue", "pairs": [queued.to_json() for queued in queue]}
         case PairProgress(pair, progress):
-            return {
-                "event": "progress",
-                **_names(pair),
-                "done": progress.done,
-                "total": progress.total,
-                "bytes_per_s": progress.bytes_per_s,
-                "seconds_left": progress.seconds_left,
-                "status": text_to_json(progress.status) if progress.status else None,
-            }
+            status = text_to_json(progress.status) if progress.status else None
+            figures = {name: getattr(progress, name) for name in ("done", "total", "bytes_per_s", "seconds_left")}
+            return {"event": "progress", **asdict(pair), **figures, "status": status}
         case PairReady(pair, folders, notes):
-            return {
-                "event": "ready",
-                **_names(pair),
-                "folders": [str(path) for path in folders],
-                "notes": list(map(text_to_json, notes)),
-            }
+            return {"event": "ready", **asdict(pair), "folders": list(map(str, folders)), "notes": list(map(text_to_json, notes))}
         case PairFailed(pair, reason):
-            return {"event": "failed", **_names(pair), "reason": text_to_json(reason)}
+            return {"event": "failed", **asdict(pair), "reason": text_to_json(reason)}
 
 
 def _command(queue: DownloadQueue, line: str) -> tuple[Callable[[], object], Pair | None]:
-    """Return what a line asks for, and the pair that it names."""
+    """Return the work that a command line requests, and the pair it names."""
     try:
         command = json.loads(line)
         if command["do"] == "limit":
@@ -419,7 +415,7 @@ def _command(queue: DownloadQueue, line: str) -> tuple[Callable[[], object], Pai
         pair = Pair(command["target"], command.get("drafter"))
         work = {"add": queue.add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError("invalid_queue_command", "“{command}” isn't a queue command.", command=line.strip()[:80]) from None
+        raise UserError("invalid_queue_command", "“{command}” isn't a valid queue command.", command=line.strip()[:80]) from None
     return partial(work, pair), pair
 
 
@@ -447,7 +443,7 @@ def main() -> int:
             names = {}
             try:
                 work, pair = _command(queue, line)
-                names = _names(pair) if pair else {}
+                names = asdict(pair) if pair else {}
                 work()
             except UserError as error:
                 send({"event": "error", "reason": text_to_json(error.text), **names})
@@ -459,10 +455,6 @@ def main() -> int:
     finally:
         queue.close()
     return 0
-
-
-def _names(pair: Pair) -> dict[str, str | None]:
-    return {"target": pair.target, "drafter": pair.drafter}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A published DFlash config.json, in one shape.
+"""The config.json of published DFlash drafters.
 
-Checkpoints are revised in place and place their fields differently, so everything is read from the file and nothing depends on a
-repo's name. Sources of the field rules: z-lab's dflash 0.1.0, vLLM's and speculators' readers, and the published configs.
+Publishers lay out the fields differently and revise checkpoints in place. So everything is read from the file, and nothing depends
+on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vLLM and speculators, and published configs.
 """
 
 import json
@@ -18,11 +18,11 @@ _KINDS = {
     "DFlashLagunaForCausalLM": "laguna",
     "MuseGlimmerAssistantModel": "muse",
 }
-# The speculators library's own names of the same architectures
+# Names of the same architectures in the speculators library
 _SPECULATORS = {"dflash": {"DFlashSpeculator", "DFlashDraftModel"}, "dflash2": {"DFlash2Speculator", "DFlash2DraftModel"}}
 _MOST_LAYERS = 512
 _FULL, _SLIDING = "full_attention", "sliding_attention"
-# Values of fields that change the computation even if the tensors look as usual
+# Supported values of fields that change the computation without changing the tensors
 _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "hidden_act": ("silu", "swish"),
     "draft_ffn_type": ("dense",),
@@ -32,12 +32,12 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "norm_before_fc norm_before_residual enable_confidence_head fc_bias": (False,),
     "markov_rank attn_logit_softcapping": (0,),
 }
-# Parts of names of fields that affect the computation even if the tensors look as usual
+# Parts of field names that suggest a change of the computation
 _SIGNIFICANT = (
     "scal", "softcap", "multiplier", "causal", "rope", "rotary", "window", "sink", "norm", "activation", "anchor", "gating",
     "mask_embedding", "shift", "pos_emb", "markov", "hc_mult",
 )  # fmt: skip
-# Fields with such names that configs inherit from the target's family and that a dense drafter doesn't use
+# Fields with such names that configs inherit from the target and dense drafters ignore
 _INERT = frozenset(
     {
         "norm_topk_prob", "routed_scaling_factor", "moe_routed_scaling_factor", "qk_rope_head_dim", "qk_nope_head_dim",
@@ -50,7 +50,7 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True)
 class Rope:
-    """Rotary embedding. `kind` is default, linear, llama3 or yarn; the other fields belong to the last three."""
+    """Rotary embedding settings. `kind` is default, linear, llama3, or yarn."""
 
     theta: float
     kind: str = "default"
@@ -66,23 +66,23 @@ class Rope:
 
 @dataclass(frozen=True)
 class Convolution:
-    """DFlash 2's grouped dynamic convolution: `taps` block rows deep, one dynamic kernel per `group` channels."""
+    """DFlash 2's grouped dynamic convolution."""
 
-    taps: int
-    group: int
+    taps: int  # block rows per kernel
+    group: int  # channels that share a dynamic kernel
 
 
 @dataclass(frozen=True)
 class Selector:
-    """DFlash 2's candidate selector: the `top_k` likeliest tokens of a row, with edges from factors of size `rank`."""
+    """DFlash 2's candidate selector, with edges from factors of size `rank`."""
 
     rank: int
-    top_k: int
+    top_k: int  # likeliest tokens per row
 
 
 @dataclass(frozen=True)
 class Stored:
-    """How published weights are quantized, in MLX's affine scheme."""
+    """The quantization of published weights, in MLX's affine scheme."""
 
     bits: int
     group: int
@@ -91,7 +91,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class DrafterConfig:
-    """A DFlash drafter. `windows` and `causal` have one entry per layer; a window of None means full attention."""
+    """The validated config of a drafter."""
 
     hidden_size: int
     intermediate_size: int
@@ -99,17 +99,17 @@ class DrafterConfig:
     heads: int
     kv_heads: int
     head_dim: int
-    vocab_size: int | None  # of the target; None if the config doesn't say
-    draft_vocab_size: int | None  # if smaller: the drafter proposes only some of the target's tokens
+    vocab_size: int | None  # of the target; None if unknown
+    draft_vocab_size: int | None  # if the drafter proposes only some of the target's tokens
     norm_eps: float
     rope: Rope
     block_size: int
     taps: tuple[int, ...]  # 0-based target layers whose outputs are the context features
-    target_layers: int | None  # number of layers of the target
+    target_layers: int | None  # number of target layers
     mask_token: int
     attention_bias: bool
-    windows: tuple[int | None, ...]  # a key is visible while query position - key position < window
-    causal: tuple[bool, ...]  # whether a block row sees only the block rows before it
+    windows: tuple[int | None, ...]  # per layer: query position - key position < window; None: full attention
+    causal: tuple[bool, ...]  # per layer: whether a block row sees only earlier block rows
     embedding_scale: float
     output_multiplier: float
     softcap: float | None
@@ -120,14 +120,14 @@ class DrafterConfig:
 
 
 class Fields:
-    """A config's fields by name. An explicit null counts as absent.
+    """The fields of a config by name. An explicit null counts as absent.
 
-    Published drafters keep a field at the top level, in `dflash_config`, or (speculators layout) in `transformer_layer_config`.
-    A field that appears in two places must have the same value in both.
+    Published drafters keep a field at the top level, in `dflash_config`, or (speculators layout) in `transformer_layer_config`. A
+    field that appears in two places must have the same value in both.
 
     Args:
-        levels: the objects that hold fields, by the name used for each in error messages.
-        strict: the levels in which every field affects the computation, so that unknown ones are refused.
+        levels: the objects that hold fields, by their names in error messages.
+        strict: the levels in which unknown fields are refused.
     """
 
     def __init__(self, levels: dict[str, dict], strict: frozenset[str] = frozenset()) -> None:
@@ -159,12 +159,12 @@ class Fields:
         return default if value is None else self._checked(name, value, bool, "boolean")
 
     def block(self, name: str) -> dict:
-        """Return a field that holds an object; empty if absent."""
+        """Return a field that holds an object, or {} if it is absent."""
         value = self.get(name)
         return {} if value is None else self._checked(name, value, dict, "object")
 
     def list(self, name: str, of: type) -> list | None:
-        """Return a field that holds a list of one type, or None if absent."""
+        """Return a field that holds a list of one type, or None if it is absent."""
         value = self.get(name)
         if value is None or (isinstance(value, list) and all(type(item) is of for item in value)):
             return value
@@ -176,27 +176,29 @@ class Fields:
         return value
 
     def must_be(self, name: str, *supported: Any) -> None:
-        """Refuse a field with any other value, since it would ask for an unsupported computation."""
+        """Refuse values that would need an unsupported computation."""
         value = self.get(name)
         if value is not None and not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in supported):
             raise unexpected(name, value, _short(supported[0]))
 
     def refuse_unread(self) -> None:
-        """Refuse fields that were never read although they affect the computation."""
+        """Refuse unread fields that could affect the computation."""
         for level, fields in self._levels.items():
             for name, value in fields.items():
                 if name in self._read or value in (None, False, 0, "", [], {}):
                     continue
                 if level in self._strict or (name not in _INERT and any(part in name.lower() for part in _SIGNIFICANT)):
-                    template = "Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter."
+                    template = (
+                        "Can't use this drafter: unknown field “{field}” ({value}) in its config.json. Choose another drafter."
+                    )
                     raise UserError("drafter_field_unknown", template, field=name, value=_short(value))
 
 
 def parse(config: dict) -> DrafterConfig:
-    """Read a drafter's config.json.
+    """Return the validated config of a drafter's config.json.
 
     Raises:
-        UserError: the architecture is unsupported, or a field is unknown, missing or contradictory; the message names it.
+        UserError: the architecture is unsupported, or a field is unknown, missing, or contradictory.
     """
     kind, speculators, fields = _layout(config)
     layers, heads = fields.whole("num_hidden_layers", most=_MOST_LAYERS), fields.whole("num_attention_heads")
@@ -240,7 +242,7 @@ def parse(config: dict) -> DrafterConfig:
 
 
 def _layout(config: dict) -> tuple[str, bool, Fields]:
-    """Return the kind of drafter, whether it uses the speculators layout, and its fields."""
+    """Return the kind of drafter, whether the layout is speculators', and the fields."""
     speculators = config.get("speculators_model_type") is not None or config.get("transformer_layer_config") is not None
     levels = {"config.json": config}
     for name in ("dflash_config", "transformer_layer_config"):
@@ -295,7 +297,10 @@ def _windows(fields: Fields, types: list[str]) -> tuple[int | None, ...]:
 
 
 def _causality(fields: Fields, kind: str, speculators: bool, types: list[str]) -> tuple[bool, ...]:
-    """Per layer: the config's explicit value; otherwise sliding layers only, unless the format has another default."""
+    """Return per layer whether attention within the block is causal.
+
+    Without an explicit value, sliding layers are, unless the format has another default.
+    """
     explicit, older = fields.flag("is_causal"), fields.flag("causal")
     if explicit is not None and older is not None and explicit != older:
         raise contradiction("is_causal", explicit, "causal", older)
@@ -310,7 +315,10 @@ def _causality(fields: Fields, kind: str, speculators: bool, types: list[str]) -
 
 
 def _taps(fields: Fields, speculators: bool, layers: int, target_layers: int | None) -> tuple[int, ...]:
-    """The target's layers, 0-based. Speculators and vLLM count layer inputs instead, which is one more."""
+    """Return the tapped target layers, 0-based.
+
+    Speculators and vLLM count layer inputs instead, so their numbers are higher by one.
+    """
     taps = fields.list("target_layer_ids", int)
     inputs = fields.list("aux_hidden_state_layer_ids", int) or fields.list("eagle_aux_hidden_state_layer_ids", int)
     if inputs:
@@ -411,7 +419,10 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
 
 
 def number(name: str, value: Any, default: float | None = None, above: float = -_LARGEST) -> float:
-    """Return `value`, or else the default, as a finite number above `above`; `name` is for error messages."""
+    """Return a finite number above `above`, or the default if `value` is None.
+
+    `name` is for error messages.
+    """
     value = default if value is None else value
     if value is None:
         raise missing(name)
@@ -427,17 +438,17 @@ def missing(field: str) -> UserError:
 
 
 def unexpected(field: str, value: Any, expected: str) -> UserError:
-    template = "Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter."
+    template = "Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter."
     return UserError("drafter_field_unexpected", template, field=field, value=_short(value), expected=expected)
 
 
 def contradiction(first: str, value: Any, second: str, other: Any) -> UserError:
-    """The error for two fields whose values can't both be right."""
+    """Return the error for two fields with contradictory values."""
     template = "Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter."
     return UserError("drafter_fields_contradict", template, first=first, value=_short(value), second=second, other=_short(other))
 
 
 def _short(value: Any) -> str:
-    """A value as JSON, shortened for an error message."""
+    """Return a value as JSON, shortened for error messages."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"

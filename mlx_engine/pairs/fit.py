@@ -1,6 +1,6 @@
-"""Memory that a pair needs, line by line, from its configs and file sizes alone.
+"""Prediction of the memory that a pair needs, from its configs and file sizes.
 
-`tests.benchmarks.fit` compares the result with measured peaks.
+`tests.benchmarks.fit` compares predictions with measured peaks.
 """
 
 from collections import Counter
@@ -16,33 +16,33 @@ from mlx_engine.pairs.target_config import STEP, layer_states, text_config, text
 
 FitVerdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
 CONTEXT = 8192  # tokens, by default
-_COMFORTABLE = 0.75  # of the working set; the rest is for prefixes that later turns can reuse
+_COMFORTABLE = 0.75  # of the working set; the rest is for snapshots that later turns reuse
 _LARGE = 1e9  # bytes above which a drafter on a GPU is quantized to 4 bits by default (`drafters.loading.usual_bits`)
 _FOUR_BITS = 4 + 2 * 16 / 64  # bits per weight in 4 bits: 64 weights share a 16-bit scale and bias
 _FUSED = (64, 80, 128)  # head sizes of Metal's fused attention (MLX 0.32, `ScaledDotProductAttention::use_fallback`)
-_STREAM = 8  # hidden-sized results per layer: two norms, attention's output and its projection, two sums, input and output
+_STREAM = 8  # hidden-sized results per layer: two norms, attention output and its projection, two sums, input, output
 _QUERIES = 4  # query-sized results: projected, normed, rotated, scaled
 _GATED = 3  # results as wide as the feed-forward: gate, up, product
 
 
 @dataclass(frozen=True)
 class FitLine:
-    """One line of the sum."""
+    """A line of the memory prediction."""
 
     what: str  # a stable identifier
-    bytes: int | None  # None if a config doesn't say enough
+    bytes: int | None  # None if a config lacks fields
     formula: str  # how the bytes were computed
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The memory of a pair at a context of `context` tokens. All other numbers are bytes, or None if unknown."""
+    """The predicted memory of a pair at a context length, in bytes (None if unknown)."""
 
     lines: tuple[FitLine, ...]
-    context: int
+    context: int  # tokens
     budget: int | None  # the working set
-    limit: int | None = None  # what can be allocated at all
-    free: int | None = None  # free right now
+    limit: int | None = None  # the most that can be allocated
+    free: int | None = None  # available now
 
     @property
     def needed(self) -> int:
@@ -69,22 +69,21 @@ class Fit:
         values: dict[str, Any] = {"context": self.context, **sizes}
         match self.verdict:
             case "unknown":
-                return EngineText.of("fit_unknown", "Unknown: config.json lacks the necessary fields.")
+                return EngineText.of("fit_unknown", "The memory use of this pair is unknown because its config.json lacks fields.")
             case "no":
                 template = "At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate."
                 return EngineText.of("fit_no", template, **values)
             case "will swap":
                 template = (
-                    "At {context:,} tokens, this pair needs {needed}, more than the {budget} available to "
-                    "models. Replies would be very slow."
+                    "At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. "
+                    "Replies would be very slow."
                 )
                 return EngineText.of("fit_will_swap", template, **values)
             case "tight" if self.crowded:
-                template = "At {context:,} tokens, this pair needs {needed}, but only {free} is free now. Quit other apps first."
+                template = "At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first."
                 return EngineText.of("fit_crowded", template, **values)
-        return EngineText.of(
-            "fit_ok", "At {context:,} tokens, this pair needs {needed} of the {budget} available to models.", **values
-        )
+        template = "At {context:,} tokens, this pair needs {needed} of the {budget} available to models."
+        return EngineText.of("fit_ok", template, **values)
 
 
 def predict_fit(
@@ -102,8 +101,8 @@ def predict_fit(
         target, drafter: contents of the config.json files.
         target_bytes, drafter_bytes: sizes of the stored weights.
         context: tokens.
-        facts: measured facts of the machine, if there are any.
-        free: bytes that are free right now.
+        facts: measurements of this machine, if known.
+        free: bytes available now.
     """
     on_cpu = machine.without_gpu(facts)
     element = 4 if on_cpu else 2
@@ -116,7 +115,10 @@ def predict_fit(
 
 
 def _weights(config: dict, stored: int, on_cpu: bool) -> tuple[int, str]:
-    """Metal keeps weights as stored. A CPU computes in float32, so floating-point weights grow."""
+    """Return the bytes of weights in memory, and their formula.
+
+    Metal keeps weights as stored. A CPU computes in float32, so floating-point weights grow.
+    """
     files, quantized = gigabytes(stored), config.get("quantization")
     if not on_cpu:
         return stored, files
@@ -132,7 +134,7 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
     held, formula = _weights(raw, stored, on_cpu)
     if not on_cpu and config.stored is None and stored > _LARGE:
         held, formula = int(stored * _FOUR_BITS / 16), f"{gigabytes(stored)} × {_FOUR_BITS:g} / 16"
-    # K and V projections are held twice: per layer for the block, and side by side for the context
+    # K and V projections are stored twice: per layer for the block, and concatenated for the context
     projections = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
     copy = round(projections * held / stored * 2) if stored else 0
     return FitLine("Drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")
@@ -155,7 +157,10 @@ def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
 
 
 def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLine:
-    """Layers with the same window share an array, which has room for twice the window, or grows in steps."""
+    """Return the drafter's context memory.
+
+    Layers with the same window share an array for twice the window, or one that grows in steps.
+    """
     held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
     rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
     width = 2 * config.kv_heads * config.head_dim
@@ -163,10 +168,10 @@ def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLi
 
 
 def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:
-    """Intermediate results of the widest pass, which reads a chunk of the prompt at the end of the context.
+    """Return the memory of the widest pass: a prompt chunk at the end of the context.
 
-    MLX queues operations ahead, so the results of a whole layer can coexist. Attention scores, by far the largest where they
-    are formed at all, exist once: each step reuses the previous one's memory. Metal's fused attention forms none.
+    MLX queues operations ahead, so the results of a whole layer can coexist. Attention scores, by far the largest results, exist
+    only once, because each step reuses the previous one's memory. Metal's fused attention stores no scores.
     """
     text = text_config(config)
     hidden, heads, states = whole(text, "hidden_size"), whole(text, "num_attention_heads"), layer_states(config)
@@ -184,24 +189,24 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
         widths.append(2 * len(drafter.taps) * hidden)  # the tapped outputs, and their concatenation
     seen = max((context if state.window is None else min(context, state.window + rows) for state in states if state.row), default=0)
     if seen and not (fused and size in _FUSED):
-        copies = 2 if text_family(config).sinks else 1  # a column for the sinks takes a copy of the scores
+        copies = 2 if text_family(config).sinks else 1  # adding a column for the sinks copies the scores
         widths.append(copies * heads * seen)
     formula = f"{rows:,} × ({' + '.join(f'{width:,}' for width in widths)}) × {element}"
     return FitLine("Workspace", rows * sum(widths) * element, formula)
 
 
 def _feed_forward(text: dict, hidden: int) -> int:
-    """Numbers per token in the widest kind of feed-forward layer."""
+    """Return the values per token in the widest kind of feed-forward layer."""
     dense = whole(text, "intermediate_size") or 0
     chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), None)
     if chosen is None:
         return _GATED * dense
     expert = whole(text, "moe_intermediate_size") or dense
     shared = whole(text, "shared_expert_intermediate_size") or 0
-    # each chosen expert gets a copy of the token and returns one
+    # each chosen expert reads and writes a copy of the token
     return max(_GATED * dense if expert != dense else 0, chosen * (_GATED * expert + 2 * hidden) + _GATED * shared)
 
 
 def gigabytes(count: float) -> str:
-    """A size such as “4.3 GB” or “620 MB”."""
+    """Return a size such as “4.3 GB” or “620 MB”."""
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

@@ -1,6 +1,6 @@
-"""The model hub: what it says about repos, why it refuses, and the access tokens that it is asked with.
+"""The model hub: repo listings, errors, and access tokens.
 
-Tokens are kept in the system's keychain, one per hub. HF_TOKEN and the hub's own login take precedence; neither is ever written.
+Tokens are stored in the system's keychain, one per hub. HF_TOKEN and the hub's own login take precedence and are never changed.
 """
 
 import json
@@ -39,24 +39,24 @@ from mlx_engine.pairs.repo import (
 )
 
 _Answer = TypeVar("_Answer")
-_SERVICE = "Slipstream"  # of the keychain
+_SERVICE = "Slipstream"  # name in the keychain
 _TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-TRANSIENT = (408, 425, 429, 500, 502, 503, 504)  # status codes that may change with another try
-_LONGEST_WAIT = 300.0  # seconds, whatever the hub asks for
-_LARGEST_ANSWER = 32_000_000  # bytes of a listing; real ones have a few MB at most
+TRANSIENT = (408, 425, 429, 500, 502, 503, 504)  # status codes for which a retry may help
+_LONGEST_WAIT = 300.0  # seconds, even if the hub asks for more
+_LARGEST_ANSWER = 32_000_000  # bytes of a listing; published ones have a few MB at most
 _LONGEST_ANSWER = 60.0  # seconds for a listing or a small file
 _NEEDS_TOKEN = {"repo_gated", "repo_gated_for_account", "repo_not_found_or_private", "token_rejected"}
 
-constants.HF_HUB_DISABLE_TELEMETRY = True  # otherwise the hub's client tells the hub which programs are installed
-hub_logging.set_verbosity_error()  # otherwise it prints the warnings that a hub sends
+constants.HF_HUB_DISABLE_TELEMETRY = True  # otherwise the client tells the hub which programs are installed
+hub_logging.set_verbosity_error()  # otherwise the client prints warnings sent by the hub
 
 
 class NoAnswer(UserError):
-    """The hub answers no questions at all: it is offline, out of reach, or rejects the token."""
+    """Raised if the hub can't be used at all, such as offline or with a bad token."""
 
 
 class Unreachable(NoAnswer):
-    """The hub didn't answer as expected, but may do so later. `after_s` is the wait that it asks for."""
+    """Raised if a retry may help, after `after_s` seconds if the hub gave a time."""
 
     def __init__(self, code: str, template: str, after_s: float | None = None, **values: Any) -> None:
         super().__init__(code, template, **values)
@@ -64,20 +64,20 @@ class Unreachable(NoAnswer):
 
 
 class _TooLarge(Exception):
-    """An answer is larger than any valid one."""
+    """Raised if a response is larger than any valid one."""
 
 
 class RevisionGone(UserError):
-    """The commit that a download was pinned to no longer exists."""
+    """Raised if the commit of a download no longer exists."""
 
 
 def needs_token(text: EngineText) -> bool:
-    """Whether an explained refusal asks the user for another access token."""
+    """Return whether a refusal asks the user for another access token."""
     return text.code in _NEEDS_TOKEN
 
 
 def retry_after(header: str) -> float | None:
-    """Return the seconds to wait that a Retry-After header names, at most 300; None if it is absent or invalid."""
+    """Return the seconds of a Retry-After header, at most 300; None if invalid."""
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", header, re.ASCII):
         return min(float(header), _LONGEST_WAIT)
     try:
@@ -105,46 +105,36 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
     status = response.status_code if response is not None else 0
     match error:
         case errors.OfflineModeIsEnabled():
-            return NoAnswer("hub_offline", "HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.")
+            return NoAnswer("hub_offline", "HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.")
         case errors.GatedRepoError() if has_token:
-            return UserError(
-                "repo_gated_for_account",
-                "Your account doesn't have access to {repo} yet. Request access at {page}, and check at "
-                "{endpoint}/settings/tokens that your token can read gated repos.",
-                **values,
-            )
+            template = "Your account can't access {repo} yet. Request access at {page}, using a token that may read gated repos."
+            return UserError("repo_gated_for_account", template, **values)
         case errors.GatedRepoError():
-            return UserError(
-                "repo_gated",
-                "{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings"
-                " or run “slipstream models login”.",
-                **values,
+            template = (
+                "{repo} is gated. Accept its conditions at {page}, then add an access token in Settings or run "
+                "“slipstream models login”."
             )
+            return UserError("repo_gated", template, **values)
         case errors.RevisionNotFoundError():
-            return RevisionGone("revision_gone", "{repo} no longer has that revision. Start the download again.", **values)
+            return RevisionGone("revision_gone", "{repo} no longer has this revision. Start the download again.", **values)
         case errors.RemoteEntryNotFoundError():
             return RevisionGone("file_gone", "A file in {repo} no longer exists. Start the download again.", **values)
         case errors.DisabledRepoError():
             return UserError("repo_disabled", "{repo} was disabled on the hub. Choose another pair.", **values)
         case errors.RepositoryNotFoundError() if has_token:
-            return UserError(
-                "repo_not_found", "There is no repo {repo} at {endpoint} that your token can read. Check the spelling.", **values
-            )
+            template = "Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions."
+            return UserError("repo_not_found", template, **values)
         case errors.RepositoryNotFoundError():
-            return UserError(
-                "repo_not_found_or_private",
-                "Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.",
-                **values,
-            )
+            template = "Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private."
+            return UserError("repo_not_found_or_private", template, **values)
         case _ if status == 401:
-            return NoAnswer(
-                "token_rejected",
-                "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then "
-                "enter it in Settings or run “slipstream models login”.",
-                **values,
+            template = (
+                "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it "
+                "in Settings or run “slipstream models login”."
             )
+            return NoAnswer("token_rejected", template, **values)
         case _ if status == 403:
-            template = "Your access token isn't allowed to read {repo}. See {page} for what its owner requires."
+            template = "Your access token isn't allowed to read {repo}. See {page} for the requirements."
             return UserError("token_without_access", template, **values)
         case _ if response is not None and status in TRANSIENT:
             return busy(response)
@@ -157,7 +147,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case httpx2.UnsupportedProtocol() if _is_web(endpoint):
             return unsafe_redirect(endpoint)
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
-            template = "“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co."
+            template = "“{endpoint}” isn't a valid hub address. Check HF_ENDPOINT (default: https://huggingface.co)."
             return NoAnswer("invalid_endpoint", template, **values)
         case httpx2.TransportError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
             template = (
@@ -177,11 +167,13 @@ def unsafe_redirect(endpoint: str) -> UserError:
 
 
 class Hub:
-    """One model hub, asked with one token. Thread-safe. Every method raises UserError, or Unreachable if a retry may help.
+    """A model hub, accessed with one token. Thread-safe.
+
+    Every method raises UserError, or its subclass Unreachable if a retry may help.
 
     Args:
-        endpoint: its address; by default HF_ENDPOINT, the user's mirror, or huggingface.co.
-        token: by default HF_TOKEN, the hub's own login, or, once a repo wants one, the one in the system's keychain.
+        endpoint: the hub's address; by default HF_ENDPOINT, the user's mirror, or huggingface.co.
+        token: by default HF_TOKEN or the hub's own login; the keychain's token is used once a repo requires one.
         read_timeout: seconds of silence after which a connection counts as lost.
     """
 
@@ -192,14 +184,14 @@ class Hub:
         self._try_keychain, self._lock = self.token is None, threading.Lock()
 
     def listing(self, repo: str, revision: str = "main") -> Listing:
-        """Return the files of a repo that would be downloaded, at the commit that `revision` names now."""
+        """Return the downloadable files of a repo at the current commit of `revision`."""
         check_repo(repo)
         check_revision(revision)
         address = f"{self.endpoint}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
         return self._ask(repo, lambda: _listing(repo, self._get_json(address)))
 
     def read_json(self, listing: Listing, path: str) -> dict:
-        """Download a small JSON file of a listing into memory."""
+        """Return the content of a small JSON file in a listing."""
         file = listing.find(path)
         values: dict[str, Any] = {"repo": listing.repo, "file": path}
         if file is None:
@@ -228,23 +220,26 @@ class Hub:
         return value
 
     def locate(self, listing: Listing, file: RemoteFile) -> tuple[str, dict[str, str]]:
-        """Return the current URL of a file, and the headers to send. Signed links expire: ask again if one is refused.
+        """Return the current URL of a file, and the headers to send.
+
+        Signed URLs expire; call this again if one is refused.
 
         Raises:
-            RevisionGone: the commit, or its file, is no longer what was listed.
+            RevisionGone: the commit or the file has changed since the listing.
         """
         url = hf_hub_url(listing.repo, file.path, revision=listing.commit, endpoint=self.endpoint)
         found = self._ask(listing.repo, lambda: get_hf_file_metadata(url, token=self.token or False, timeout=self.timeout.read))
         if (found.commit_hash or listing.commit) != listing.commit or (found.size is not None and found.size != file.size):
-            raise RevisionGone("revised_meanwhile", "{repo} was revised during the download. Start it again.", repo=listing.repo)
+            template = "{repo} was revised during the download. Start the download again."
+            raise RevisionGone("revised_meanwhile", template, repo=listing.repo)
         if not _is_web(found.location):
             raise unsafe_redirect(self.endpoint)
         # the token never goes to another host
         return found.location, _headers(self.token if _origin(found.location) == _origin(self.endpoint) else None)
 
     def search(self, words: str, limit: int = 20) -> list[str]:
-        """Return the names of repos that match, most downloaded first."""
-        # not list_models of the hub's client, which retries an unreachable hub for half a minute and prints each attempt
+        """Return the names of matching repos, most downloaded first."""
+        # not the client's list_models, which retries for half a minute and prints each attempt
         address = f"{self.endpoint}/api/models?search={quote(words, safe='')}&limit={limit}&sort=downloads"
         return self._ask(words, lambda: [one["id"] for one in self._get_json(address) if is_repo(one["id"])])
 
@@ -255,7 +250,7 @@ class Hub:
         return json.loads(self._get(url, _headers(self.token), _LARGEST_ANSWER))
 
     def _get(self, url: str, headers: dict[str, str], most: int) -> bytes:
-        """Return the body of an answer of at most `most` bytes."""
+        """Return the body of a response of at most `most` bytes."""
         body, deadline = bytearray(), time.monotonic() + _LONGEST_ANSWER
         with get_session().stream("GET", url, headers=headers, timeout=self.timeout) as answer:
             # without the body, which may be endless
@@ -265,7 +260,7 @@ class Hub:
                 if len(body) > most:
                     raise _TooLarge
                 if time.monotonic() > deadline:
-                    raise httpx2.ReadTimeout("the answer takes too long")
+                    raise httpx2.ReadTimeout("the response takes too long")
         if answer.headers.get("Content-Encoding", "identity") == "identity":
             return bytes(body)
         data = zlib.decompressobj(wbits=47).decompress(body, most + 1)  # gzip or zlib, decoded only as far as needed
@@ -282,7 +277,7 @@ class Hub:
             return question()
         except UserError:
             raise
-        except Exception as error:  # an invalid answer can fail anywhere
+        except Exception as error:  # an invalid response can fail anywhere
             if _is_refusal(error) and self._found_other_token(token):
                 return self._ask(repo, question)
             raise explain(error, repo, self.endpoint, bool(self.token)) from None
@@ -296,7 +291,7 @@ class Hub:
 
 
 def mirror() -> str:
-    """Return the address that the user chose in place of huggingface.co; may be empty."""
+    """Return the user's replacement for huggingface.co, or ""."""
     try:
         saved = read_json(_mirror_file())
     except UserError:
@@ -306,15 +301,14 @@ def mirror() -> str:
 
 
 def save_mirror(address: str) -> None:
-    """Use this address from now on; an empty one is huggingface.co.
+    """Save the user's replacement for huggingface.co, or "" for none.
 
     Raises:
-        UserError: it isn't the address of a hub, or can't be saved.
+        UserError: it isn't a web address, or can't be saved.
     """
     if address and not _is_web(address):
-        raise UserError(
-            "invalid_mirror", "“{address}” isn't a web address. Enter one that starts with https://.", address=address[:200]
-        )
+        template = "“{address}” isn't a web address. Enter one that starts with https://."
+        raise UserError("invalid_mirror", template, address=address[:200])
     write_json(_mirror_file(), {"mirror": address})
 
 
@@ -323,7 +317,7 @@ def _mirror_file() -> Path:
 
 
 def _listing(repo: str, info: dict[str, Any]) -> Listing:
-    """Return what a hub says about a repo, after checking it."""
+    """Return the validated listing of a repo."""
     if not is_commit(info.get("sha")):
         raise UserError("no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo)
     files = []
@@ -356,25 +350,26 @@ def _origin(url: str) -> tuple[Any, ...]:
 
 
 def stored_token(endpoint: str) -> str | None:
-    """Return the keychain's token for a hub; None without a token or keychain."""
+    """Return a hub's token from the keychain, or None."""
     try:
         import keyring  # slow to import, and needed only for repos that require a token
 
         return keyring.get_password(_SERVICE, _host(endpoint)) or None
-    except Exception:  # backends raise anything; the hub's refusal is what the user needs to see
+    except Exception:  # backends raise any type; the user needs to see the hub's refusal instead
         return None
 
 
 def store_token(endpoint: str, token: str) -> str:
-    """Check a token with the hub, store it in the keychain, and return the account's name."""
+    """Check a token with the hub, store it in the keychain, and return the account."""
     token = token.strip()
     if not _is_token(token):
-        raise UserError("invalid_token", "This isn't an access token. Create one at {endpoint}/settings/tokens.", endpoint=endpoint)
+        template = "This isn't a valid access token. Create one at {endpoint}/settings/tokens."
+        raise UserError("invalid_token", template, endpoint=endpoint)
     try:
         account = Hub(endpoint, token).account()
-    except Exception as error:  # an invalid answer makes the hub's client fail anywhere
+    except Exception as error:  # an invalid response can fail anywhere
         if _is_refusal(error):
-            template = "{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens."
+            template = "{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens."
             raise UserError("unknown_token", template, endpoint=endpoint) from None
         raise explain(error, "", endpoint, True) from None
     import keyring
@@ -382,13 +377,16 @@ def store_token(endpoint: str, token: str) -> str:
     try:
         keyring.set_password(_SERVICE, _host(endpoint), token)
     except Exception as error:
-        template = "This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN."
+        template = "Can't store the token in the keychain ({reason}). Run “hf auth login”, or set HF_TOKEN."
         raise UserError("no_keychain", template, reason=type(error).__name__) from None
     return account
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether another token may get what this one doesn't. The hub says of private repos that they don't exist."""
+    """Return whether another token may give access.
+
+    The hub reports private repos as missing.
+    """
     if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
         return True
     return isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403)
@@ -399,7 +397,7 @@ def _is_token(text: str) -> bool:
 
 
 def delete_token(endpoint: str) -> bool:
-    """Remove a hub's token from the keychain; return whether there was one."""
+    """Remove a hub's token from the keychain, and return whether one was removed."""
     if stored_token(endpoint) is None:
         return False
     import keyring

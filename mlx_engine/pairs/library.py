@@ -1,4 +1,4 @@
-"""Models that are on this disk: in the hub's cache, LM Studio's folder, and folders that the user added."""
+"""Models on this disk: the hub's cache, LM Studio's folder, and added folders."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from mlx_engine.pairs.checkpoint import read_config, weight_files
 from mlx_engine.pairs.data_files import cannot_read, data_folder, read_json, write_json
 
 _LM_STUDIO = ("~/.lmstudio/models", "~/.cache/lm-studio/models")
-_MOST_FOLDERS = 5000  # searched per place, in case the user added a whole disk
+_MOST_FOLDERS = 5000  # per searched folder, in case the user adds a whole disk
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class LocalModel:
     """A checkpoint folder on this disk."""
 
     folder: Path
-    repo: str  # OWNER/NAME, or the folder's name if that isn't known
+    repo: str  # OWNER/NAME, or the folder's name if unknown
     place: str  # "hub cache", "LM Studio" or "folder"
     is_drafter: bool
     config: dict
@@ -28,7 +28,7 @@ class LocalModel:
 
 
 def local_models(cache: Cache | None = None) -> list[LocalModel]:
-    """Return every checkpoint on this disk by name, targets first."""
+    """Return all checkpoints on this disk, targets first, then by name."""
     found: dict[Path, LocalModel] = {}
     for folder, repo, place in _candidates(cache or Cache()):
         if (model := _inspect(folder, repo, place)) is not None:
@@ -49,11 +49,11 @@ def add_folder(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Stop searching a folder; its files stay."""
+    """Stop searching a folder. Its files are kept."""
     folder, saved = folder.expanduser().absolute(), added_folders()
     if folder not in saved:
-        template = "“{path}” isn't one of the folders you added: {folders}."
-        raise UserError("folder_not_added", template, path=str(folder), folders=", ".join(map(str, saved)) or "–")
+        template = "“{path}” isn't one of your added folders. Choose from: {folders}."
+        raise UserError("folder_not_added", template, path=str(folder), folders=", ".join(map(str, saved)) or "none")
     _save([one for one in saved if one != folder])
 
 
@@ -66,7 +66,7 @@ def _file() -> Path:
 
 
 def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
-    """Yield folders that may hold a checkpoint, with the repo's name and the place."""
+    """Yield folders that may hold a checkpoint, with repo name and kind of place."""
     for repo_folder in _subfolders(cache.root):
         repo = _repo(repo_folder)
         if not repo:
@@ -88,7 +88,7 @@ def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
 
 
 def repo_of(snapshot: Path) -> str:
-    """Return OWNER/NAME of a snapshot's folder in a hub cache; empty for any other folder."""
+    """Return OWNER/NAME for a snapshot folder in a hub cache, or "" for other folders."""
     snapshot = snapshot.absolute()
     return _repo(snapshot.parent.parent) if snapshot.parent.name == "snapshots" else ""
 
@@ -106,7 +106,7 @@ def _subfolders(place: Path) -> list[Path]:
 
 
 def _inspect(folder: Path, repo: str, place: str) -> LocalModel | None:
-    """Describe a folder; None if it isn't a language model's checkpoint."""
+    """Describe a checkpoint folder. Return None if it isn't a language model's."""
     if not (folder / "config.json").is_file():
         return None
     try:
@@ -127,13 +127,16 @@ def _inspect(folder: Path, repo: str, place: str) -> LocalModel | None:
 
 
 def looks_like_drafter(config: dict) -> bool:
-    """Whether a config.json is a drafter's, supported or not."""
+    """Return whether a config.json belongs to a drafter, supported or not."""
     architectures = config.get("architectures")
     names = " ".join(map(str, architectures)) if isinstance(architectures, list) else ""
     return "dflash_config" in config or "speculators_model_type" in config or "DFlash" in names or "AssistantModel" in names
 
 
 def base_name(repo: str) -> str:
-    """Return a target's name without owner and storage format: mlx-community/Qwen3-8B-MLX-8bit -> Qwen3-8B."""
+    """Return a target's name without owner and format, such as Qwen3-8B.
+
+    For example, mlx-community/Qwen3-8B-MLX-8bit becomes Qwen3-8B.
+    """
     name = repo.split("/")[-1]
     return re.sub(r"(?i)(-(mlx|bf16|fp16|\d+bit|mxfp\d|nvfp4|q\d|dwq\w*|optiq|fp8|instruct|it))+$", "", name)

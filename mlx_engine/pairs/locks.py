@@ -1,11 +1,11 @@
 """Locks between programs, so that no repo is removed or moved during its download.
 
-A program takes a repo's exclusive lock to start a download or to remove the repo. During a download it holds a mark of its own
-among the repo's locks (ID.fetching.lock). The system releases both if their holder dies. The hub's own client makes no marks, but
+A program takes a repo's exclusive lock to start a download or remove the repo. During a download, it holds its own mark
+(ID.fetching.lock) in the repo's lock folder. The system releases both if the program dies. The hub's own client makes no marks, but
 it locks each file that it downloads, which counts too.
 
-Some file systems, mostly on networks, have no locks. There the file's existence is the lock, as in the hub's own client. It names
-its holder, so that the lock of a dead program is removed.
+On file systems without locks, mostly network ones, the file's existence is the lock, as in the hub's own client. The file names its
+holder, so that the lock of a dead program is removed.
 """
 
 import errno
@@ -20,16 +20,18 @@ import filelock
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_write
 
-_UNSUPPORTED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)  # errors of file systems without locks; filelock handles ENOSYS
+_UNSUPPORTED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)  # from file systems without locks; filelock handles ENOSYS
 _MARK = ".fetching.lock"
-PROBE_TIMEOUT = 0.2  # seconds; a program that tests a lock holds it for a moment, which other programs wait for
+PROBE_TIMEOUT = 0.2  # seconds; testing a lock takes it for a moment, so others wait
 EXCLUSIVE_TIMEOUT = 5.0  # seconds to wait for the end of a removal
 
 warnings.filterwarnings("ignore", message="flock not supported")
 
 
 def acquire(path: Path, timeout: float = 0.0) -> filelock.BaseFileLock | None:
-    """Return the held lock, or None if another holder keeps it for `timeout` seconds. Any thread may release it.
+    """Return the held lock, or None if it stays taken for `timeout` seconds.
+
+    Any thread may release the lock.
 
     Raises:
         OSError: the file can't be created.
@@ -43,7 +45,7 @@ def acquire(path: Path, timeout: float = 0.0) -> filelock.BaseFileLock | None:
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-    # under another name: the empty file that the failed attempt left would count as held
+    # under another name, because the empty file left by the failed attempt would count as held
     lock = filelock.SoftFileLock(path.with_name(path.name + ".soft"), thread_local=False)
     try:
         lock.acquire(timeout=timeout)
@@ -57,26 +59,26 @@ def is_held(path: Path) -> bool:
         return False
     try:
         lock = acquire(path, timeout=PROBE_TIMEOUT)
-    except OSError:  # no program can be writing to an unwritable folder
+    except OSError:  # no program can download to a folder that isn't writable
         return False
     if lock is None:
         return True
     if path.name.endswith(_MARK):
-        _remove(path)  # a dead program's mark; before the release, or a waiting program would hold a mark that is gone
+        _remove(path)  # a dead program's mark; removed before the release, so that no waiting program gets a removed mark
     lock.release()
     return False
 
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Keep other programs from starting to download, or removing, the repo with this lock folder.
+    """Keep other programs from starting a download or removal in this lock folder.
 
-    Inside it, a download creates folders and its mark, and a removal checks for marks and removes. So the second sees the first.
+    A download creates its mark under this lock, and a removal checks for marks under it, so whichever comes second sees the first.
     """
     path = _exclusive_lock(folder)
     lock = None
-    with suppress(OSError):  # on a full disk, removing must still work, and no program can create a mark
-        path.parent.mkdir(exist_ok=True)  # without parents, which may be on a disconnected disk
+    with suppress(OSError):  # on a full disk, no program can create marks, and removing must still work
+        path.parent.mkdir(exist_ok=True)  # without parents, since the disk may be disconnected
         lock = acquire(path, timeout=EXCLUSIVE_TIMEOUT)
         if lock is None:
             template = "Another program is removing {repo}. Try again in a moment."
@@ -94,7 +96,7 @@ def downloading(folder: Path) -> Iterator[None]:
     """Mark the repo with this lock folder as being downloaded."""
     mark = folder / f"{uuid.uuid4().hex}{_MARK}"
     for other in folder.glob(f"*{_MARK}"):
-        is_held(other)  # removes marks of dead programs
+        is_held(other)  # removes the marks of dead programs
     try:
         lock = acquire(mark, timeout=1.0)  # another program may be testing it
     except OSError as error:
@@ -108,7 +110,7 @@ def downloading(folder: Path) -> Iterator[None]:
 
 
 def is_downloading(folder: Path) -> bool:
-    """Whether any program is downloading the repo with this lock folder."""
+    """Return whether any program is downloading the repo with this lock folder."""
     return any(is_held(lock) for lock in folder.glob("*.lock"))
 
 
@@ -117,12 +119,12 @@ def repo_name(folder: Path) -> str:
 
 
 def clear_exclusive(folder: Path) -> None:
-    """Remove the exclusive lock that a program may have left when it died, for a repo that is gone."""
+    """Remove the exclusive lock that a dead program may have left for a removed repo."""
     _remove(_exclusive_lock(folder))
 
 
 def _exclusive_lock(folder: Path) -> Path:
-    """Next to the repo's lock folder, since that is removed with the repo."""
+    """Return the lock's path, outside the lock folder, which is removed with the repo."""
     return folder.with_name(f".slipstream.{folder.name}.lock")
 
 

@@ -1,4 +1,4 @@
-"""What is known of this machine: the facts that were measured earlier, and its memory."""
+"""This machine's memory and saved measurements."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.pairs.data_files import read_json, write_json
 
-_RECOMMENDED = 3 / 4  # of the memory, if nothing was measured; roughly what Metal recommends
+_RECOMMENDED = 3 / 4  # of the memory, without measurements; roughly what Metal recommends
 # MLX's Metal allocator fails beyond 1.5 working sets or 95 % of the memory
 _WORKING_SETS, _MEMORY_SHARE = 1.5, 0.95
 
@@ -26,7 +26,7 @@ def facts_file() -> Path:
 
 
 def load_facts() -> MachineFacts | None:
-    """Return what was measured here earlier; None if nothing was, or if processor or MLX have changed since."""
+    """Return saved measurements, or None if processor or MLX have changed since."""
     try:
         saved = read_json(facts_file())
         facts = MachineFacts(**{field.name: saved[field.name] for field in fields(MachineFacts)})
@@ -47,7 +47,7 @@ def save_facts(facts: MachineFacts) -> bool:
 
 
 def total_memory() -> int | None:
-    """Bytes of memory of this machine, if the system tells."""
+    """Return this machine's memory in bytes, or None if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError, AttributeError):
@@ -56,7 +56,7 @@ def total_memory() -> int | None:
 
 @cache
 def machine_model() -> str:
-    """The Mac's model identifier, such as Mac15,6; empty elsewhere."""
+    """Return the Mac's model identifier, such as Mac15,6, or "" elsewhere."""
     if os.uname().sysname != "Darwin":
         return ""
     try:
@@ -66,7 +66,7 @@ def machine_model() -> str:
 
 
 def working_set(facts: MachineFacts | None) -> int | None:
-    """Bytes that a pair and all its buffers should not exceed: measured, or else three quarters of the memory."""
+    """Return the bytes that a pair and its buffers should not exceed, or None."""
     if facts is not None:
         return facts.working_set_bytes
     memory = total_memory()
@@ -74,18 +74,21 @@ def working_set(facts: MachineFacts | None) -> int | None:
 
 
 def without_gpu(facts: MachineFacts | None) -> bool:
-    """Return whether models run on the CPU alone. Before a measurement, this is assumed of all machines but Macs."""
+    """Return whether models run on the CPU alone.
+
+    Without measurements, this is assumed of all machines but Macs.
+    """
     return facts.device == "CPU" if facts is not None else sys.platform != "darwin"
 
 
 def allocation_limit(facts: MachineFacts | None) -> int | None:
-    """Bytes beyond which MLX can't allocate at all."""
+    """Return the bytes beyond which MLX can't allocate, or None if unknown."""
     memory, budget = facts.memory_bytes if facts else total_memory(), working_set(facts)
     return None if memory is None or budget is None else int(min(_WORKING_SETS * budget, _MEMORY_SHARE * memory))
 
 
 def free_memory() -> int | None:
-    """Bytes available right now without swapping, if the system tells."""
+    """Return the bytes available without swapping, or None if unknown."""
     try:
         if os.uname().sysname == "Darwin":
             return free_by_vm_stat(_output("/usr/bin/vm_stat"))
@@ -104,7 +107,7 @@ def free_by_vm_stat(text: str) -> int | None:
     counts = {name: int(count) for name, count in re.findall(r"^(Pages [a-z ]+|File-backed pages):\s+(\d+)\.$", text, re.MULTILINE)}
     if size is None or "Pages free" not in counts:
         return None
-    names = ("Pages free", "Pages purgeable", "File-backed pages")  # file-backed pages include the speculative ones
+    names = ("Pages free", "Pages purgeable", "File-backed pages")  # file-backed pages include speculative ones
     return int(size[1]) * sum(counts.get(name, 0) for name in names)
 
 

@@ -1,4 +1,7 @@
-"""Finding the drafter of a target by name: in the catalog, on this disk, on the hub. The configs decide, not the name."""
+"""Search for drafters by name: in the catalog, on this disk, and on the hub.
+
+Whether a drafter fits is decided by its config.
+"""
 
 from contextlib import suppress
 from pathlib import Path
@@ -11,24 +14,24 @@ from mlx_engine.pairs.library import LocalModel, base_name
 from mlx_engine.pairs.pair import Pair, custom_pairs
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem
 
-_MOST_CHECKED = 8  # drafters whose config is read
+_MOST_CHECKED = 8  # candidates whose configs are read
 
 
 class NoDrafter(UserError):
-    """No drafter was found for a target; one can be named, or the target decodes plainly."""
+    """Raised if no drafter was found for a target."""
 
 
 class NotForDFlash(UserError):
-    """No drafter can fit a target; it decodes plainly."""
+    """Raised if no drafter can fit a target."""
 
 
 def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: str) -> Pair:
-    """Return a target repo and the first drafter that fits it.
+    """Return the pair of a target repo and the first drafter that fits it.
 
     Raises:
         NoDrafter: none was found.
-        NotForDFlash: none can exist.
-        UserError: the hub's answers don't suffice.
+        NotForDFlash: the target's family doesn't support DFlash.
+        UserError: the hub can't be used.
     """
     config = hub.read_json(hub.listing(target), "config.json")
     _check_for_dflash(config)
@@ -46,7 +49,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
             return Pair(target, name)
         refused.append((name, problem))
     if refused:
-        template = "No drafter for {target} was found in the catalog, on this disk, or on the hub. {drafter} doesn't fit: {reason}"
+        template = "No drafter for {target} was found. {drafter} doesn't fit: {reason}"
         raise NoDrafter("no_fitting_drafter", template, target=target, drafter=refused[0][0], reason=refused[0][1])
     raise NoDrafter(
         "drafter_not_found", "No drafter for {target} was found in the catalog, on this disk, or on the hub.", target=target
@@ -54,7 +57,10 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
 
 
 def find_local_drafter(local: list[LocalModel], target: Path) -> Path:
-    """Return the folder of the first drafter on this disk that fits a target's folder. Raises as `find_drafter` does."""
+    """Return the folder of the first local drafter that fits a target's folder.
+
+    Raises the same errors as `find_drafter`.
+    """
     config = read_config(target)
     _check_for_dflash(config)
     for model in local:
@@ -71,7 +77,7 @@ def _check_for_dflash(config: dict) -> None:
 
 
 def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
-    """Return what the catalog offers for the halves of a pair that doesn't fit together."""
+    """Return the catalog's suggestions for a pair that doesn't fit together."""
     found = []
     if (entry := catalog.with_target(pair.target)) and entry.drafter:
         template = "For {target}, use the drafter {drafter}."
@@ -85,7 +91,10 @@ def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
 
 
 def shared_repos(catalog: Catalog, local: list[LocalModel], pair: Pair) -> dict[str, str]:
-    """Return the repos of a pair that another pair on this disk needs, each with that pair's other repo."""
+    """Return the repos of a pair that other pairs on this disk need.
+
+    Each repo maps to the other repo of such a pair.
+    """
     here = {model.repo.lower() for model in local if model.problem is None}
     others = [Pair(target.repo, entry.drafter) for entry in catalog.entries if entry.drafter for target in entry.targets]
     others += [one.pair for one in custom_pairs() if not one.is_local and one.drafter]

@@ -1,8 +1,8 @@
-"""Moves the model folder to another place or disk: copies, verifies, switches over, and only then removes the old files.
+"""Moves of the model folder: copy, verify, switch over, then remove the old files.
 
-Nothing is lost if the program is killed: the old folder is complete and in use until the switch, and the new one after it.
-Running the same move again continues it. A file gets its name at the new place once it is complete, and a file that was changed at
-the old place after it was copied is never removed.
+Nothing is lost if the program is killed: the old folder is complete and in use until the switch, and the new one after it. Running
+the same move again continues it. A file gets its final name in the new folder once it is complete. A file that changed in the old
+folder after it was copied is never removed.
 """
 
 import hashlib
@@ -23,21 +23,23 @@ from mlx_engine.pairs.cache import (
     folder_variable,
     model_folder,
     move_lock,
-    no_space,
     repo_busy,
+    space_problem,
     uncleared_folder,
 )
 from mlx_engine.pairs.data_files import open_regular, why_failed
 from mlx_engine.pairs.download_queue import QueueFile
 
 _PIECE = 1 << 20
-_SPARE = 200_000_000  # bytes that a move leaves free on the disk
 _UNFINISHED = ".slipstream.moving"
 
 
 @dataclass
 class ModelMove:
-    """Call `run` once; setting `stop` keeps what was copied. `done` and `total` are bytes."""
+    """A move of the model folder. `done` and `total` are bytes.
+
+    Call `run` once. Setting its `stop` event ends the move and keeps the copies.
+    """
 
     destination: Path
     notes: list[EngineText] = field(default_factory=list)
@@ -45,7 +47,10 @@ class ModelMove:
     done: int = 0
 
     def run(self, stop: threading.Event, report: Callable[[int, int], None] = lambda done, total: None) -> bool:
-        """Move every model; return False if stopped before the switch. Calls `report` with `done` and `total`.
+        """Move all models. Return False if stopped before the switch.
+
+        Args:
+            report: called with `done` and `total`.
 
         Raises:
             UserError: the models can't be moved, and are still in the old folder.
@@ -74,7 +79,7 @@ class ModelMove:
             raise UserError("move_failed", template, path=str(error.filename or new), reason=why_failed(error)) from None
 
     def _move(self, old: Path, new: Path, stop: threading.Event, report: Callable[[int, int], None]) -> bool:
-        if old == new and (uncleared := uncleared_folder()) is not None:  # an earlier move was interrupted while it cleared up
+        if old == new and (uncleared := uncleared_folder()) is not None:  # an earlier move was interrupted during its cleanup
             old = uncleared
             self._check_not_downloading(old)
         else:
@@ -88,7 +93,7 @@ class ModelMove:
                 self._remove(place, target)
             self._clear_folders(old)
             choose_folder(new)
-        except OSError as error:  # the models are in the new folder, so the move has succeeded
+        except OSError as error:  # the move has succeeded: the models are in the new folder
             template = "Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again."
             path, reason = str(error.filename or old), why_failed(error)
             self._note(EngineText.of("old_models_left", template, path=path, reason=reason, old=str(old), new=str(new)))
@@ -102,9 +107,9 @@ class ModelMove:
     def _check_folders(self, old: Path, new: Path) -> None:
         here, there = old.resolve(), new.resolve()
         if here == there:
-            raise UserError("models_already_there", "The models are already in “{folder}”.", folder=str(new))
+            raise UserError("models_already_there", "The models are already in “{folder}”. Choose another folder.", folder=str(new))
         if there.is_relative_to(here) or here.is_relative_to(there):
-            template = "“{new}” and “{old}” overlap. Choose a folder that is not inside the other one."
+            template = "“{new}” and “{old}” overlap. Choose a folder outside the other one."
             raise UserError("folders_nested", template, new=str(new), old=str(old))
         if new.exists() and not new.is_dir():
             raise UserError("not_a_folder", "“{path}” isn't a folder. Choose a folder.", path=str(new))
@@ -116,8 +121,8 @@ class ModelMove:
         self.total = sum(sizes.values())
         missing = {place for place, target in plan if not _same(place, target)}
         needed = sum(min(sizes[place], place.stat().st_blocks * 512) for place in missing if sizes[place])
-        if needed and not one_disk and needed + _SPARE > (free := shutil.disk_usage(new).free):
-            raise UserError.of(no_space(needed, new, free))
+        if not one_disk and (problem := space_problem(needed, new, shutil.disk_usage(new).free)):
+            raise UserError.of(problem)
         for place, target in plan:
             if stop.is_set():
                 return False
@@ -131,7 +136,10 @@ class ModelMove:
         return True
 
     def _plan(self, old: Path, new: Path, links: bool) -> list[tuple[Path, Path]]:
-        """List every file and its destination. On a disk without links, a blob goes where a snapshot links to it."""
+        """Return each file with its destination.
+
+        On a disk without links, a blob goes where a snapshot links to it.
+        """
         files = list(self._files(old))
         linked: dict[Path, Path] = {}
         for place in [] if links else [file for file in files if file.is_symlink()]:
@@ -154,7 +162,7 @@ class ModelMove:
         return True
 
     def _files(self, root: Path) -> Iterator[Path]:
-        """Yield everything that belongs to models, blobs before the links to them."""
+        """Yield all files of models, blobs before the links to them."""
         for repo in sorted(root.glob("models--*")):
             if repo.is_symlink():
                 self._note_left(repo)
@@ -172,7 +180,7 @@ class ModelMove:
                             yield place
 
     def _remove(self, place: Path, target: Path) -> None:
-        copied = place.is_symlink() and not place.exists() and target.is_file()  # a link to a blob that was removed before it
+        copied = place.is_symlink() and not place.exists() and target.is_file()  # a link to a blob that has been removed
         if copied or _same(place, target):
             place.unlink()
         else:
@@ -198,7 +206,10 @@ class ModelMove:
 
 
 def _same(place: Path, target: Path) -> bool:
-    """Whether a file was copied and is unchanged since. Copies are verified before they get their name."""
+    """Return whether a file was copied and hasn't changed since.
+
+    Copies are verified before they get their final names.
+    """
     try:
         if target.is_symlink():
             return place.is_symlink() and os.readlink(place) == os.readlink(target)
@@ -210,7 +221,10 @@ def _same(place: Path, target: Path) -> bool:
 
 
 def _has_links(folder: Path) -> bool:
-    """Whether the disk supports symbolic links. FAT doesn't; there, snapshots hold the files themselves."""
+    """Return whether the disk supports symbolic links.
+
+    FAT doesn't; there, snapshots contain the files.
+    """
     probe = folder / f".links{_UNFINISHED}"
     probe.unlink(missing_ok=True)
     try:
@@ -226,7 +240,7 @@ def _on_one_disk(old: Path, new: Path) -> bool:
 
 
 def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
-    """Copy a file's bytes and time stamps, and verify them by reading them back; return False if stopped."""
+    """Copy and verify a file with its time stamps. Return False if stopped."""
     wanted, found = hashlib.sha256(), hashlib.sha256()
     with open_regular(place) as source, target.open("wb") as copy:
         before = os.fstat(source.fileno())
@@ -237,7 +251,7 @@ def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
             if piece.count(0) < len(piece):
                 copy.write(piece)
             else:
-                copy.seek(len(piece), os.SEEK_CUR)  # keep holes: unfinished files are sparse
+                copy.seek(len(piece), os.SEEK_CUR)  # keep holes, since unfinished files are sparse
         copy.truncate()
         copy.flush()
         os.fsync(copy.fileno())

@@ -1,7 +1,7 @@
-"""Pairs: two repos of the hub, or what the user added by hand. The latter are saved in the data folder, the latest first."""
+"""Pairs of hub repos, and custom pairs that the user added."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mlx_engine.errors import UserError
@@ -13,7 +13,7 @@ _MOST = 200  # custom pairs
 
 @dataclass(frozen=True)
 class Pair:
-    """A target and its drafter on the hub. Without a drafter, the target decodes plainly."""
+    """A target and drafter on the hub. Without a drafter, decoding is plain."""
 
     target: str
     drafter: str | None = None
@@ -33,7 +33,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class CustomPair:
-    """Two repos, OWNER/NAME, or two absolute folders. Without a drafter, the target decodes plainly."""
+    """A pair added by the user: two repos (OWNER/NAME) or two absolute folders.
+
+    Without a drafter, decoding is plain.
+    """
 
     target: str
     drafter: str | None = None
@@ -61,7 +64,7 @@ class CustomPair:
 
 
 def custom_pairs() -> tuple[CustomPair, ...]:
-    """Return the saved pairs; invalid entries are ignored."""
+    """Return the saved pairs, latest first. Invalid entries are ignored."""
     try:
         raw = read_json(_file())
     except UserError:
@@ -74,12 +77,12 @@ def add_custom_pair(pair: CustomPair) -> None:
 
 
 def remove_custom_pair(pair: CustomPair) -> None:
-    """Remove a pair from the list; its files stay."""
+    """Remove a pair from the list. Its files are kept."""
     _save(tuple(one for one in custom_pairs() if one != pair))
 
 
 def _save(pairs: tuple[CustomPair, ...]) -> None:
-    write_json(_file(), [{"target": pair.target, "drafter": pair.drafter} for pair in pairs[:_MOST]])
+    write_json(_file(), [asdict(pair) for pair in pairs[:_MOST]])
 
 
 def _file() -> Path:

@@ -1,9 +1,9 @@
-"""An unfinished download: its bytes so far and a record of them, in one file that survives `kill -9` at any instruction.
+"""Unfinished downloads: one file with the received bytes and a record of them.
 
-The bytes are at their final offsets. Behind them, at the next multiple of 64, follows the record: magic, size, segment length,
-number of segments, then for each segment how many of its bytes, from its start, are present. A segment's bytes are written before
-its count, and a count of 8 aligned bytes is written as a whole or not at all, so the record never claims missing bytes. (After a
-power failure it may: then the checksum fails and the file is downloaded again.) The finished file is this one without the record.
+The file survives `kill -9` at any instruction. Received bytes are at their final offsets. The record follows at the next multiple
+of 64: magic, size, segment length, number of segments, and for each segment the number of bytes present from its start. A segment's
+bytes are written before its count, and 8 aligned bytes are written atomically, so the record never claims missing bytes. (It may
+after a power failure; then the checksum fails, and the file is downloaded again.) Removing the record finishes the file.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mlx_engine.pairs.data_files import not_regular_file
 
-SUFFIX = ".slipstream.incomplete"  # with the hub's own ending, so that its tools recognize unfinished files
+SUFFIX = ".slipstream.incomplete"  # ends like the hub's own, so that its tools recognize unfinished files
 _MAGIC = b"slipstrm"
 _HEAD = struct.Struct("<8sQQQ")
 _DONE = struct.Struct("<Q")
@@ -25,15 +25,15 @@ _MIB = 1 << 20
 
 
 def segment_length(size: int) -> int:
-    """Bytes of the ranges in which a file of `size` bytes is downloaded: about 16 ranges of reasonable length."""
+    """Return the length in bytes of the ranges in which a file is downloaded."""
     return min(max(-(-size // 16), _MIB), 32 * _MIB)
 
 
 def segment_bounds(size: int, segment: int) -> list[int]:
-    """Where each segment begins, and the end of the last.
+    """Return the start of each segment, and the end of the last.
 
-    The checksum is computed from the start, so bytes behind an unfinished segment have to wait. The last eight segments are divided
-    further, so that little is left to hash when the last byte arrives.
+    Hashing runs from the start, so bytes after an unfinished segment must wait. Dividing the last eight segments further leaves
+    little to hash when the last byte arrives.
     """
     if segment >= size:
         return [0, size] if size else [0]
@@ -42,16 +42,16 @@ def segment_bounds(size: int, segment: int) -> list[int]:
 
 
 class Partial:
-    """One open unfinished file. Several threads may write concurrently, each to its own segment.
+    """An open unfinished file. Threads may write to separate segments concurrently.
 
     Args:
-        path: an earlier attempt's file, which is continued, or a new one.
+        path: a new file, or an unfinished one to continue.
         size: bytes of the finished file.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size = path, size
-        self.generation = 0  # number of restarts; writes of earlier generations are refused
+        self.generation = 0  # number of restarts; writes from earlier generations are refused
         self._lock = threading.Lock()
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
@@ -70,7 +70,7 @@ class Partial:
 
     def _resume(self) -> None:
         assert self._fd is not None
-        if os.fstat(self._fd).st_size == self.size:  # complete and without its record: only the checksum is left
+        if os.fstat(self._fd).st_size == self.size:  # complete, without its record: only verification is left
             bounds = self._divide(segment_length(self.size))
             self._segments = bounds, [end - start for start, end in pairwise(bounds)]
         elif record := _read_record(self._fd, self.size):
@@ -83,7 +83,10 @@ class Partial:
         return len(self._segments[1])
 
     def _divide(self, segment: int) -> list[int]:
-        """Start over with empty segments and return their bounds. Readers see all old segments or all new ones."""
+        """Start over with empty segments, and return their bounds.
+
+        Readers see all old segments or all new ones.
+        """
         bounds = segment_bounds(self.size, segment)
         self._length, self._segments = segment, (bounds, [0] * (len(bounds) - 1))
         return bounds
@@ -96,7 +99,7 @@ class Partial:
         _write_all(self._fd, record, _record_offset(self.size))
 
     def missing(self, index: int) -> tuple[int, int]:
-        """Return a segment's first missing byte, and the end of the segment."""
+        """Return the first missing byte and the end of a segment."""
         bounds, done = self._segments
         return bounds[index] + done[index], bounds[index + 1]
 
@@ -113,7 +116,7 @@ class Partial:
         return self.received == self.size
 
     def prefix(self) -> int:
-        """Bytes present from the start of the file without a gap."""
+        """Return the number of bytes present from the start without a gap."""
         bounds, done = self._segments
         total = 0
         for here, (start, end) in zip(done, pairwise(bounds), strict=True):
@@ -123,7 +126,7 @@ class Partial:
         return total
 
     def write(self, index: int, data: bytes | memoryview, generation: int) -> bool:
-        """Append to a segment; return False without writing if the file was closed or restarted."""
+        """Append to a segment. Return False if the file was closed or restarted."""
         with self._lock:
             if self._fd is None or generation != self.generation:
                 return False
@@ -135,26 +138,29 @@ class Partial:
             return True
 
     def read(self, start: int, into: memoryview) -> int:
-        """Return the number of bytes read; 0 once the file is closed."""
+        """Read bytes from `start`, and return their number, 0 if the file is closed."""
         with self._duplicate() as fd:
             return 0 if fd is None else os.preadv(fd, [into], start)
 
     def restart(self, whole: bool = False) -> int:
-        """Discard all bytes and return the new generation; `whole` makes the file a single segment."""
+        """Discard all bytes, and return the new generation.
+
+        `whole` makes the file a single segment.
+        """
         with self._lock:
             self.generation += 1
             self._clear(max(self.size, _MIB) if whole else segment_length(self.size))
             return self.generation
 
     def flush(self) -> None:
-        """Bring the bytes to the disk while others write, so that little is left to do at the end."""
+        """Flush written bytes to disk early, so that the final sync is short."""
         with self._duplicate() as fd:
             if fd is not None:
                 os.fsync(fd)
 
     @contextmanager
     def _duplicate(self) -> Iterator[int | None]:
-        """Yield a descriptor of its own, since after a close the number may belong to another file; None if closed."""
+        """Yield a duplicate descriptor that a close doesn't affect, or None if closed."""
         with self._lock:
             fd = None if self._fd is None else os.dup(self._fd)
         try:
@@ -164,7 +170,7 @@ class Partial:
                 os.close(fd)
 
     def finish(self, destination: Path) -> bool:
-        """Give the file its final name, after its bytes are on the disk. Return False if the file was closed before."""
+        """Sync the file and give it its final name. Return False if it was closed before."""
         with self._lock:
             if self._fd is None:
                 return False
@@ -183,7 +189,7 @@ class Partial:
 
 
 def received_so_far(path: Path, size: int) -> int:
-    """Bytes of an unfinished file that are present. Opens nothing for writing."""
+    """Return the bytes present in an unfinished file, opened only for reading."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -199,7 +205,7 @@ def received_so_far(path: Path, size: int) -> int:
 
 
 def _read_record(fd: int, size: int) -> tuple[int, list[int]] | None:
-    """Return the segment length and the bytes present per segment; None without a valid record."""
+    """Return the segment length and the bytes present per segment, or None if invalid."""
     head = os.pread(fd, _HEAD.size, _record_offset(size))
     if len(head) < _HEAD.size:
         return None

@@ -1,4 +1,4 @@
-"""Names from outside: repos, revisions, files of a repo and digests. Anything that becomes a local path is checked here first."""
+"""Validation of names from outside before they become local paths."""
 
 import re
 import unicodedata
@@ -11,14 +11,14 @@ _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*"
 _REPO = re.compile(rf"{_PART}/{_PART}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*")
 _SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
-_LONGEST = 96  # characters; the hub's own limit
-# Models are data: nothing else is ever downloaded. Weights are `model*.safetensors`, the files that mlx-lm reads.
+_LONGEST = 96  # characters; the hub's limit
+# Only data is downloaded, never code. Weights are `model*.safetensors`, the files that mlx-lm reads.
 _SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken")
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file of a listing. `digest` names its blob: the SHA-256 of an LFS file, otherwise the git blob id (SHA-1)."""
+    """A file of a repo. `digest` is SHA-256 (LFS) or the git blob ID (SHA-1)."""
 
     path: str
     size: int  # bytes
@@ -31,7 +31,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a repo at one commit that Slipstream would download."""
+    """The files of a repo at one commit that Slipstream downloads."""
 
     repo: str
     commit: str
@@ -48,14 +48,10 @@ class Listing:
 
 
 def is_repo(name: object) -> bool:
-    """Whether a name is a safe OWNER/NAME."""
-    return (
-        isinstance(name, str)
-        and _REPO.fullmatch(name) is not None
-        and len(name) <= _LONGEST
-        and "--" not in name
-        and not name.endswith(".")
-    )
+    """Return whether a name is a safe OWNER/NAME."""
+    if not isinstance(name, str) or len(name) > _LONGEST or "--" in name or name.endswith("."):
+        return False
+    return _REPO.fullmatch(name) is not None
 
 
 def check_repo(name: str) -> str:
@@ -67,7 +63,7 @@ def check_repo(name: str) -> str:
 
 
 def check_revision(name: str) -> str:
-    """Return the name if it is a safe branch, tag or commit id."""
+    """Return the name if it is a safe branch, tag, or commit ID."""
     if not isinstance(name, str) or not _REVISION.fullmatch(name) or ".." in name:
         raise UserError("invalid_revision", "{name} isn't a revision. Use a branch, tag, or commit ID.", name=_printable(name))
     return name
@@ -78,20 +74,23 @@ def is_commit(name: object) -> bool:
 
 
 def is_wanted(path: str) -> bool:
-    """Whether a file is ever downloaded: data that mlx-lm reads, at the top level of a repo."""
+    """Return whether a file is data that mlx-lm reads from the top level of a repo."""
     if "/" in path or path.startswith("."):
         return False
     return path.endswith(_SUFFIXES) or (path.startswith("model") and path.endswith(".safetensors"))
 
 
 def climbs_out(path: str) -> bool:
-    """Whether a name tries to leave its folder. A repo that lists one is refused even if the file is unwanted."""
+    """Return whether a name would leave its folder.
+
+    A repo with such a name is refused even if the file is unwanted.
+    """
     return ".." in path.replace("\\", "/").split("/")
 
 
 def check_file(repo: str, path: object, size: object, digest: object) -> RemoteFile:
     if not isinstance(path, str) or not _is_inside(path):
-        template = "{repo} lists a file named {name}, which points outside its folder. Choose another repo."
+        template = "{repo} contains a file named {name}, which points outside its folder. Choose another repo."
         raise UserError("unsafe_file_name", template, repo=repo, name=_printable(path))
     if type(size) is not int or size < 0:
         raise UserError("no_file_size", "The hub provides no size for {file} in {repo}. Try again later.", file=path, repo=repo)
@@ -102,15 +101,15 @@ def check_file(repo: str, path: object, size: object, digest: object) -> RemoteF
 
 
 def check_distinct(repo: str, paths: Iterable[str]) -> None:
-    """Refuse names that mean one file on a Mac, whose file system ignores case and the composition of accents.
+    """Refuse names that are the same file on a Mac.
 
-    The second file would replace the first one after that was verified.
+    Its file system ignores case and the composition of accents, so the second file would replace the verified first one.
     """
     seen: dict[str, str] = {}
     for path in paths:
         folded = unicodedata.normalize("NFD", unicodedata.normalize("NFD", path).casefold())
         if folded in seen:
-            template = "{repo} lists {first} and {second}, which are the same file on a Mac. Choose another repo."
+            template = "{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo."
             raise UserError("files_collide", template, repo=repo, first=seen[folded], second=path)
         seen[folded] = path
 

@@ -1,7 +1,7 @@
-"""How fast a pair decodes on this machine: measured in earlier replies, or else predicted as a range.
+"""Decoding speed of a pair on this machine: measured in replies, or predicted.
 
-The prediction is the roofline: a pass reads every weight it needs once and does its arithmetic, at this machine's measured rates.
-DFlash's gain depends on how many drafted tokens the target accepts, which depends on the text.
+The prediction is a roofline: a pass reads each weight once and does its arithmetic at this machine's measured rates. DFlash's gain
+depends on how many drafts the target accepts, and so on the text.
 """
 
 import os
@@ -18,26 +18,26 @@ from mlx_engine.pairs.machine import machine_model, total_memory
 from mlx_engine.pairs.target_config import layer_states, text_config, whole
 from mlx_engine.requests import Mode
 
-LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from (`decoding.costs`)
-# Published tokens per round, lowest and highest. DFlash: 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull
+LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`
+# Lowest and highest published tokens per round. DFlash: 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull
 # request 169), 5.42 for MATH500 on Qwen3.5-4B. DFlash 2: 3.18 of Gemma 4 E2B's drafter (its card), 6.76 for MATH500 on Qwen3.5-4B
 # (speculators, pull request 1014).
 PUBLISHED = {1: (2.96, 5.42), 2: (3.18, 6.76)}
 # A pass of 8 rows over 4-bit weights takes up to 2.7 times as long as one row (M4 Pro, ml-explore/mlx, issue 3839).
 _ROW_COST = (2.7 - 1) / (8 - 1)
-_SHORTEST = 0.002  # seconds per step; below, launching operations costs as much as reading weights, so nothing is predicted
-_ENOUGH = 3  # replies needed before measurements replace the prediction
-_LAST = 20  # replies per pair and mode that count
+_SHORTEST = 0.002  # seconds per step; below that, launch overhead dominates, so nothing is predicted
+_ENOUGH = 3  # replies before measurements replace the prediction
+_LAST = 20  # replies kept per pair and mode
 _LEAST_TOKENS = 32  # shorter replies say little about speed
 _MOST_PAIRS = 500
-_FASTEST = 1e9  # tokens per second; more is an invalid value
+_FASTEST = 1e9  # tokens per second; higher values are invalid
 _MODES: tuple[Mode, ...] = ("dflash", "plain")
 Rates = dict[Mode, list[float]]
 
 
 @dataclass(frozen=True)
 class SpeedRange:
-    """Tokens per second, and where the numbers come from."""
+    """A range of tokens per second, with an explanation."""
 
     low: float
     high: float
@@ -52,12 +52,14 @@ class SpeedRange:
 def predict_speeds(
     facts: MachineFacts, target: dict, drafter: DrafterConfig | None, sizes: tuple[int, int], context: int, generation: int = 1
 ) -> dict[Mode, SpeedRange]:
-    """Predict plain decoding and, with a drafter, DFlash. Empty if the config doesn't say enough or the pair is tiny.
+    """Predict the speed of plain decoding and, with a drafter, of DFlash.
+
+    Returns an empty result if the config lacks fields or the pair is tiny.
 
     Args:
-        target: content of its config.json.
+        target: contents of config.json.
         sizes: bytes of the stored weights of target and drafter.
-        context: tokens of a long chat, whose keys and values are read too.
+        context: tokens of a long chat, for the low end of the range.
     """
     passes = _Passes(facts, target, sizes, context)
     if not passes.known or passes.seconds(1, full=False) < _SHORTEST:
@@ -69,7 +71,7 @@ def predict_speeds(
     if drafter is not None:
         published = PUBLISHED.get(generation, PUBLISHED[1])
         few, many = (min(tokens, drafter.block_size) for tokens in published)
-        template = "Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round."
+        template = "Published drafters of this kind reach {few:g} (prose) to {many:g} (math) tokens per round."
         reason = EngineText.of("speed_dflash", template, few=few, many=many)
         least, most = passes.best(drafter, few, full=True), passes.best(drafter, many, full=False)
         speeds["dflash"] = SpeedRange(max(least, slow), max(most, fast), reason)
@@ -77,18 +79,18 @@ def predict_speeds(
 
 
 def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
-    """Return the speeds of earlier replies, for the modes with enough of them."""
+    """Return the speeds of past replies, for modes with enough replies."""
     found: dict[Mode, SpeedRange] = {}
     for mode, values in rates.items():
         if len(values) >= _ENOUGH:
-            template = "Measured here in the last {count} replies; the median is {median} tok/s."
+            template = "Measured in the last {count} replies on this machine; the median is {median} tok/s."
             reason = EngineText.of("speed_measured", template, count=len(values), median=_rounded(median(values)))
             found[mode] = SpeedRange(min(values), max(values), reason, measured=True)
     return found
 
 
 class MeasuredSpeeds:
-    """Decoding speeds of replies on this machine, in tokens per second, saved by pair."""
+    """Saved decoding speeds of replies on this machine, by pair."""
 
     def __init__(self) -> None:
         self._rates: dict[str, Rates] = {}
@@ -100,16 +102,16 @@ class MeasuredSpeeds:
             self._rates = {str(key): _valid_rates(rates) for key, rates in raw["pairs"].items()}
 
     def rates(self, key: str) -> Rates:
-        """The rates of a pair's last replies, oldest first."""
+        """Return tokens per second of a pair's last replies, oldest first."""
         return {mode: list(values) for mode, values in self._rates.get(key, {}).items()}
 
     def record(self, key: str, stats: Stats) -> bool:
-        """Record a reply; return False if it is too short to be meaningful."""
+        """Record a reply. Return False if it is too short to be meaningful."""
         if stats.decode_tok_s is None or stats.decode_tok_s <= 0 or stats.tokens < _LEAST_TOKENS:
             return False
         rates = self._rates.pop(key, {})
         rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s)][-_LAST:]
-        self._rates[key] = rates  # at the end: the most recently used
+        self._rates[key] = rates  # last: the most recently used
         for oldest in list(self._rates)[:-_MOST_PAIRS]:
             del self._rates[oldest]
         return True
@@ -123,12 +125,12 @@ class MeasuredSpeeds:
 
 
 def speed_key(target: str, drafter: str | None) -> str:
-    """The key of a pair's speeds: its two repos, or its two folders."""
+    """Return the key of a pair's speeds, from its two repos or two folders."""
     return f"{target} + {drafter}" if drafter else target
 
 
 def _this_machine() -> list[object]:
-    """What identifies this machine; not its name, which changes with the network."""
+    """Return what identifies this machine; its name may change with the network."""
     return [machine_model(), platform.machine(), os.cpu_count(), total_memory()]
 
 
@@ -143,7 +145,7 @@ def _valid_rates(raw: object) -> Rates:
 
 
 class _Passes:
-    """The time of a target's passes over some rows."""
+    """Predicted times of a target's passes."""
 
     def __init__(self, facts: MachineFacts, target: dict, sizes: tuple[int, int], context: int) -> None:
         text = text_config(target)
@@ -162,7 +164,7 @@ class _Passes:
         self._dense = max(self._size - unread - self._expert_bytes, 0.0)
 
     def _moe(self, text: dict, hidden: int) -> tuple[int, int, float]:
-        """Experts per token, experts in all, and the bytes of all experts."""
+        """Return experts per token, total experts, and the bytes of all experts."""
         chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), 0)
         names = ("num_experts", "num_local_experts", "n_routed_experts")
         experts = next((found for name in names if (found := whole(text, name))), 0)
@@ -173,18 +175,24 @@ class _Passes:
         return chosen, experts, min(layers * experts * 3 * hidden * inner * self._stored, 0.98 * self._size)
 
     def read(self, rows: int) -> float:
-        """Bytes of weights that a pass reads, including every expert that any row chose independently."""
+        """Return the bytes of weights that a pass reads.
+
+        Each row chooses its experts independently.
+        """
         return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
 
     def seconds(self, rows: int, full: bool) -> float:
-        """The shortest possible time of a verify; `full`: with a full context, whose keys and values are read once."""
+        """Return the least seconds of a pass; if `full`, with a full context."""
         element = 4 if self._facts.device == "CPU" else 2
         past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
-        used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights per row
+        used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights used per row
         return max((self.read(rows) + past) / self._facts.bandwidth, 2 * rows * used / self._facts.compute)
 
     def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
-        """Tokens per second at the best width, if a round of a whole block yields `tokens`; `full`: at its slowest."""
+        """Return the tokens per second at the best width.
+
+        `tokens` is the yield of a round of a whole block; `full` selects the slowest case.
+        """
         return max(self._by_width(drafter, _acceptance(drafter.block_size, tokens), full))
 
     def _by_width(self, drafter: DrafterConfig, acceptance: float, full: bool) -> Iterator[float]:
@@ -197,12 +205,12 @@ class _Passes:
 
 
 def _tokens(width: int, acceptance: float) -> float:
-    """Expected tokens per round, if each drafted token after an accepted one is accepted with this probability."""
+    """Return the expected tokens per round at an acceptance probability per draft."""
     return sum(acceptance**at for at in range(width))
 
 
 def _acceptance(block: int, tokens: float) -> float:
-    """The acceptance probability with which a block of `block` rows yields `tokens`."""
+    """Return the acceptance probability at which a block yields `tokens`."""
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2

@@ -1,6 +1,6 @@
-"""What a target's config.json says: whether the target can run, whether a drafter fits it, and what its layers cache.
+"""Facts from a target's config.json: problems, drafter fit, and cached state.
 
-The cached state mirrors the caches that mlx-lm's models create; a test compares the two, family by family.
+The cached state mirrors the caches of mlx-lm's models; a test compares the two for each family.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ _OTHER = Family("", ())
 
 
 def text_config(config: dict) -> dict:
-    """Return the part of a target's config that describes its text model; multimodal configs nest it."""
+    """Return the config of the text model, which multimodal configs nest."""
     inner = config.get("text_config")
     return {**config, **inner} if isinstance(inner, dict) else config
 
 
 def dflash_problem(target: dict) -> EngineText | None:
-    """Return why DFlash can't run with a target, given its config.json, or None if it can."""
+    """Return why DFlash can't run with a target, or None if it can."""
     if family_of(target) is not None:
         return None
     family, families = str(target.get("model_type")), ", ".join(sorted(FAMILIES))
@@ -33,12 +33,12 @@ def dflash_problem(target: dict) -> EngineText | None:
 
 
 def target_problem(target: dict) -> EngineText | None:
-    """Return why a target can't run at all, given its config.json, or None if no problem is known."""
+    """Return why a target can't run at all, or None if no problem is known."""
     if not isinstance(target.get("model_type"), str):
-        template = "The target's config.json has no “model_type”. Choose the repo of a language model."
+        template = "The target's config.json has no “model_type”. Choose a language model."
         return EngineText.of("target_without_model_type", template)
     if "model_file" in target:
-        template = "The target needs its own Python code, which Slipstream never runs. Choose another target."
+        template = "The target requires custom Python code, which Slipstream never runs. Choose another target."
         return EngineText.of("target_needs_code", template)
     layers = _integer(text_config(target), "num_hidden_layers")
     if layers is not None and layers > MOST_LAYERS:
@@ -54,7 +54,7 @@ def target_problem(target: dict) -> EngineText | None:
 
 
 def pair_problem(target: dict, drafter: dict) -> EngineText | None:
-    """Return why a drafter doesn't fit a target, given both config.json files, or None if it does."""
+    """Return why a drafter doesn't fit a target, or None if it does."""
     text, config = text_config(target), parse(drafter)
     layers, vocabulary = _integer(text, "num_hidden_layers"), _integer(text, "vocab_size")
     for field, expected, actual in (
@@ -63,46 +63,49 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
         ("num_hidden_layers", config.target_layers, layers),
     ):
         if expected and actual and expected != actual:
-            template = "This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter."
+            template = "This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter."
             return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
     if layers and max(config.taps) >= layers:
-        template = "This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter."
+        template = "This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter."
         return EngineText.of("drafter_reads_missing_layer", template, layer=max(config.taps), layers=layers)
     if vocabulary and config.mask_token >= vocabulary:
-        template = "This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter."
+        template = "This drafter's mask token is {token:,}, but the target has only {tokens:,} tokens. Choose another drafter."
         return EngineText.of("drafter_mask_token_missing", template, token=config.mask_token, tokens=vocabulary)
     return None
 
 
 @dataclass(frozen=True)
 class LayerState:
-    """The cache of one layer: either growing or a window (`row` > 0), or recurrent."""
+    """The cached state of a layer: K/V rows (`row` > 0) or a recurrent state."""
 
-    row: int = 0  # numbers per token
-    window: int | None = None  # tokens; None: all
-    recurrent: int = 0  # numbers of a fixed-size state, 4 bytes each
-    convolution: int = 0  # numbers of its short convolution's state
+    row: int = 0  # values per token
+    window: int | None = None  # tokens; None: unlimited
+    recurrent: int = 0  # values of a fixed-size state, 4 bytes each
+    convolution: int = 0  # values of its short convolution's state
 
     def rows(self, context: int) -> int:
-        """Tokens held out of `context`. A window still holds the rows of the pass that filled it."""
+        """Return the cached rows at `context` tokens.
+
+        A window also holds the rows of the pass that filled it.
+        """
         if self.window is None:
             return -(-context // STEP) * STEP
         return min(context, self.window - 1 + min(context, PREFILL_ROWS))
 
     def bytes(self, context: int, element: int) -> int:
-        """Bytes at a context of `context` tokens, with `element` bytes per number."""
+        """Return the bytes at `context` tokens, with `element` bytes per value."""
         if not self.row:
             return 4 * self.recurrent + element * self.convolution
         return self.row * self.rows(context) * element
 
 
 def text_family(config: dict) -> Family:
-    """Return the family of a target's text model; a family without special properties if it is unknown."""
+    """Return the family of the text model, or a default one if unknown."""
     return family_of(text_config(config)) or family_of(config) or _OTHER
 
 
 def layer_states(config: dict) -> list[LayerState] | None:
-    """Return what each layer of a target caches, or None if its config doesn't say enough."""
+    """Return the cached state of each layer, or None if the config lacks fields."""
     text = text_config(config)
     layers, hidden, heads = (whole(text, name) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
     if not (layers and hidden and heads):
@@ -137,7 +140,7 @@ def _layer_state(kind: str, config: dict, text: dict, heads: int, size: int) -> 
         return LayerState(recurrent=values * key * value, convolution=(kernel - 1) * (2 * keys * key + values * value))
     if latent := whole(text, "kv_lora_rank"):
         rotary, indexed = whole(text, "qk_rope_head_dim"), whole(text, "index_head_dim")
-        # mlx-lm's indexer caches unused values, as many as keys, while it reads a prompt
+        # mlx-lm's indexer also caches as many unused values as keys during prefill
         return LayerState(row=latent + (rotary or 0) + 2 * (indexed or 0)) if rotary else None
     kv, family = whole(text, "num_key_value_heads") or heads, text_family(config)
     if kind == "sliding_attention":
@@ -149,7 +152,7 @@ def _layer_state(kind: str, config: dict, text: dict, heads: int, size: int) -> 
 
 
 def whole(config: dict, name: str) -> int | None:
-    """Return a field of a config if it is a usable positive integer."""
+    """Return a field if it is a usable positive integer, or None."""
     value = _integer(config, name)
     return value if value is not None and 0 < value < 2**40 else None
 

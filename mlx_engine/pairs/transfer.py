@@ -1,6 +1,7 @@
-"""Downloads the files of listings into the cache: several files, and several ranges of each, in parallel.
+"""Parallel transfer of listed files into the cache.
 
-Each file is verified before it gets its final name. Downloaded bytes survive every failure, except where a message says otherwise.
+Several files, and several ranges of each, are downloaded at once. Each file is verified before it gets its final name. Downloaded
+bytes survive every failure, unless a message says otherwise.
 """
 
 import errno
@@ -28,18 +29,18 @@ from mlx_engine.pairs.repo import Listing, RemoteFile
 
 _EXPIRED = (401, 403, 404, 410)  # status codes of content hosts for an expired link
 _READ = 1 << 20
-# Bytes that a connection buffers: about a thousandth of the file, so that kill -9 loses little of it
+# Bytes that a connection buffers: about a thousandth of the file, so that `kill -9` loses little
 _SMALLEST_BUFFER, _LARGEST_BUFFER = 64 << 10, 1 << 20
-_WRITE_EVERY = 0.2  # seconds between writes, at most
-_MOST_REFUSALS = 12  # of fresh links in a row before a refusal counts as final
+_WRITE_EVERY = 0.2  # at most this many seconds between writes
+_MOST_REFUSALS = 12  # consecutive refusals of new links before giving up
 _FLUSH_EVERY = 0.25  # seconds
-_JOIN_TIMEOUT = 0.5  # seconds for all connections together; a silent one is left to its own timeout, since it can't write any more
-_POLL_OTHER = 0.5  # seconds between checks of a file that another program downloads
+_JOIN_TIMEOUT = 0.5  # seconds for all connections; a silent one times out on its own and can't write anymore
+_POLL_OTHER = 0.5  # seconds between checks of another program's download
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Seconds to wait after the first failure, at most, and without a single byte before giving up."""
+    """Waiting times in seconds: initial, longest, and total before giving up."""
 
     first_wait: float = 0.5
     longest_wait: float = 30.0
@@ -47,29 +48,32 @@ class RetryPolicy:
 
 
 class _Damaged(Exception):
-    """The data isn't what the listing describes."""
+    """Raised if received data doesn't match the listing."""
 
 
 @dataclass
 class _FileDownload:
-    """One file. Its fields are written under the transfer's lock, except for the hash, which belongs to one thread."""
+    """The download of one file.
+
+    The transfer's lock protects the fields, except those of the hash, which belong to one thread.
+    """
 
     listing: Listing
     remote: RemoteFile
-    before: int  # bytes from an earlier attempt, or from another program so far
-    elsewhere: bool = False  # another program is downloading it
+    before: int  # bytes from an earlier attempt or another program
+    elsewhere: bool = False  # another program is downloading the file
     partial: Partial | None = None
     lock: filelock.BaseFileLock | None = None
     link: tuple[str, dict[str, str]] | None = None
     opening: bool = False
     active: set[tuple[int, int]] = field(default_factory=set)  # (generation, segment) in progress
-    ranged: bool | None = None  # whether its host supports Range; unknown before the first answer
-    failures: int = 0  # since its last byte
-    refusals: int = 0  # of links, since its last byte
+    ranged: bool | None = None  # whether the host supports Range; None before the first response
+    failures: int = 0  # since the last byte
+    refusals: int = 0  # of links, since the last byte
     not_before: float = 0.0
-    damaged: bool = False  # it has failed verification before
+    damaged: bool = False  # failed verification before
     finished: bool = False
-    hashed: int = 0  # bytes of the generation `hash_of`
+    hashed: int = 0  # bytes hashed of generation `hash_of`
     hash_of: int = -1
     hash: Any = None
 
@@ -86,11 +90,13 @@ class _FileDownload:
 
 
 class FileTransfer:
-    """Downloads what is missing of the listings, into folders that exist. Call `run` once; other attributes can be read any time.
+    """A transfer of the missing files of listings, into existing folders.
+
+    Call `run` once. The other attributes can be read at any time.
 
     Args:
-        connections: how many to use in parallel.
-        notes: gets messages that the user should also see afterwards.
+        connections: number of parallel connections.
+        notes: receives messages to show after the transfer.
     """
 
     def __init__(
@@ -118,20 +124,23 @@ class FileTransfer:
             for listing, file, here in files
             if not here
         ]
-        self.status: EngineText | None = None  # what the user should know now
-        self.downloaded = 0  # bytes that came over the network in this run
-        self.by_others = 0  # bytes that another program downloaded of the same files in the meantime
+        self.status: EngineText | None = None  # shown to the user now
+        self.downloaded = 0  # bytes received over the network
+        self.by_others = 0  # bytes of the same files that another program downloaded
 
     @property
     def received(self) -> int:
-        """Bytes of the listings on this disk. Decreases if a file has to start over."""
+        """Bytes of the listings on this disk; fewer after a file starts over."""
         return self._kept + sum(file.received for file in self._files)
 
     def run(self, stop: threading.Event, tick: Callable[[], None] = lambda: None) -> bool:
-        """Download until everything is verified (True) or `stop` is set (False). Calls `tick` often, on this thread.
+        """Download until all files are verified. Return False if `stop` was set.
+
+        Args:
+            tick: called frequently, on this thread.
 
         Raises:
-            UserError: the transfer can't continue; RevisionGone or Unreachable if that is why.
+            UserError: the transfer can't continue; possibly RevisionGone or Unreachable.
         """
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self._connections, 4 * len(self._files)))]
         verifier = threading.Thread(target=self._verify, daemon=True)
@@ -184,11 +193,11 @@ class FileTransfer:
         while not self._stop.wait(_FLUSH_EVERY):
             for file in self._files:
                 if file.partial is not None and not file.finished:
-                    with suppress(OSError):  # the writers meet the same error
+                    with suppress(OSError):  # writers report the same error
                         file.partial.flush()
 
     def _next_job(self) -> tuple[_FileDownload, tuple[int, int]] | None:
-        """Return a file to open or a segment to download; None if nothing is left to do."""
+        """Return a file to open or a segment to download, or None if all are done."""
         with self._changed:
             while not self._stop.is_set() and not all(file.finished for file in self._files):
                 now = time.monotonic()
@@ -205,7 +214,10 @@ class FileTransfer:
             return None
 
     def _free_segment(self, file: _FileDownload, partial: Partial) -> tuple[int, int] | None:
-        """Until the host is known to support Range, only one connection asks for a file."""
+        """Return a segment to download.
+
+        Only one connection downloads a file until its host is known to support Range.
+        """
         generation = partial.generation
         taken = {segment for age, segment in file.active if age == generation}
         if taken and not file.ranged:
@@ -214,7 +226,7 @@ class FileTransfer:
         return next(((generation, segment) for segment in free), None)
 
     def _open(self, file: _FileDownload) -> None:
-        # a program that merely tests the lock holds it for a moment; one that is known to download holds it for long
+        # a program that only tests the lock holds it for a moment, so a short wait suffices
         lock = self._cache.lock(file.listing, file.remote, 0.0 if file.elsewhere else locks.PROBE_TIMEOUT)
         if lock is None:
             self._follow(file)
@@ -236,7 +248,7 @@ class FileTransfer:
             file.close()
 
     def _follow(self, file: _FileDownload) -> None:
-        """Another program is downloading the file: read its progress from the partial file, and try the lock again soon."""
+        """Show the progress of another program's download, and retry the lock later."""
         here = received_so_far(self._cache.partial(file.listing, file.remote), file.remote.size)
         with self._changed:
             now = time.monotonic()
@@ -273,17 +285,17 @@ class FileTransfer:
             self._check_answer(file, answer, link, first)
             with self._changed:
                 file.ranged = answer.status_code == 206
-                self._changed.notify_all()  # other connections may help now
+                self._changed.notify_all()  # other connections may join now
             try:
                 whole = self._receive(file, partial, answer, (generation, segment), end - first)
             finally:
                 with self._changed:
                     file.active.discard((generation, segment))
         if not whole and not self._stop.is_set() and generation == partial.generation:
-            raise httpx2.RemoteProtocolError("the answer is shorter than requested")
+            raise httpx2.RemoteProtocolError("the response is shorter than requested")
 
     def _receive(self, file: _FileDownload, partial: Partial, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
-        """Write an answer's body into its segment; return whether all of it came."""
+        """Write a response's body to its segment, and return whether it is complete."""
         buffer = memoryview(bytearray(min(max(file.remote.size >> 10, _SMALLEST_BUFFER), _LARGEST_BUFFER, left)))
         held, wrote = 0, time.monotonic()
 
@@ -310,17 +322,17 @@ class FileTransfer:
                 if left == 0 or self._stop.is_set():
                     break
         finally:
-            written = write()  # also if the connection broke
+            written = write()  # also if the connection is lost
         return written and left == 0
 
     def _check_answer(self, file: _FileDownload, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int) -> None:
-        """Refuse an answer that isn't the requested range."""
+        """Refuse a response that isn't the requested range."""
         status, size = answer.status_code, str(file.remote.size)
         if status in TRANSIENT:
             raise busy(answer)
         if status in _EXPIRED:
             with self._changed:
-                if file.link is link:  # other connections with the same link are refused too
+                if file.link is link:  # other connections use the same link
                     file.link, file.refusals = None, file.refusals + 1
                 refusals = file.refusals
             if refusals <= _MOST_REFUSALS:
@@ -339,18 +351,18 @@ class FileTransfer:
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
     def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
-        """Download a whole file in one request, since its host ignores Range. Called under the lock."""
+        """Restart a file as one request, since its host ignores Range. Needs the lock."""
         lost = partial.received
         generation = partial.restart(whole=True)
         file.active.add((generation, 0))
         if lost:
-            template = "The host of {file} can't resume downloads, so the file starts over."
+            template = "The host of {file} can't resume downloads, so the file is downloaded from the start."
             self._note(EngineText.of("host_cannot_resume", template, file=file.remote.path))
         return generation
 
     # --- Verification -------------------------------------------------------------------------------------------------------------
     def _verify(self) -> None:
-        """Hash what arrives on a thread of its own, so that no connection stops reading for it, and finish complete files."""
+        """Hash files as they arrive, without delaying connections, and finish them."""
         buffer = memoryview(bytearray(_READ))
         try:
             while not self._stop.is_set():
@@ -361,7 +373,7 @@ class FileTransfer:
             self._end(error)
 
     def _hash(self, file: _FileDownload, partial: Partial, buffer: memoryview) -> bool:
-        """Hash the next bytes that are present without a gap; return whether there were any."""
+        """Hash the next contiguous bytes, and return whether there were any."""
         generation = partial.generation
         if file.hash_of != generation:
             file.hash_of, file.hashed = generation, 0
@@ -371,7 +383,7 @@ class FileTransfer:
         file.hashed += count
         if file.hashed == file.remote.size and generation == partial.generation:
             if file.hash.hexdigest() == file.remote.digest:
-                if partial.finish(self._cache.blob(file.listing, file.remote)):  # else a stop has closed the file
+                if partial.finish(self._cache.blob(file.listing, file.remote)):  # otherwise a stop has closed the file
                     with self._changed:
                         file.finished = True
                     file.close()
@@ -435,7 +447,7 @@ class FileTransfer:
             template = "The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept."
             return UserError("disk_full", template, folder=folder, missing=missing / 1e9)
         if error.errno == errno.EFBIG:
-            template = "The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk."
+            template = "The disk with “{folder}” doesn't support files this large. Move the model folder to another disk."
             return UserError("disk_without_large_files", template, folder=folder)
         return cannot_write(self._cache.root, error)
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the requests made from them."""
+"""Options that several commands share, and requests built from them."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ _Number = TypeVar("_Number", int, float)
 def add_pair(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("pair (default: the demo pair)")
     group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
-    group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of its DFlash drafter; without one, decoding is plain")
+    group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of the DFlash drafter (default: plain decoding)")
     group.add_argument(
         "--drafter-bits",
         type=int,
@@ -34,12 +34,12 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", help="the prompt; “-” reads standard input")
+    parser.add_argument("text", nargs="?", help="prompt; “-” reads standard input")
     parser.add_argument(
         "--tokens",
         type=Path,
         metavar="FILE",
-        help="a JSON list of prompt token ids instead of a text; no chat template",
+        help="JSON list of prompt token IDs to use instead of text, without a chat template",
     )
 
 
@@ -52,24 +52,24 @@ def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
         "--width",
         type=lambda text: None if text == "auto" else whole(1)(text),
         metavar="N",
-        help="tokens to verify per pass, or auto: whatever is fastest for the text on this machine (default auto)",
+        help="tokens to verify per pass, or auto for the fastest width (default auto)",
     )
     if mode:
-        group.add_argument("--mode", choices=("dflash", "plain"), help="default: dflash if there is a drafter")
-    group.add_argument("--exact", action="store_true", help="make DFlash's text equal plain text bit for bit; slower")
+        group.add_argument("--mode", choices=("dflash", "plain"), help="decoding mode (default: dflash if there is a drafter)")
+    group.add_argument("--exact", action="store_true", help="guarantee identical output with and without DFlash; slower")
     group.add_argument("--ignore-eos", action="store_true", help="continue to --max-tokens after the end of the reply")
     group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop before TEXT; can be repeated")
-    group.add_argument("--thinking", action="store_true", help="let the model think first, if it can")
-    group.add_argument("--effort", metavar="LEVEL", help="how much to think (low, medium, high), if the model supports it")
+    group.add_argument("--thinking", action="store_true", help="let the model think before it answers, if it can")
+    group.add_argument("--effort", metavar="LEVEL", help="reasoning effort (low, medium, high), if the model supports it")
     group.add_argument("--system", default="", metavar="TEXT", help="system prompt")
     group = parser.add_argument_group("sampling (applied in the order penalties, temperature, top-k, top-p, min-p)")
     for name, metavar, words in (
         ("top-k", "N", "sample from the N most likely tokens (default 0: off)"),
-        ("top-p", "P", "sample from the most likely tokens that together reach probability P (default 1: off)"),
-        ("min-p", "P", "leave out tokens less likely than P times the most likely one (default 0: off)"),
+        ("top-p", "P", "sample from the most likely tokens with total probability P (default 1: off)"),
+        ("min-p", "P", "drop tokens less likely than P times the most likely one (default 0: off)"),
         ("repetition-penalty", "R", "divide the logits of tokens in the prompt or reply by R (default 1: off)"),
         ("presence-penalty", "X", "subtract X from the logits of tokens in the reply (default 0: off)"),
-        ("frequency-penalty", "X", "subtract X for each time a token is in the reply (default 0: off)"),
+        ("frequency-penalty", "X", "subtract X from the logit of a token for each time it is in the reply (default 0: off)"),
     ):
         default = getattr(Sampling(), name.replace("-", "_"))
         group.add_argument(f"--{name}", type=type(default), default=default, metavar=metavar, help=words)
@@ -85,28 +85,28 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         choices=("mixed", "long", "general"),
-        help="prompts: mixed suits the demo pair (its default), long is the same in long chats, general suits other pairs",
+        help="prompts: mixed (default for the demo pair), long (mixed, in long chats), or general (default for other pairs)",
     )
     parser.add_argument("--max-tokens", type=whole(2), default=256, metavar="N", help="token limit per reply (default 256)")
     parser.add_argument(
         "--widths",
         type=_widths,
         metavar="LIST",
-        help="also measure fixed widths, such as 4,8; “none” for none (default 4,8,16 up to the drafter's block size)",
+        help="fixed widths to measure too, such as 4,8, or none (default 4,8,16 up to the drafter's block size)",
     )
-    parser.add_argument("--cool-down", type=_SECONDS, default=1.0, metavar="S", help="seconds of rest between runs (default 1)")
+    parser.add_argument("--cool-down", type=_SECONDS, default=1.0, metavar="S", help="seconds to pause between runs (default 1)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the report to FILE as JSON")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
     )
     instead.add_argument(
-        "--roofline", action="store_true", help="measure this machine's limits, and how close the pair's passes come to them"
+        "--roofline", action="store_true", help="measure this machine's limits, and how close the pair comes to them"
     )
 
 
 def add_models(models: argparse.ArgumentParser) -> None:
-    """Add the commands of `slipstream models` to its parser."""
+    """Add the subcommands of `slipstream models`."""
     commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
 
     def command(name: str, words: str) -> argparse.ArgumentParser:
@@ -116,19 +116,19 @@ def add_models(models: argparse.ArgumentParser) -> None:
         return added
 
     def pair(added: argparse.ArgumentParser, default: str = "") -> None:
-        added.add_argument("id", nargs="?", help="an id from the catalog" + default)
+        added.add_argument("id", nargs="?", help="pair ID from the catalog" + default)
         added.add_argument("--bits", type=whole(1, 64), metavar="N", help="quantization of the catalog's target")
-        added.add_argument("--target", metavar="OWNER/NAME", help="any target on the hub, instead of an id")
-        added.add_argument("--drafter", metavar="OWNER/NAME", help="its drafter (default: searched by name)")
-        added.add_argument("--plain", action="store_true", help="the target without a drafter")
+        added.add_argument("--target", metavar="OWNER/NAME", help="target on the hub, instead of a pair ID")
+        added.add_argument("--drafter", metavar="OWNER/NAME", help="drafter on the hub (default: searched by name)")
+        added.add_argument("--plain", action="store_true", help="use the target without a drafter")
 
     listed = command("list", "list the catalog and the models on this disk")
-    listed.add_argument("--add-folder", type=Path, metavar="DIR", help="also look for models in this folder from now on")
-    listed.add_argument("--forget-folder", type=Path, metavar="DIR", help="stop looking in this folder; its files stay")
+    listed.add_argument("--add-folder", type=Path, metavar="DIR", help="also search this folder for models from now on")
+    listed.add_argument("--forget-folder", type=Path, metavar="DIR", help="stop searching this folder; its files are kept")
     search = command("search", "search the catalog and, with --hub, the model hub")
-    search.add_argument("words", nargs="+")
+    search.add_argument("words", nargs="+", help="words to search for")
     search.add_argument("--hub", action="store_true", help="also search the model hub by name")
-    fit = command("fit", "show the memory, speed and disk space of a pair before downloading it")
+    fit = command("fit", "predict the memory, speed, and disk space of a pair")
     pair(fit)
     fit.add_argument("--context", type=whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
     pull = command("pull", "download a pair; run again to resume")
@@ -136,25 +136,25 @@ def add_models(models: argparse.ArgumentParser) -> None:
     pull.add_argument("--limit", type=_MEGABYTES, metavar="MB", help="megabytes per second (default: the limit set in the app)")
     pull.add_argument("--connections", type=whole(1, 32), default=6, metavar="N", help="parallel connections (default 6)")
     pair(command("rm", "delete a pair from the hub cache"))
-    check = command("check", "check downloaded files against their checksums")
+    check = command("check", "verify the checksums of downloaded files")
     pair(check, " (default: everything downloaded)")
     check.add_argument(
-        "--catalog", "--catalogue", action="store_true", dest="catalogue", help="check that every repo of the catalog is on the hub"
+        "--catalog", "--catalogue", action="store_true", dest="catalogue", help="check that every repo in the catalog is on the hub"
     )
-    move = command("move", "move the model folder, such as to another disk; run again to resume")
-    move.add_argument("folder", type=Path, metavar="FOLDER", help="the new place; set HF_HUB_CACHE to it for other programs")
-    login = command("login", "save a token of your hub account in the keychain, for gated and private repos")
+    move = command("move", "move the model folder, for example to another disk; run again to resume")
+    move.add_argument("folder", type=Path, metavar="FOLDER", help="new location; set HF_HUB_CACHE to it for other programs")
+    login = command("login", "save a hub access token in the keychain, for gated and private repos")
     login.add_argument("--forget", action="store_true", help="remove the token")
 
 
 def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs_drafter: bool = False) -> None:
-    """Exit with a usage error if the options for the pair contradict each other."""
+    """Exit with a usage error if the pair's options contradict each other."""
     if given.drafter and not given.target:
-        parser.error("--drafter needs --target, the folder of its target model.")
+        parser.error("--drafter needs --target.")
     if given.target and not given.drafter and (needs_drafter or getattr(given, "mode", None) == "dflash"):
-        parser.error("DFlash needs a drafter. Name its folder with --drafter.")
+        parser.error("DFlash needs a drafter. Specify its folder with --drafter.")
     if given.target and not given.drafter and getattr(given, "exact", False):
-        parser.error("--exact compares DFlash with plain decoding, so it needs --drafter.")
+        parser.error("--exact needs --drafter.")
     if given.drafter_bits and given.target and not given.drafter:
         parser.error("--drafter-bits needs --drafter.")
 
@@ -162,13 +162,13 @@ def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs
 def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     """Exit with a usage error unless there is exactly one prompt."""
     if (given.text is None) == (given.tokens is None):
-        parser.error("give either a prompt (“-” reads standard input) or --tokens FILE.")
+        parser.error("specify either a prompt (“-” reads standard input) or --tokens FILE.")
     if given.tokens and given.system:
-        parser.error("--tokens uses no chat template, so --system can't be used with it.")
+        parser.error("--system can't be used with --tokens, which skips the chat template.")
 
 
 def check_reply(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """Exit with a usage error if an option is out of range, before anything is loaded."""
+    """Exit with a usage error if an option is out of range."""
     try:
         limits.check_choices(options(given, "dflash"), _block_size(given))
     except UserError as error:
@@ -176,7 +176,7 @@ def check_reply(parser: argparse.ArgumentParser, given: argparse.Namespace) -> N
 
 
 def _block_size(given: argparse.Namespace) -> int | None:
-    """Return the drafter's block size; None without a drafter, or with an invalid one, which loading will report."""
+    """Return the drafter's block size, or None without a valid drafter."""
     _, drafter = folders(given)
     try:
         return parse(read_config(drafter)).block_size if drafter else None
@@ -185,7 +185,7 @@ def _block_size(given: argparse.Namespace) -> int | None:
 
 
 def request(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
-    """Return the request that the command line describes."""
+    """Return the request of a command line."""
     if given.tokens is not None:
         return replace(options(given, mode), prompt_tokens=_tokens(given.tokens))
     system = (Message("system", check_text(given.system)),) if given.system else ()
@@ -208,11 +208,14 @@ def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
 
 
 def check_text(text: str) -> str:
-    """Return a text unchanged if it is valid. Arguments that are not UTF-8 contain lone surrogates."""
+    """Return a text if it is valid UTF-8.
+
+    Other arguments contain lone surrogates.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UserError("prompt_not_utf8", "The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.") from None
+        raise UserError("prompt_not_utf8", "The prompt isn't valid UTF-8 text. Convert it to UTF-8, then try again.") from None
     return text
 
 
@@ -222,7 +225,7 @@ def _text(given: str) -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise UserError("stdin_not_utf8", "Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.") from None
+        raise UserError("stdin_not_utf8", "Standard input isn't valid UTF-8 text. Convert it to UTF-8, then try again.") from None
 
 
 def _tokens(path: Path) -> tuple[int, ...]:
@@ -233,7 +236,7 @@ def _tokens(path: Path) -> tuple[int, ...]:
     except (ValueError, RecursionError):
         ids = None
     if not isinstance(ids, list) or not all(type(token) is int for token in ids):
-        raise UserError("tokens_invalid", "{file} is not a JSON list of integers such as [1, 2, 3].", file=str(path))
+        raise UserError("tokens_invalid", "“{file}” isn't a JSON list of integers. Use a list such as [1, 2, 3].", file=str(path))
     return tuple(ids)
 
 
@@ -244,13 +247,13 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def number(kind: type[_Number], least: float, most: float, what: str) -> Callable[[str], _Number]:
-    """Return an argparse type for numbers in a range; `what` describes them in error messages."""
+    """Return an argparse type for numbers in a range, described by `what` in errors."""
 
     def convert(text: str) -> _Number:
         with suppress(ValueError):
             if least <= (value := kind(text)) <= most:
                 return value
-        raise argparse.ArgumentTypeError(f"“{text}” is not {what}")
+        raise argparse.ArgumentTypeError(f"“{text}” isn't {what}")
 
     return convert
 
@@ -260,6 +263,6 @@ def _widths(text: str) -> tuple[int, ...]:
     return () if text == "none" else tuple(sorted({width(part.strip()) for part in text.split(",")}))
 
 
-_TEMPERATURE = number(float, 0, sys.float_info.max, "a temperature: use a number of at least 0")
+_TEMPERATURE = number(float, 0, sys.float_info.max, "a temperature of at least 0")
 _SECONDS = number(float, 0, 3600, "a number of seconds from 0 to 3600")
 _MEGABYTES = number(float, 1e-6, 1e6, "a number of megabytes per second above 0")

@@ -1,4 +1,4 @@
-"""`slipstream calibrate`: measure what a pair's passes cost on this machine, to choose block widths."""
+"""`slipstream calibrate`: measure the cost of a pair's passes on this machine."""
 
 import argparse
 from dataclasses import asdict
@@ -23,10 +23,10 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 def table(found: Calibrated) -> list[str]:
-    """Milliseconds by depth and width."""
+    """Return a table of milliseconds by depth and width."""
     lines = ["milliseconds", f"{'tokens':>8}{'plain step':>12}" + "".join(f"{f'width {width}':>16}" for width in found.widths)]
     for depth, plain, drafts, verifies in zip(found.depths, found.plain_s, found.draft_s, found.verify_s, strict=True):
         rounds = zip(drafts, verifies, strict=True)
         both = "".join(f"{f'{1000 * draft:.1f} + {1000 * verify:.1f}':>16}" for draft, verify in rounds)
         lines.append(f"{depth:>8,}{1000 * plain:>12.1f}{both}")
-    return [*lines, "A round is a draft + a verify. " + ("Saved." if found.saved else "The results couldn't be saved.")]
+    return [*lines, "Each round is a draft + a verify. " + ("Saved." if found.saved else "Can't save the results.")]

@@ -15,7 +15,7 @@ from mlx_engine.terminal.session import cancellable, open_pair
 
 HELP = """\
 /dflash on|off   turn DFlash on or off
-/compare         answer the last question again, plainly and with DFlash
+/compare         answer the last question again with and without DFlash
 /system TEXT     set the system prompt; without TEXT, remove it
 /new             start a new chat
 /quit            quit (also Ctrl-D, or Ctrl-C at the prompt)
@@ -26,13 +26,13 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     arguments.check_text(given.system)
     info = open_pair(door, given, calibrated=True)
     with suppress(ImportError):
-        import readline  # noqa: F401  # gives `input` editing and a history, which is not saved
+        import readline  # noqa: F401  # adds editing and an unsaved history to `input`
     Conversation(door, info, given).run()
     return 0
 
 
 class Conversation:
-    """The messages so far, and how replies are decoded."""
+    """A chat in the terminal: its messages and decoding options."""
 
     def __init__(self, door: EngineDoor, info: PairInfo, given: argparse.Namespace) -> None:
         self._door, self._info = door, info
@@ -54,7 +54,7 @@ class Conversation:
                     note("")
                 return
             except UnicodeDecodeError:
-                note("That line is not valid UTF-8 text.")
+                note("This line isn't valid UTF-8 text.")
                 continue
             if line == "/quit":
                 return
@@ -65,7 +65,7 @@ class Conversation:
                     self._answer(arguments.check_text(line))
             except UserError as error:
                 note(str(error))
-            except KeyboardInterrupt:  # pressed twice: give up the reply, keep the chat
+            except KeyboardInterrupt:  # pressed twice: abandon the reply, keep the chat
                 note("Stopped.")
 
     @property
@@ -73,7 +73,7 @@ class Conversation:
         return "on" if self._options.mode == "dflash" else "off"
 
     def _answer(self, text: str) -> None:
-        """Answer one message, which joins the chat only together with its reply."""
+        """Answer a message. It joins the chat only together with its reply."""
         question = Message("user", text)
         system = (Message("system", self._system),) if self._system else ()
         self._last = request = replace(self._options, messages=(*system, *self._messages, question))
@@ -88,7 +88,7 @@ class Conversation:
                 note(*HELP.splitlines())
             case "dflash", ("on" | "off") as wanted:
                 if wanted == "on" and self._info.why_plain:
-                    raise UserError("dflash_unavailable", "DFlash is not available: {reason}.", reason=str(self._info.why_plain))
+                    raise UserError("dflash_unavailable", "DFlash isn't available: {reason}.", reason=str(self._info.why_plain))
                 self._options = replace(self._options, mode="dflash" if wanted == "on" else "plain")
                 note(f"DFlash is {self._on_or_off}.")
             case "dflash", _:
@@ -102,12 +102,12 @@ class Conversation:
                 self._messages, self._last = [], None
                 note("New chat.")
             case _:
-                note(f"Unknown command /{name}. Type /help for commands.")
+                note(f"“/{name}” isn't a command. Type /help for commands.")
 
     def _compare(self) -> None:
         if self._last is None:
-            raise UserError("nothing_to_compare", "There is no question to compare yet. Ask one first.")
+            raise UserError("nothing_to_compare", "There is no reply to compare yet. Ask a question first.")
         if self._info.why_plain:
-            raise UserError("dflash_unavailable", "DFlash is not available: {reason}.", reason=str(self._info.why_plain))
+            raise UserError("dflash_unavailable", "DFlash isn't available: {reason}.", reason=str(self._info.why_plain))
         result = compare.show(cancellable(self._door, CompareRequest(self._last)), printing=True)
         note(*(compare.table(result) if result else (compare.STOPPED,)))

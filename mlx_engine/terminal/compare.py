@@ -1,4 +1,4 @@
-"""`slipstream compare`: the same prompt plainly and with DFlash, one after the other."""
+"""`slipstream compare`: answer the same prompt with and without DFlash."""
 
 import argparse
 from collections.abc import Iterator
@@ -27,7 +27,10 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
-    """Return the result, or None if the comparison was stopped. If `printing`, print both replies as they arrive."""
+    """Return the result, or None if the comparison was stopped.
+
+    If `printing`, print both replies as they arrive.
+    """
     printed = generate.PrintedReply(printing=False)
     try:
         for event in events:
@@ -64,26 +67,29 @@ def speed(result: CompareResult) -> str:
     if result.ratio is None:
         return "The reply is too short to measure its speed."
     if result.ratio < 1:
-        return f"DFlash is slower on this prompt: {result.ratio:.2f} times the plain rate."
-    return f"DFlash is {result.ratio:.2f} times as fast as plain decoding on this prompt."
+        return f"DFlash is slower on this prompt: {result.ratio:.2f}× the plain speed."
+    return f"DFlash runs at {result.ratio:.2f}× the plain speed on this prompt."
 
 
 def verdict(result: CompareResult) -> str:
-    """Whether the texts are identical."""
+    """Return a sentence on whether the replies are identical."""
     if result.first_difference is None:
-        exactly = ", in exact mode" if result.plain.stats.exact else ""
-        return f"The replies are identical: {len(result.plain.tokens)} of {len(result.plain.tokens)} tokens{exactly}."
-    where = f"The replies differ from token {result.first_difference + 1} on."
+        exactly = ", exact mode" if result.plain.stats.exact else ""
+        return f"The replies are identical ({len(result.plain.tokens)} tokens{exactly})."
+    where = f"The replies differ from token {result.first_difference + 1}."
     if result.margin is None:
         return where
-    gap = f"The scores of the two tokens differ by {result.margin:.2g}"
+    gap = f"The logits of the two tokens differ by {result.margin:.2g}"
     if result.verdict == "tie":
-        return f"{where} {gap}: a tie within rounding."
-    return f"{where} {gap}, which rounding doesn't explain. Please report this."
+        return f"{where} {gap}, which is within rounding error."
+    return f"{where} {gap}, which is more than rounding error. Please report this problem."
 
 
 def as_json(result: CompareResult) -> dict[str, Any]:
-    """Return the object that `--json` prints; margin and verdict are added where the replies differ."""
+    """Return the object that `--json` prints; scripts depend on its shape.
+
+    Margin and verdict are added if the replies differ.
+    """
     identical = result.first_difference is None
     return {
         "plain": generate.as_json(result.plain),

@@ -1,7 +1,7 @@
-"""The only module that writes to the terminal.
+"""Output to the terminal. No other module writes to it.
 
-A terminal obeys control characters. Replies, names of files and repos, and error messages must not control it, so all text is made
-visible on its way out.
+Terminals obey control characters, and replies, names of files and repos, and error messages may contain them. So they are replaced
+with visible symbols.
 """
 
 import json
@@ -12,14 +12,14 @@ from typing import Any
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
 _SEVEN_BITS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"}
-_EIGHT_BITS = {0x80 + letter: "␛" + chr(0x40 + letter) for letter in range(0x20)}  # each means an escape and a letter
+_EIGHT_BITS = {0x80 + letter: "␛" + chr(0x40 + letter) for letter in range(0x20)}  # each stands for an escape and a letter
 _REORDERING = {code: f"<U+{code:04X}>" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _PICTURES = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS, **_REORDERING}
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in (0x7F, *_EIGHT_BITS, *_REORDERING)}
 
 
 def visible(text: str) -> str:
-    """Replace control characters, except tab and line feed, by pictures such as "␛", and bidi overrides by their code points."""
+    """Replace control characters and bidi overrides with visible symbols."""
     return text.translate(_PICTURES)
 
 
@@ -28,19 +28,22 @@ def _line(text: str) -> str:
 
 
 def say(*lines: str) -> None:
-    """Print lines on standard output."""
+    """Print lines to standard output."""
     for line in lines or ("",):
         print(_line(line), flush=True)
 
 
 def note(*lines: str) -> None:
-    """Print lines for the user on standard error."""
+    """Print lines to standard error."""
     for line in lines or ("",):
         print(_line(line), file=sys.stderr)
 
 
 def progress(text: str) -> None:
-    """Replace the progress line on standard error, if that is a terminal; an empty text removes it."""
+    """Replace the progress line on standard error; an empty text removes it.
+
+    Does nothing if standard error isn't a terminal.
+    """
     if shows_progress():
         print(f"\r\033[K{_line(text)[:200]}", end="", file=sys.stderr, flush=True)
 
@@ -54,7 +57,7 @@ def print_json(value: Any) -> None:
 
 
 def write(text: str, dim: bool = False) -> None:
-    """Write part of a reply to standard output: unchanged to a file or pipe, visibly to a terminal."""
+    """Write part of a reply to standard output, making it visible on a terminal."""
     if at_terminal():
         text = f"{_DIM}{visible(text)}{_NORMAL}" if dim else visible(text)
     sys.stdout.write(text)
@@ -66,11 +69,11 @@ def at_terminal() -> bool:
 
 
 def prepare() -> None:
-    """Replace characters that the terminal's encoding lacks by “?”. A stream that was closed leads nowhere."""
+    """Print “?” for characters that the encoding lacks, and replace closed streams."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-        with suppress(AttributeError):  # a test's stream may lack it
+        with suppress(AttributeError):  # a test's stream may lack the method
             getattr(sys, name).reconfigure(errors="replace")
 
 
@@ -80,7 +83,7 @@ def flush() -> None:
 
 
 def discard_unreadable() -> None:
-    """Write out what Python holds, and discard it where the reader has gone, as `head` does."""
+    """Flush the output, discarding it if the reader is gone, such as `head`."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

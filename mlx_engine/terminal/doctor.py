@@ -1,4 +1,4 @@
-"""`slipstream doctor`: check this machine and this installation, and say how to fix problems."""
+"""`slipstream doctor`: check this machine and installation."""
 
 import argparse
 import os
@@ -21,12 +21,13 @@ from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.terminal.console import print_json, say
 from mlx_engine.terminal.session import folders, open_pair
 
-_SETUP = "Run `make run` once to install what is missing."
+_SETUP = "Run `make run` to install missing packages."
+_REPORT = "Please report this problem."
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One check: its name, result and details, and how to fix a problem."""
+    """The result of a check, and advice on how to fix problems."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
@@ -35,7 +36,7 @@ class Diagnosis:
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Print every check, and return 1 if one failed."""
+    """Print all checks. Return 1 if one failed, otherwise 0."""
     checks = []
     for check in examine(given, door):
         checks.append(check)
@@ -73,7 +74,7 @@ def _python() -> Diagnosis:
     detail = f"{platform.python_version()} in {sys.prefix}"
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
         return Diagnosis("Python", "ok", detail)
-    return Diagnosis("Python", "fail", detail, "Use Python 3.11, 3.12 or 3.13.")
+    return Diagnosis("Python", "fail", detail, "Use Python 3.11, 3.12, or 3.13.")
 
 
 def _platform() -> Diagnosis:
@@ -92,7 +93,7 @@ def _package(name: str, package: str, missing: Literal["warn", "fail"] = "fail")
     try:
         return Diagnosis(name, "ok", f"{package} {version(package)}")
     except PackageNotFoundError:
-        return Diagnosis(name, missing, f"{package} is not installed", _SETUP)
+        return Diagnosis(name, missing, f"{package} isn't installed", _SETUP)
 
 
 def _blas() -> Diagnosis:
@@ -104,9 +105,9 @@ def _blas() -> Diagnosis:
     detail = f"{in_use.name}{threads}: {in_use.detail}"
     if in_use.name != "wheel":
         return Diagnosis("BLAS", "ok", detail)
-    advice = "DFlash gains little with this BLAS. Install a faster one: sudo apt-get install libopenblas0-pthread"
+    advice = "DFlash gains little with this BLAS. Install OpenBLAS with: sudo apt-get install libopenblas0-pthread"
     if os.environ.get("SLIPSTREAM_BLAS") == "wheel":
-        advice = "DFlash gains little with this BLAS. Unset SLIPSTREAM_BLAS to use a faster one."
+        advice = "DFlash gains little with this BLAS. Unset SLIPSTREAM_BLAS to use OpenBLAS."
     return Diagnosis("BLAS", "warn", detail, advice)
 
 
@@ -116,8 +117,8 @@ def _device() -> Diagnosis:
 
         metal = mx.default_device() == mx.Device(mx.gpu)
         name = mx.device_info().get("device_name", "") if metal else platform.processor() or platform.machine()
-    except Exception as error:  # MLX raises many types where its library or Metal is missing
-        return Diagnosis("device", "fail", f"MLX does not start: {error}", _SETUP)
+    except Exception as error:  # MLX raises many types if its library or Metal is missing
+        return Diagnosis("device", "fail", f"MLX doesn't start: {error}", _SETUP)
     if metal:
         return Diagnosis("device", "ok", f"Metal, {name}")
     detail = f"CPU, {os.cpu_count()} cores ({name})"
@@ -129,10 +130,10 @@ def _device() -> Diagnosis:
 def _memory() -> Diagnosis:
     total = total_memory()
     if total is None:
-        return Diagnosis("memory", "warn", "unknown", "This system doesn't report its amount of memory.")
+        return Diagnosis("memory", "warn", "unknown", "This system doesn't report its memory.")
     detail = f"{total / 2**30:.1f} GiB"
     if total < 4 * 2**30:
-        return Diagnosis("memory", "warn", detail, "Enough for the demo pair. Larger models need more.")
+        return Diagnosis("memory", "warn", detail, "This is enough for the demo pair, but larger models need more.")
     return Diagnosis("memory", "ok", detail)
 
 
@@ -147,24 +148,22 @@ def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
         for event in events(door, CompareRequest(request)):
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
-        advice = "" if given.target else f"The demo pair belongs in {folders(given)[0].parent}. Download Slipstream again."
+        advice = "" if given.target else f"Can't use the demo pair in {folders(given)[0].parent}. Download Slipstream again."
         return Diagnosis(name, "fail", str(error), advice)
-    assert result is not None, "a comparison ends with its result"
+    assert result is not None, "a comparison ends with a result"
     count, token = len(result.plain.tokens), (result.first_difference or 0) + 1
     loads = f"{info.name} loads" + (f" (drafter in {info.drafter_weights})" if info.drafter_weights else "")
     if result.verdict == "identical":
         return Diagnosis(name, "ok", f"{loads}; DFlash and plain decoding agree on {count} of {count} tokens")
     if result.verdict == "tie":
-        return Diagnosis(name, "ok", f"{loads}; DFlash and plain decoding differ from token {token} of {count} on, a rounding tie")
-    return Diagnosis(
-        name, "fail", f"{loads}, but DFlash and plain decoding differ from token {token} of {count} on", "Please report this."
-    )
+        return Diagnosis(name, "ok", f"{loads}; plain decoding differs from token {token} of {count}, within rounding error")
+    return Diagnosis(name, "fail", f"{loads}, but plain decoding differs from token {token} of {count}", _REPORT)
 
 
 def _folder(name: str, folder: Path) -> Diagnosis:
-    """Check write access, at the nearest folder that exists, without creating anything."""
+    """Check write access to a folder or its nearest existing parent."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return Diagnosis(name, "ok", str(folder))
-    advice = f"Make {existing} writable. Only the window needs this."
+    advice = f"Make {existing} writable (needed only for the window)."
     return Diagnosis(name, "warn", f"{folder} can't be written to", advice)

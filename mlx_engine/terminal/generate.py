@@ -1,4 +1,4 @@
-"""`slipstream generate`: one reply. Other commands also print replies and statistics with the functions here."""
+"""`slipstream generate`: print one reply. Other commands use these functions too."""
 
 import argparse
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from mlx_engine.terminal.session import cancellable, open_pair
 STOPPED: dict[StopReason, str] = {
     "length": "stopped at the token limit",
     "cancelled": "stopped",
-    "stop_string": "ended at a stop sequence",
+    "stop_string": "ended at a stop string",
     "error": "ended with an error",
 }
 
@@ -33,11 +33,14 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 class PrintedReply:
-    """Collects a reply and, if `printing`, prints its text. Thinking is dimmed on a terminal, and left out elsewhere."""
+    """A reply that is collected and, if `printing`, printed as it arrives.
+
+    Thinking is dimmed on a terminal, and omitted elsewhere.
+    """
 
     def __init__(self, printing: bool = True) -> None:
         self._printing = printing
-        self._channel = ""  # of the text printed last
+        self._channel = ""  # of the last printed text
         self._text = {"answer": "", "thinking": ""}
         self._tokens: list[int] = []
 
@@ -51,7 +54,7 @@ class PrintedReply:
             write(commit.text, dim=commit.channel == "thinking")
 
     def end(self, finished: Finished) -> CompletedReply:
-        """End the line and return the whole reply."""
+        """End the line, and return the whole reply."""
         self.close()
         return CompletedReply(self._text["answer"], self._text["thinking"], tuple(self._tokens), finished.reason, finished.stats)
 
@@ -76,7 +79,7 @@ def show(events: Iterator[Event], printing: bool) -> CompletedReply:
 
 
 def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
-    """Such as "DFlash · 418 tok/s · 8.9 tokens/round · 78% accepted · first token after 0.08 s · 120 tokens".
+    """Return a line such as "DFlash · 418 tok/s · 78% accepted · 120 tokens".
 
     The seed is added only if the reply was sampled.
     """
@@ -106,7 +109,7 @@ _JSON_STATS = (
 
 
 def as_json(reply: CompletedReply) -> dict[str, Any]:
-    """Return the object that `--json` prints for a reply. Scripts depend on its shape."""
+    """Return the object that `--json` prints for a reply; scripts depend on its shape."""
     stats = {name: getattr(reply.stats, name) for name in _JSON_STATS}
     because = {str(why): steps for why, steps in reply.stats.plain_because}
     return {

@@ -1,4 +1,4 @@
-"""`slipstream doctor --kernels`: test the Metal kernels with a pair, select the faster ones and show the evidence."""
+"""`slipstream doctor --kernels`: test the Metal kernels, and select faster ones."""
 
 import argparse
 import platform
@@ -16,13 +16,16 @@ from mlx_engine.terminal.session import measure, open_pair
 from mlx_engine.tuning.kernel_selection import NO_METAL
 
 _EXPLANATION = (
-    "Columns show the time per token that each kernel saves among the others, by tokens of context.",
-    '"Error" is the largest difference from plain MLX in float32 on this pair\'s own arrays, as a share of the largest value.',
+    "Columns show the share of the time per token that each kernel saves, by tokens of context.",
+    "“Error” is the largest difference from plain MLX in float32 on this pair's arrays, relative to the largest value.",
 )
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Test and print, and return the exit code. Without Metal the exit code is 0: plain MLX does the kernels' work."""
+    """Test and print, and return the exit code.
+
+    It is 0 without Metal, where plain MLX replaces the kernels.
+    """
     if not mx.metal.is_available():
         _print(given, KernelsSelected(tuple(KernelTrial(name, NO_METAL) for name in KERNELS)), "")
         return 0
@@ -50,5 +53,5 @@ def _print(given: argparse.Namespace, found: KernelsSelected, pair: str) -> None
         row = f"{trial.kernel:22}{'used' if trial.used_at else 'off':6}" + "".join(f"{share:>16}" for share in shares)
         say(f"{row}{error:>12}  {trial.why}")
     if found.switch:
-        say(f"The kernels for long contexts run from {found.switch:,} tokens on.")
+        say(f"Long-context kernels are used from {found.switch:,} tokens.")
     say(*(_EXPLANATION if pair else ("Plain MLX is used instead of the kernels.",)))

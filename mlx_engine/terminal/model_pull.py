@@ -1,9 +1,10 @@
-"""`slipstream models pull`: download a pair. Ctrl-C keeps what was downloaded."""
+"""`slipstream models pull`: download a pair."""
 
 import argparse
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,11 @@ from mlx_engine.pairs.matching import alternatives
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 
-_GRACE_S = 5.0  # after Ctrl-C, for what is being written
-
-
-def names(pair: Pair) -> dict[str, str | None]:
-    return {"target": pair.target, "drafter": pair.drafter}
+_GRACE_S = 5.0  # after Ctrl-C, for pending writes
 
 
 def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> int:
-    """Download what is missing of a pair, and return the exit code."""
+    """Download missing files of a pair, and return the exit code."""
     queue = QueueFile()
     kept = queue.find(pair)
     throttle = Throttle(1e6 * given.limit if given.limit else download_limit())
@@ -46,7 +43,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
         result = in_background(work, stop)
     except UserError as error:
         if kept is None and not made.started:
-            queue.remove(pair)  # such as a misspelled name: there is nothing to resume
+            queue.remove(pair)  # such as a misspelled name, with nothing to resume
         else:
             queue.put(pair, state="failed", pins=made.pins, reason=error.text)
         show.end()
@@ -55,7 +52,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
         show.end()
         if (ended.is_set() or not made.started) and any(map(cache.is_downloading, pair.repos)):
             queue.update(pair, pins=made.pins)
-            note("Stopped here. Another program is still downloading this pair.")
+            note("Stopped. Another program is still downloading this pair.")
         elif kept is None and not made.started:
             queue.remove(pair)
             note("Nothing was downloaded.")
@@ -64,11 +61,11 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
             note("Partial download kept. Run the command again to resume.")
         raise
     show.end()
-    assert result is not None, "only Ctrl-C stops it"
+    assert result is not None, "only Ctrl-C stops the download"
     queue.remove(pair)
     if given.json:
         folders = {repo: str(folder) for repo, folder in zip(pair.repos, result, strict=True)}
-        print_json({**names(pair), "folders": folders, "fetched_bytes": made.downloaded, "notes": list(map(str, made.notes))})
+        print_json({**asdict(pair), "folders": folders, "fetched_bytes": made.downloaded, "notes": list(map(str, made.notes))})
         return 0
     for line in made.notes:
         note(str(line))
@@ -79,8 +76,11 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
 
 
 def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
-    """Return or raise what `work` does on a thread of its own. Ctrl-C sets `stop`, waits a little and raises."""
-    future: Future[Any] = Future()  # not a thread's `join`, which in Python 3.11 takes an interrupted thread for ended
+    """Run `work` on its own thread, and return its result or raise its exception.
+
+    On Ctrl-C, set `stop`, wait briefly, and re-raise.
+    """
+    future: Future[Any] = Future()  # not `Thread.join`, which after an interrupt in Python 3.11 considers the thread ended
 
     def target() -> None:
         try:
@@ -91,7 +91,7 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
     threading.Thread(target=target, daemon=True).start()
     try:
         while not future.done():
-            wait([future], 0.1)  # not without a limit: a signal that another thread receives wakes nobody
+            wait([future], 0.1)  # with a timeout, because a signal received by another thread wakes nobody
         return future.result()
     except KeyboardInterrupt:
         stop.set()
@@ -100,14 +100,14 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
 
 
 def with_alternatives(error: UserError, known: Catalog, pair: Pair) -> UserError:
-    """Add what the catalog offers instead to the error for a pair that doesn't fit together."""
+    """Add the catalog's suggestions to the error for an incompatible pair."""
     return UserError.of(EngineText(error.text.code, " ".join(map(str, (error, *alternatives(known, pair))))))
 
 
 class _Display:
-    """Shows a download's progress on one line of standard error; elsewhere than on a terminal, only its messages.
+    """A download's progress line on a terminal, or messages elsewhere.
 
-    Also saves the pins in the queue as soon as they are known.
+    Also saves the pins in the queue once they are known.
     """
 
     def __init__(self, pair: Pair, quiet: bool) -> None:
@@ -129,7 +129,7 @@ class _Display:
         progress(f"{download.done / download.total:4.0%} of {download.total / 1e9:,.2f} GB, {speed}{when}  {status}")
 
     def say(self, text: str) -> None:
-        """Show a message, unless it is the same as the one before."""
+        """Show a message, unless it repeats the previous one."""
         if text and text != self._said:
             progress(text) if self._is_line else note(text)
         self._said = text

@@ -1,4 +1,7 @@
-"""`slipstream models`: list, search, download, check, move and delete pairs. Imports no MLX."""
+"""`slipstream models`: list, search, download, check, move, and delete pairs.
+
+Imports no MLX.
+"""
 
 import argparse
 import getpass
@@ -27,14 +30,14 @@ from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
-from mlx_engine.terminal.model_pull import in_background, names, pull, with_alternatives
+from mlx_engine.terminal.model_pull import in_background, pull, with_alternatives
 
 
 def run(given: argparse.Namespace) -> int:
     command = given.models_command
     if command in ("fit", "pull", "rm") or (command == "check" and (given.target or given.drafter)):
         if (given.id is None) == (given.target is None):
-            given.parser.error("give either an id from the catalog or --target OWNER/NAME.")
+            given.parser.error("specify either a pair ID from the catalog or --target OWNER/NAME.")
         if given.drafter and not given.target:
             given.parser.error("--drafter needs --target.")
         if given.plain and given.drafter:
@@ -51,12 +54,12 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
         if given.plain:
             return Pair(found.target)
         if entry.why_not:
-            template = "{name} can't run. {reason} “slipstream models list” shows which pairs can."
+            template = "{name} can't run. {reason}"
             raise UserError("pair_not_runnable", template, name=entry.name, reason=entry.why_not)
         return found
     if given.drafter or given.plain:
         return Pair(given.target, given.drafter)
-    Pair(given.target)  # checks the name before asking the hub
+    Pair(given.target)  # checks the name before the hub is asked
     try:
         return find_drafter(hub, known, local_models(), given.target)
     except NoDrafter as error:
@@ -81,11 +84,11 @@ def _list(given: argparse.Namespace) -> int:
     known, here = load_catalog(), local_models()
     queued = QueueFile().read()
     if given.json:
-        queue = [{**names(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
+        queue = [{**asdict(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
         pairs, on_disk = [_entry(entry, here) for entry in known.entries], [_disk(one) for one in here]
         print_json({"pairs": pairs, "on_disk": on_disk, "queue": queue, "complaints": list(map(str, known.problems))})
         return 0
-    say("Catalog (✓ on this disk, ? not confirmed, ✗ can't run)")
+    say("Catalog (✓ on this disk, ? unconfirmed, ✗ can't run)")
     for entry in known.entries:
         say(_line(entry, here))
     if here:
@@ -131,7 +134,7 @@ def _line(entry: CatalogEntry, here: list[LocalModel]) -> str:
 
 
 def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
-    """Whether target and drafter are on this disk."""
+    """Return whether target and drafter are on this disk."""
     if BUILT_IN in entry.tags:
         return True
     repos = {one.repo.lower() for one in here if not one.problem}
@@ -143,7 +146,7 @@ def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
 
 
 def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:
-    """Return a catalog entry as JSON. Scripts depend on its shape. What is unknown is null."""
+    """Return a catalog entry as JSON; scripts depend on its shape."""
     facts = {name: value for name, value in asdict(entry).items() if name not in ("reason", "custom")}
     why_not = str(entry.why_not or "")
     return {**facts, "confirmed": entry.confirmed, "why_not": why_not, "on_disk": _is_here(entry, here), "own": entry.custom}
@@ -184,7 +187,7 @@ def _fit(given: argparse.Namespace) -> int:
         lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]
         print_json(
             {
-                **names(found.pair),
+                **asdict(found.pair),
                 "context": given.context,
                 "memory": {"lines": lines} | {name: getattr(result, name) for name in _MEMORY} | {"reason": str(result.reason)},
                 "speed": {
@@ -201,8 +204,8 @@ def _fit(given: argparse.Namespace) -> int:
     for mode, one in speeds.items():
         say(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
     if facts is None:
-        say("Speed: unknown until this machine is measured with “slipstream bench --roofline”.")
-    say(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of it downloaded. {no_room or ''}".rstrip())
+        say("Speed: unknown. Measure this machine with “slipstream bench --roofline”.")
+    say(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of which are downloaded. {no_room or ''}".rstrip())
     for listing in found.listings:
         say(f"License of {listing.repo}: {listing.license or 'unknown'}")
     return 0
@@ -217,7 +220,7 @@ def _print_fit(result: Fit) -> None:
 def _pull(given: argparse.Namespace) -> int:
     known, cache, hub = load_catalog(), Cache(), Hub()
     if given.target and not given.drafter and not given.plain:
-        note(f"Looking for a drafter for {given.target} on {hub.endpoint}…")
+        note(f"Searching {hub.endpoint} for a drafter for {given.target}…")
     return pull(given, hub, cache, known, _pair(given, hub, known))
 
 
@@ -231,17 +234,17 @@ def _rm(given: argparse.Namespace) -> int:
     freed = {repo: cache.remove(repo) for repo in pair.repos if repo not in kept}
     QueueFile().remove(pair)
     if given.json:
-        print_json({**names(pair), "freed_bytes": freed, "kept_for": kept})
+        print_json({**asdict(pair), "freed_bytes": freed, "kept_for": kept})
         return 0
     for repo, other in kept.items():
-        say(f"{repo}: kept for {other}")
+        say(f"{repo}: kept, because {other} needs it")
     for repo, count in freed.items():
-        say(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} was not in {cache.root}")
+        say(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} isn't in {cache.root}")
     return 0
 
 
 def _check(given: argparse.Namespace) -> int:
-    """Check what is on this disk, or the catalog's repos, and return the exit code."""
+    """Check downloaded repos or the catalog, and return the exit code."""
     known, cache = load_catalog(), Cache()
     if given.catalogue:
         return _check_catalog(given, known)
@@ -262,11 +265,14 @@ def _check(given: argparse.Namespace) -> int:
 
 
 def _faults(cache: Cache, repo: str) -> list[str]:
-    """Return what is wrong with a downloaded repo. Blobs are named by their checksums, so no network is needed."""
+    """Return the problems of a downloaded repo.
+
+    Blobs are named by their checksums, so no network is needed.
+    """
     commit = cache.main_commit(repo)
     snapshot = cache.snapshot(repo, commit) if commit else None
     if snapshot is None or not snapshot.is_dir():
-        return [f"{repo} is not on this disk, or not complete. Download it with “slipstream models pull”."]
+        return [f"{repo} is missing or incomplete. Download it with “slipstream models pull”."]
     faults = []
     files = sorted(snapshot.iterdir())
     for pointer in files:
@@ -290,7 +296,7 @@ def _faults(cache: Cache, repo: str) -> list[str]:
 
 
 def _has_digest(blob: Path) -> bool:
-    """Whether a blob's content has the checksum that its name says."""
+    """Return whether a blob's content matches the checksum in its name."""
     if len(blob.name) not in (40, 64):
         return False
     digest = hashlib.sha256() if len(blob.name) == 64 else hashlib.sha1(b"blob %d\0" % blob.stat().st_size)
@@ -317,7 +323,10 @@ def _check_catalog(given: argparse.Namespace, known: Catalog) -> int:
 
 
 def _why_missing(hub: Hub, repo: str) -> str:
-    """Return the hub's refusal, or nothing if the repo is there. NoAnswer if the hub can't be reached at all."""
+    """Return the hub's refusal of a repo, or "" if the repo exists.
+
+    Raises NoAnswer if the hub can't be used at all.
+    """
     try:
         hub.listing(repo)
     except NoAnswer:
@@ -328,7 +337,7 @@ def _why_missing(hub: Hub, repo: str) -> str:
 
 
 def _login(given: argparse.Namespace) -> int:
-    """Save a token of the hub in use in the keychain, typed without echo or read from standard input, or remove it."""
+    """Save a token, typed without echo or read from standard input, or remove it."""
     endpoint = Hub().endpoint
     if given.forget:
         removed = delete_token(endpoint)
@@ -341,7 +350,7 @@ def _login(given: argparse.Namespace) -> int:
     if given.json:
         print_json({"endpoint": endpoint, "account": account})
     else:
-        say(f"Logged in to {endpoint} as {account}. The token is in the keychain.")
+        say(f"Logged in to {endpoint} as {account}. The token is stored in the keychain.")
     return 0
 
 
@@ -352,12 +361,12 @@ def _read_token(endpoint: str) -> str:
     try:
         return getpass.getpass("Token: ")
     except EOFError:
-        raise UserError("no_token_typed", "No token was entered.") from None
+        raise UserError("no_token_typed", "No token was entered. Run the command again.") from None
 
 
 def _move(given: argparse.Namespace) -> int:
-    """Move the model folder. Ctrl-C keeps what was copied."""
-    folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty name is a mistake
+    """Move the model folder. Ctrl-C keeps the copies."""
+    folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty path is refused later
     made, before, stop = ModelMove(folder), model_folder(), threading.Event()
     shown = shows_progress() and not given.json
 

@@ -1,4 +1,4 @@
-"""A command's use of the engine: loading the pair it names, and requests that Ctrl-C cancels."""
+"""A command's use of the engine: loading a pair, and requests that Ctrl-C cancels."""
 
 import argparse
 import signal
@@ -14,12 +14,15 @@ from mlx_engine.terminal.console import progress
 
 
 def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
-    """Return the folders of target and drafter: those given, or the demo pair's."""
+    """Return the folders of target and drafter, by default the demo pair's."""
     return (given.target, given.drafter) if given.target else demo_pair()
 
 
 def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
-    """Yield a request's events. Ctrl-C cancels the request; pressed again, it raises KeyboardInterrupt."""
+    """Yield a request's events. Ctrl-C cancels the request.
+
+    A second Ctrl-C raises KeyboardInterrupt.
+    """
     jobs: list[Job] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -35,7 +38,7 @@ def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
 
 
 def measure(door: EngineDoor, request: Request) -> Event | None:
-    """Return the last event of a measurement, showing its progress; None if Ctrl-C stopped it."""
+    """Return the last event of a measurement, or None if Ctrl-C stopped it."""
     found = None
     try:
         for event in cancellable(door, request):
@@ -51,7 +54,7 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
 def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
     """Load the pair that the command line names.
 
-    If `calibrated`, also measure the cost of its passes, unless that is known. Ctrl-C skips the measurement.
+    If `calibrated`, measure the cost of its passes unless known. Ctrl-C skips the measurement.
     """
     info = None
     try:
@@ -62,7 +65,7 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
                 progress(f"{event.step}…")
     finally:
         progress("")
-    assert info is not None, "loading ends with the pair's description"
+    assert info is not None, "loading ends with a PairInfo"
     if calibrated and not info.calibrated:
         measure(door, Calibrate())
     return info

@@ -3809,7 +3809,7 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) is not installed. Install it with: {command}</extracomment>
+            <extracomment>OpenBLAS ({library}) isn't installed. Install it with: {command}</extracomment>
             <translation>OpenBLAS ({library}) ist nicht installiert. Installieren Sie es mit: {command}</translation>
         </message>
         <message>
@@ -3875,8 +3875,8 @@
         <message>
             <location filename="../../mlx_engine/comparison.py" />
             <source>no_memory_to_compare</source>
-            <extracomment>There is not enough memory to compare the two texts. Close other apps or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht, um die beiden Texte zu vergleichen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -3977,20 +3977,20 @@
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>checking_files</source>
-            <extracomment>Checking the files</extracomment>
-            <translation>Die Dateien werden geprüft</translation>
+            <extracomment>Checking files</extracomment>
+            <translation>Dateien werden geprüft</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>engine_busy</source>
-            <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
-            <translation>Es wird noch eine Antwort erzeugt. Stoppen Sie sie, oder warten Sie, und versuchen Sie es erneut.</translation>
+            <extracomment>A reply is still being generated. Stop it or wait for it to finish, then try again.</extracomment>
+            <translation>Es wird noch eine Antwort erzeugt. Stoppen Sie sie, oder warten Sie, bis sie fertig ist, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
-            <extracomment>There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Schließen Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
+            <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Beenden Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -4001,19 +4001,19 @@
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
-            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht für diese Antwort. Schließen Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
+            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
-            <translation>{name} („{family}“) kann nicht ausgeführt werden: Das installierte mlx-lm hat kein Modell dafür.</translation>
+            <translation>{name} kann nicht ausgeführt werden: Das installierte mlx-lm unterstützt die Familie „{family}“ nicht.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
-            <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
+            <extracomment>The chat has {tokens:,} tokens, but this model's context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
             <translation>Der Chat hat {tokens:,} Tokens, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
@@ -4044,7 +4044,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
-            <translation>Eine Stoppsequenz ist leer. Sie würde jede Antwort sofort beenden; entfernen Sie sie.</translation>
+            <translation>Eine Stoppsequenz ist leer, sodass jede Antwort sofort enden würde. Entfernen Sie sie.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4086,7 +4086,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens or download the model again.</extracomment>
-            <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}. Verwenden Sie andere Tokens. Tritt das in einem Chat auf, passt der Tokenizer nicht zu den Gewichten; laden Sie das Modell erneut.</translation>
+            <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}. Verwenden Sie andere Tokens, oder laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4254,13 +4254,13 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
             <extracomment>“{path}” doesn't contain a folder path.</extracomment>
-            <translation>„{path}“ nennt keinen Ordner.</translation>
+            <translation>„{path}“ enthält keinen Ordnerpfad.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
             <extracomment>{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”.</extracomment>
-            <translation>{reason} In dieser Datei steht, wo Ihre Modelle sind. Bis sie repariert ist, sucht Slipstream die Modelle in „{folder}“.</translation>
+            <translation>{reason} Bis die Datei repariert ist, sucht Slipstream Ihre Modelle in „{folder}“.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4271,20 +4271,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moving</source>
-            <extracomment>The models are being moved to another folder. Wait until that is done, then try again.</extracomment>
-            <translation>Die Modelle werden gerade in einen anderen Ordner verschoben. Warten Sie, bis das beendet ist, und versuchen Sie es erneut.</translation>
+            <extracomment>The models are being moved to another folder. Wait for the move to finish, then try again.</extracomment>
+            <translation>Die Modelle werden gerade in einen anderen Ordner verschoben. Warten Sie, bis das Verschieben beendet ist, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
-            <extracomment>The disk that contains “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
-            <translation>Auf dem Volume von „{folder}“ werden {needed:,.2f} GB benötigt, aber nur {free:,.2f} GB sind frei. Geben Sie zuerst Speicherplatz frei.</translation>
+            <extracomment>The disk with “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
+            <translation>Das Volume mit „{folder}“ benötigt {needed:,.2f} GB freien Speicherplatz, hat aber nur {free:,.2f} GB. Geben Sie zuerst Speicherplatz frei.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>repo_being_downloaded</source>
-            <extracomment>{repo} is being downloaded. Stop that download or wait until it finishes, then try again.</extracomment>
-            <translation>{repo} wird gerade geladen. Stoppen Sie diesen Download oder warten Sie sein Ende ab, und versuchen Sie es erneut.</translation>
+            <extracomment>{repo} is being downloaded. Stop the download or wait for it to finish, then try again.</extracomment>
+            <translation>{repo} wird gerade geladen. Stoppen Sie den Download, oder warten Sie, bis er fertig ist, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4295,26 +4295,26 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
-            <extracomment>{name} isn't available at {bits} bits. Available: {available}.</extracomment>
-            <translation>{name} gibt es nicht mit {bits} Bit. Verfügbar: {available}.</translation>
+            <extracomment>{name} isn't available at {bits} bits. Choose from {available}.</extracomment>
+            <translation>{name} gibt es nicht mit {bits} Bit. Wählen Sie aus {available}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_entry_ignored</source>
-            <extracomment>Entry {number} of “{file}” is ignored. {reason}</extracomment>
-            <translation>Eintrag {number} von „{file}“ wird ignoriert. {reason}</translation>
+            <extracomment>Entry {number} in “{file}” is ignored. {reason}</extracomment>
+            <translation>Eintrag {number} in „{file}“ wird ignoriert. {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_not_list</source>
-            <extracomment>“{file}” is ignored: it isn't a list of pairs.</extracomment>
-            <translation>„{file}“ wird ignoriert, denn die Datei enthält keine Liste von Paaren.</translation>
+            <extracomment>“{file}” isn't a list of pairs, so it is ignored.</extracomment>
+            <translation>„{file}“ ist keine Liste von Paaren und wird daher ignoriert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_repos_unknown</source>
             <extracomment>This pair's repo names aren't known yet.</extracomment>
-            <translation>Die Namen der Repos sind noch nicht bekannt.</translation>
+            <translation>Die Repo-Namen dieses Paars sind noch nicht bekannt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4325,8 +4325,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs.</extracomment>
-            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}. „slipstream models list“ zeigt alle Paare.</translation>
+            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Run “slipstream models list” to see all pairs.</extracomment>
+            <translation>„{id}“ ist nicht im Katalog (ähnlich: {similar}). Mit „slipstream models list“ sehen Sie alle Paare.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4361,20 +4361,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_config</source>
-            <extracomment>“{folder}” has no config.json, so it isn't a complete model.</extracomment>
-            <translation>„{folder}“ enthält keine config.json und ist daher kein vollständiges Modell.</translation>
+            <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
+            <translation>„{folder}“ enthält keine config.json und ist daher kein vollständiges Modell. Wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_weights</source>
-            <extracomment>“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder.</extracomment>
-            <translation>„{folder}“ enthält keine Gewichte (model*.safetensors). Schließen Sie den Download ab, oder wählen Sie einen anderen Ordner.</translation>
+            <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
+            <translation>„{folder}“ enthält keine Gewichte (model*.safetensors). Laden Sie das Modell erneut, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>weights_missing</source>
-            <extracomment>“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
-            <translation>In „{folder}“ fehlen {count} Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
+            <extracomment>“{folder}” lacks weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
+            <translation>In „{folder}“ fehlen Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
@@ -4410,7 +4410,7 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>newer_revision</source>
             <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
-            <translation>Von {repo} gibt es eine neuere Revision. Laden Sie es erneut, um sie zu erhalten.</translation>
+            <translation>Von {repo} gibt es eine neuere Revision. Laden Sie das Paar erneut, um sie zu erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4422,19 +4422,19 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
             <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
-            <translation>{file} wurde in {repo} bereits beschädigt veröffentlicht. Wählen Sie ein anderes Repo.</translation>
+            <translation>Die veröffentlichte Kopie von {file} in {repo} ist beschädigt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
             <extracomment>{pair} keeps changing on the hub. Try again later; downloaded data is kept.</extracomment>
-            <translation>{pair} wird ständig überarbeitet. Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
+            <translation>{pair} ändert sich im Hub ständig. Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_renamed</source>
             <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
-            <translation>{repo} heißt jetzt {new}; es wird unter dem alten Namen behalten.</translation>
+            <translation>{repo} wurde in {new} umbenannt. Ihre Kopie behält den alten Namen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4445,44 +4445,44 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_tokenizer_needs_code</source>
-            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>Der Tokenizer von {repo} braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
+            <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>Der Tokenizer in {repo} erfordert eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_without_tokenizer</source>
-            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
-            <translation>{repo} hat keinen Tokenizer. Wählen Sie das Repo eines vollständigen Modells.</translation>
+            <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
+            <translation>{repo} hat keinen Tokenizer. Wählen Sie ein vollständiges Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_without_weights</source>
-            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
-            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein MLX- oder safetensors-Repo.</translation>
+            <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
+            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein anderes Repo, etwa eines von mlx-community.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
             <extracomment>Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept.</extracomment>
-            <translation>In Slipstream ist ein Programmfehler aufgetreten ({error}). Bitte melden Sie ihn. Geladene Daten bleiben erhalten.</translation>
+            <translation>In Slipstream ist ein Fehler aufgetreten ({error}). Bitte melden Sie das Problem; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_io_error</source>
             <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
-            <translation>Fehler des Volumes oder des Netzwerks: {path} ({reason}). Beheben Sie ihn, und setzen Sie den Download dann fort. Geladene Daten bleiben erhalten.</translation>
+            <translation>„{path}“ kann nicht gelesen oder geschrieben werden ({reason}). Beheben Sie das Problem, und setzen Sie den Download dann fort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>invalid_queue_command</source>
-            <extracomment>“{command}” isn't a queue command.</extracomment>
-            <translation>„{command}“ ist kein Befehl der Warteschlange.</translation>
+            <extracomment>“{command}” isn't a valid queue command.</extracomment>
+            <translation>„{command}“ ist kein gültiger Befehl der Warteschlange.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_in_use</source>
-            <extracomment>Another copy of Slipstream is already downloading. The queue continues there.</extracomment>
-            <translation>Ein anderes Slipstream lädt bereits. Seine Warteschlange läuft dort weiter.</translation>
+            <extracomment>Another copy of Slipstream is already downloading. Use that copy to manage downloads.</extracomment>
+            <translation>Ein anderes Slipstream lädt bereits. Verwalten Sie die Downloads dort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
@@ -4499,14 +4499,14 @@
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: „{field}“ ist {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: „{field}“ ({value}) in seiner config.json ist unbekannt. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>Can't use this drafter: unknown field “{field}” ({value}) in its config.json. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: unbekanntes Feld „{field}“ ({value}) in seiner config.json. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
@@ -4517,8 +4517,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free now. Quit other apps first.</extracomment>
-            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, aber derzeit sind nur {free} frei. Beenden Sie zuerst andere Apps.</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
+            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, aber nur {free} sind frei. Beenden Sie zuerst andere Apps.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4535,50 +4535,50 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
-            <extracomment>Unknown: config.json lacks the necessary fields.</extracomment>
-            <translation>Unbekannt: config.json enthält zu wenige Angaben.</translation>
+            <extracomment>The memory use of this pair is unknown because its config.json lacks fields.</extracomment>
+            <translation>Der Speicherbedarf dieses Paars ist unbekannt, weil in seiner config.json Felder fehlen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
             <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
-            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind: Der Computer würde auslagern.</translation>
+            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind. Antworten wären sehr langsam.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_gone</source>
             <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
-            <translation>Eine Datei von {repo} existiert nicht mehr. Starten Sie den Download erneut.</translation>
+            <translation>Eine Datei in {repo} gibt es nicht mehr. Starten Sie den Download erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation>{repo} enthält keine Datei {file} und ist daher kein Modell. Wählen Sie ein anderes Repo.</translation>
+            <translation>{repo} enthält keine {file} und ist daher kein Modell. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
             <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation>Die Datei {file} von {repo} ist kein JSON-Objekt. Wählen Sie ein anderes Repo.</translation>
+            <translation>{file} in {repo} ist kein JSON-Objekt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
             <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
-            <translation>Der Hub verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut.</translation>
+            <translation>Der Hub hat die Anfrage nach {file} in {repo} abgelehnt (Status {status}). Versuchen Sie es später erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
             <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
-            <translation>Die Datei {file} von {repo} ist unglaubwürdig groß. Wählen Sie ein anderes Repo.</translation>
+            <translation>{file} in {repo} ist zu groß, um gültig zu sein. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_answer_too_large</source>
             <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
-            <translation>Die Antwort des Hubs zu {repo} ist unglaubwürdig groß. Versuchen Sie einen anderen Spiegel.</translation>
+            <translation>Die Antwort des Hubs für {repo} ist zu groß. Versuchen Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4589,20 +4589,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
-            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
+            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.</extracomment>
             <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Entfernen Sie die Variable, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
             <extracomment>Can't reach {endpoint}. Check your network connection; downloaded data is kept.</extracomment>
-            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung. Geladene Daten bleiben erhalten.</translation>
+            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
-            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Prüfen Sie HF_ENDPOINT; Standard ist https://huggingface.co.</translation>
+            <extracomment>“{endpoint}” isn't a valid hub address. Check HF_ENDPOINT (default: https://huggingface.co).</extracomment>
+            <translation>„{endpoint}“ ist keine gültige Hub-Adresse. Prüfen Sie HF_ENDPOINT (Standard: https://huggingface.co).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4619,8 +4619,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_token</source>
-            <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation>Das ist kein Zugriffstoken. Erstellen Sie eines unter {endpoint}/settings/tokens.</translation>
+            <extracomment>This isn't a valid access token. Create one at {endpoint}/settings/tokens.</extracomment>
+            <translation>Das ist kein gültiges Zugriffstoken. Erstellen Sie eines unter {endpoint}/settings/tokens.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4637,8 +4637,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
-            <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
-            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}). Führen Sie „hf auth login“ aus, oder setzen Sie HF_TOKEN.</translation>
+            <extracomment>Can't store the token in the keychain ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
+            <translation>Das Token kann nicht im Schlüsselbund gespeichert werden ({reason}). Führen Sie „hf auth login“ aus, oder setzen Sie HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4655,74 +4655,74 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings or run “slipstream models login”.</extracomment>
-            <translation>Der Zugang zu {repo} ist beschränkt. Öffnen Sie {page}, melden Sie sich an, und stimmen Sie den Bedingungen zu. Geben Sie dann Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then add an access token in Settings or run “slipstream models login”.</extracomment>
+            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie auf {page} den Bedingungen zu, und geben Sie dann ein Zugriffstoken in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
-            <extracomment>Your account doesn't have access to {repo} yet. Request access at {page}, and check at {endpoint}/settings/tokens that your token can read gated repos.</extracomment>
-            <translation>Der Zugang zu {repo} ist beschränkt, und Ihr Konto ist noch nicht freigeschaltet. Öffnen Sie {page}, und stimmen Sie den Bedingungen zu. Manche Anbieter geben jede Anfrage einzeln frei. Prüfen Sie auch unter {endpoint}/settings/tokens, ob Ihr Token solche Repos lesen darf.</translation>
+            <extracomment>Your account can't access {repo} yet. Request access at {page}, using a token that may read gated repos.</extracomment>
+            <translation>Ihr Konto hat noch keinen Zugang zu {repo}. Beantragen Sie ihn auf {page}, und verwenden Sie ein Token, das Repos mit beschränktem Zugang lesen darf.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
-            <extracomment>There is no repo {repo} at {endpoint} that your token can read. Check the spelling.</extracomment>
-            <translation>Unter {endpoint} gibt es kein Repo {repo}, das Ihr Token lesen darf. Prüfen Sie die Schreibweise.</translation>
+            <extracomment>Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions.</extracomment>
+            <translation>{repo} wurde unter {endpoint} mit Ihrem Zugriffstoken nicht gefunden. Prüfen Sie die Schreibweise und die Rechte des Tokens.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.</extracomment>
-            <translation>Unter {endpoint} gibt es kein Repo {repo}. Prüfen Sie die Schreibweise. Ist es privat, geben Sie Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
+            <translation>{repo} wurde unter {endpoint} nicht gefunden. Prüfen Sie die Schreibweise, oder melden Sie sich mit einem Zugriffstoken an, falls das Repo privat ist.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revised_meanwhile</source>
-            <extracomment>{repo} was revised during the download. Start it again.</extracomment>
-            <translation>{repo} wurde während des Downloads überarbeitet. Starten Sie ihn erneut.</translation>
+            <extracomment>{repo} was revised during the download. Start the download again.</extracomment>
+            <translation>{repo} wurde während des Downloads überarbeitet. Starten Sie den Download erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revision_gone</source>
-            <extracomment>{repo} no longer has that revision. Start the download again.</extracomment>
+            <extracomment>{repo} no longer has this revision. Start the download again.</extracomment>
             <translation>{repo} enthält diese Revision nicht mehr. Starten Sie den Download erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings or run “slipstream models login”.</extracomment>
-            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens. Geben Sie es dann in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
+            <translation>Der Hub hat Ihr Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
-            <extracomment>Your access token isn't allowed to read {repo}. See {page} for what its owner requires.</extracomment>
-            <translation>Ihr Zugriffstoken darf {repo} nicht lesen. Auf {page} steht, was der Besitzer verlangt.</translation>
+            <extracomment>Your access token isn't allowed to read {repo}. See {page} for the requirements.</extracomment>
+            <translation>Ihr Zugriffstoken darf {repo} nicht lesen. Die Voraussetzungen finden Sie auf {page}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unknown_token</source>
-            <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
-            <translation>{endpoint} kennt dieses Token nicht. Erstellen Sie ein neues unter {endpoint}/settings/tokens.</translation>
+            <extracomment>{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens.</extracomment>
+            <translation>{endpoint} hat dieses Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unsafe_redirect</source>
             <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
-            <translation>{endpoint} hat eine Anfrage an eine Adresse umgeleitet, die nicht im Web liegt. Versuchen Sie einen anderen Spiegel.</translation>
+            <translation>{endpoint} hat eine Anfrage an eine unsichere Adresse umgeleitet. Versuchen Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE.</extracomment>
-            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Installieren Sie das Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
+            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Installieren Sie das Zertifikat Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
-            <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
-            <translation>„{path}“ ist keiner der Ordner, die Sie hinzugefügt haben: {folders}.</translation>
+            <extracomment>“{path}” isn't one of your added folders. Choose from: {folders}.</extracomment>
+            <translation>„{path}“ gehört nicht zu Ihren hinzugefügten Ordnern. Wählen Sie aus: {folders}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4751,8 +4751,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub. {drafter} doesn't fit: {reason}</extracomment>
-            <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden. {drafter} passt nicht: {reason}</translation>
+            <extracomment>No drafter for {target} was found. {drafter} doesn't fit: {reason}</extracomment>
+            <translation>Für {target} wurde kein Drafter gefunden. {drafter} passt nicht: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
@@ -4770,7 +4770,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
             <extracomment>The copy “{path}” doesn't match the original. Check the disk; your models are unchanged.</extracomment>
-            <translation>„{path}“ lässt sich nicht so zurücklesen, wie es geschrieben wurde. Prüfen Sie dieses Volume. Ihre Modelle sind unverändert.</translation>
+            <translation>Die Kopie „{path}“ stimmt nicht mit dem Original überein. Prüfen Sie das Volume; Ihre Modelle sind unverändert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4782,7 +4782,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>file_changed_during_move</source>
             <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
-            <translation>„{path}“ wurde während des Verschiebens geändert und bleibt daher dort.</translation>
+            <translation>„{path}“ wurde während des Verschiebens geändert und daher nicht verschoben.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4793,20 +4793,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” overlap. Choose a folder that is not inside the other one.</extracomment>
-            <translation>Von „{new}“ und „{old}“ liegt einer im anderen. Wählen Sie einen separaten Ordner.</translation>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder outside the other one.</extracomment>
+            <translation>„{new}“ und „{old}“ überschneiden sich. Wählen Sie einen Ordner außerhalb des anderen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>link_not_moved</source>
             <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
-            <translation>„{path}“ ist ein Link, der nach außen führt, und bleibt daher dort.</translation>
+            <translation>„{path}“ ist ein Link auf einen anderen Ort und wurde daher nicht verschoben.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>models_already_there</source>
-            <extracomment>The models are already in “{folder}”.</extracomment>
-            <translation>Die Modelle sind bereits in „{folder}“.</translation>
+            <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
+            <translation>Die Modelle sind bereits in „{folder}“. Wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4830,13 +4830,13 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>path_not_absolute</source>
             <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
-            <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie den vollständigen Pfad ab / an.</translation>
+            <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie einen Pfad ein, der mit / beginnt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>files_collide</source>
-            <extracomment>{repo} lists {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
-            <translation>{repo} führt {first} und {second} auf, die auf einem Mac dieselbe Datei sind. Wählen Sie ein anderes Repo.</translation>
+            <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
+            <translation>{repo} enthält {first} und {second}, die auf einem Mac dieselbe Datei sind. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4854,31 +4854,31 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
             <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>Der Hub nennt keine Prüfsumme für {file} von {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
+            <translation>Der Hub liefert keine Prüfsumme für {file} in {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
             <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
-            <translation>Der Hub nennt keine Größe für {file} von {repo}. Versuchen Sie es später erneut.</translation>
+            <translation>Der Hub liefert keine Größe für {file} in {repo}. Versuchen Sie es später erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
-            <extracomment>{repo} lists a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation>{repo} führt eine Datei namens {name} auf, die aus dem Ordner hinausführt. Wählen Sie ein anderes Repo.</translation>
+            <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
+            <translation>{repo} enthält eine Datei namens {name}, die aus dem Ordner hinausführt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation>Veröffentlichte Drafter dieser Art bringen {few:g} (Prosa) bis {many:g} (Mathematik) Tokens pro Runde.</translation>
+            <extracomment>Published drafters of this kind reach {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
+            <translation>Veröffentlichte Drafter dieser Art erreichen {few:g} (Prosa) bis {many:g} (Mathematik) Tokens pro Runde.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
-            <extracomment>Measured here in the last {count} replies; the median is {median} tok/s.</extracomment>
-            <translation>Hier in den letzten {count} Antworten gemessen; der Median ist {median} Tok/s.</translation>
+            <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
+            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Tok/s.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
@@ -4889,20 +4889,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_for_other_target</source>
-            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}; dieses hat {actual:,}. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}, nicht {actual:,}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_mask_token_missing</source>
-            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>Das Masken-Token dieses Drafters ist {token:,}; dieses Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>This drafter's mask token is {token:,}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation>Das Masken-Token dieses Drafters ist {token:,}, aber das Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_reads_missing_layer</source>
-            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter liest die Schicht {layer:,} des Zielmodells; dieses Zielmodell hat {layers:,} Schichten. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter liest Schicht {layer:,}, aber das Zielmodell hat nur {layers:,} Schichten. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -4914,13 +4914,13 @@
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community.</extracomment>
-            <translation>Das Zielmodell ist für andere Software quantisiert („{method}“). Wählen Sie die MLX-Version, etwa die von mlx-community.</translation>
+            <translation>Das Zielmodell ist in einem nicht unterstützten Format quantisiert („{method}“). Wählen Sie eine MLX-Version, etwa von mlx-community.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_needs_code</source>
-            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>Das Zielmodell braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
+            <extracomment>The target requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>Das Zielmodell erfordert eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -4931,25 +4931,25 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_without_model_type</source>
-            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
-            <translation>Die config.json des Zielmodells enthält kein „model_type“. Wählen Sie das Repo eines Sprachmodells.</translation>
+            <extracomment>The target's config.json has no “model_type”. Choose a language model.</extracomment>
+            <translation>Die config.json des Zielmodells enthält kein „model_type“. Wählen Sie ein Sprachmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
             <extracomment>The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
-            <translation>Der Server mit den Inhalten verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
+            <translation>Der Inhaltsserver hat {file} in {repo} verweigert (Status {status}). Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
             <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept.</extracomment>
-            <translation>Das Volume von „{folder}“ ist voll: Es fehlen {missing:,.2f} GB. Geben Sie Speicherplatz frei, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
+            <translation>Das Volume mit „{folder}“ ist voll. Geben Sie {missing:,.2f} GB frei, und setzen Sie den Download dann fort; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
-            <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
+            <extracomment>The disk with “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>Das Volume von „{folder}“ kann keine so großen Dateien speichern. Verschieben Sie den Modellordner auf ein anderes Volume.</translation>
         </message>
         <message>
@@ -4962,19 +4962,19 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
             <extracomment>{file} was corrupted during download and is being downloaded again.</extracomment>
-            <translation>{file} kam beschädigt an und wird erneut geladen.</translation>
+            <translation>{file} wurde beim Download beschädigt und wird erneut geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
             <extracomment>{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror.</extracomment>
-            <translation>{file} von {repo} kam zweimal beschädigt an, daher wurde nichts davon behalten. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
+            <translation>{file} in {repo} wurde beim Download zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>host_cannot_resume</source>
-            <extracomment>The host of {file} can't resume downloads, so the file starts over.</extracomment>
-            <translation>Der Server von {file} kann Downloads nicht fortsetzen, daher beginnt die Datei von vorn.</translation>
+            <extracomment>The host of {file} can't resume downloads, so the file is downloaded from the start.</extracomment>
+            <translation>Der Server von {file} kann Downloads nicht fortsetzen, daher wird die Datei von Anfang an geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4986,7 +4986,7 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_timeout</source>
             <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download.</extracomment>
-            <translation>{endpoint} antwortet seit {seconds:.0f} Sekunden nicht. Prüfen Sie Ihr Netzwerk, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
+            <translation>{endpoint} antwortet seit {seconds:.0f} Sekunden nicht. Prüfen Sie Ihr Netzwerk, und setzen Sie den Download dann fort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />

@@ -3809,7 +3809,7 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) is not installed. Install it with: {command}</extracomment>
+            <extracomment>OpenBLAS ({library}) isn't installed. Install it with: {command}</extracomment>
             <translation>未安装 OpenBLAS（{library}）。安装命令：{command}</translation>
         </message>
         <message>
@@ -3875,8 +3875,8 @@
         <message>
             <location filename="../../mlx_engine/comparison.py" />
             <source>no_memory_to_compare</source>
-            <extracomment>There is not enough memory to compare the two texts. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法比较两段文本。请关闭其他 App 或载入更小的模型。</translation>
+            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -3977,20 +3977,20 @@
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>checking_files</source>
-            <extracomment>Checking the files</extracomment>
+            <extracomment>Checking files</extracomment>
             <translation>正在检查文件</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>engine_busy</source>
-            <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
-            <translation>仍在生成回复。请停止它或等待完成，然后重试。</translation>
+            <extracomment>A reply is still being generated. Stop it or wait for it to finish, then try again.</extracomment>
+            <translation>仍在生成回复。请停止它或等待其完成，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
-            <extracomment>There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.</extracomment>
-            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请关闭其他 App 或选择更小的模型。</translation>
+            <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
+            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选择更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -4001,19 +4001,19 @@
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
-            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat, or load a smaller model.</extracomment>
-            <translation>内存不足，无法生成此回复。请关闭其他 App、新建对话，或载入更小的模型。</translation>
+            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
+            <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
-            <translation>无法运行 {name}（“{family}”）：已安装的 mlx-lm 没有对应的模型。</translation>
+            <translation>无法运行 {name}：已安装的 mlx-lm 不支持“{family}”系列。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
-            <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
+            <extracomment>The chat has {tokens:,} tokens, but this model's context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
             <translation>对话有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
         </message>
         <message>
@@ -4044,7 +4044,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
-            <translation>有一个停止字符串为空，它会立即结束每条回复。请将其移除。</translation>
+            <translation>有一个停止字符串为空，因此每条回复都会立即结束。请将其移除。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4086,7 +4086,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens or download the model again.</extracomment>
-            <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。请使用其他词元。如果在对话中出现此问题，说明分词器与权重不匹配，请重新下载模型。</translation>
+            <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。请使用其他词元，或重新下载模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4254,13 +4254,13 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
             <extracomment>“{path}” doesn't contain a folder path.</extracomment>
-            <translation>“{path}”没有指明文件夹。</translation>
+            <translation>“{path}”中没有文件夹路径。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
             <extracomment>{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”.</extracomment>
-            <translation>{reason}该文件记录了模型的位置。在修复之前，Slipstream 会在“{folder}”中查找模型。</translation>
+            <translation>{reason}在修复该文件之前，Slipstream 会在“{folder}”中查找模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4271,19 +4271,19 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moving</source>
-            <extracomment>The models are being moved to another folder. Wait until that is done, then try again.</extracomment>
-            <translation>模型正在移到其他文件夹。请等待完成，然后重试。</translation>
+            <extracomment>The models are being moved to another folder. Wait for the move to finish, then try again.</extracomment>
+            <translation>模型正在移到其他文件夹。请等待移动完成，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
-            <extracomment>The disk that contains “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
-            <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB，但只有 {free:,.2f} GB 可用。请先释放空间。</translation>
+            <extracomment>The disk with “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
+            <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB 可用空间，但只有 {free:,.2f} GB。请先释放空间。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>repo_being_downloaded</source>
-            <extracomment>{repo} is being downloaded. Stop that download or wait until it finishes, then try again.</extracomment>
+            <extracomment>{repo} is being downloaded. Stop the download or wait for it to finish, then try again.</extracomment>
             <translation>正在下载 {repo}。请停止该下载或等待其完成，然后重试。</translation>
         </message>
         <message>
@@ -4295,26 +4295,26 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
-            <extracomment>{name} isn't available at {bits} bits. Available: {available}.</extracomment>
-            <translation>{name} 没有 {bits} 位版本。可用：{available}。</translation>
+            <extracomment>{name} isn't available at {bits} bits. Choose from {available}.</extracomment>
+            <translation>{name} 没有 {bits} 位版本。可选：{available}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_entry_ignored</source>
-            <extracomment>Entry {number} of “{file}” is ignored. {reason}</extracomment>
+            <extracomment>Entry {number} in “{file}” is ignored. {reason}</extracomment>
             <translation>已忽略“{file}”的第 {number} 项。{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_not_list</source>
-            <extracomment>“{file}” is ignored: it isn't a list of pairs.</extracomment>
-            <translation>已忽略“{file}”：它不是模型对列表。</translation>
+            <extracomment>“{file}” isn't a list of pairs, so it is ignored.</extracomment>
+            <translation>“{file}”不是模型对列表，因此已忽略。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_repos_unknown</source>
             <extracomment>This pair's repo names aren't known yet.</extracomment>
-            <translation>其仓库名称尚不清楚。</translation>
+            <translation>此模型对的仓库名称尚不清楚。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4325,8 +4325,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs.</extracomment>
-            <translation>“{id}”不在目录中。相近的有：{similar}。“slipstream models list”会列出所有模型对。</translation>
+            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Run “slipstream models list” to see all pairs.</extracomment>
+            <translation>“{id}”不在目录中（相近的有：{similar}）。运行“slipstream models list”可查看所有模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4361,20 +4361,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_config</source>
-            <extracomment>“{folder}” has no config.json, so it isn't a complete model.</extracomment>
-            <translation>“{folder}”中没有 config.json，因此不是完整的模型。</translation>
+            <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
+            <translation>“{folder}”中没有 config.json，因此不是完整的模型。请选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_weights</source>
-            <extracomment>“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder.</extracomment>
-            <translation>“{folder}”中没有权重 (model*.safetensors)。请完成下载，或选择其他文件夹。</translation>
+            <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
+            <translation>“{folder}”中没有权重 (model*.safetensors)。请重新下载该模型，或选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>weights_missing</source>
-            <extracomment>“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
-            <translation>“{folder}”缺少 {count} 个权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
+            <extracomment>“{folder}” lacks weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
+            <translation>“{folder}”缺少权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
@@ -4410,7 +4410,7 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>newer_revision</source>
             <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
-            <translation>{repo} 有更新的修订版本。重新下载即可获取。</translation>
+            <translation>{repo} 有更新的修订版本。重新下载模型对即可更新。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4422,67 +4422,67 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
             <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
-            <translation>{repo} 发布的 {file} 本身已损坏。请选择其他仓库。</translation>
+            <translation>{repo} 中发布的 {file} 已损坏。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
             <extracomment>{pair} keeps changing on the hub. Try again later; downloaded data is kept.</extracomment>
-            <translation>{pair} 一直在更新。请稍后重试；已下载的数据会保留。</translation>
+            <translation>{pair} 在 Hub 上一直在更新。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_renamed</source>
             <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
-            <translation>{repo} 现已更名为 {new}；仍以旧名称保留。</translation>
+            <translation>{repo} 已更名为 {new}。您的副本保留旧名称。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
             <extracomment>{repo} was revised during the download. Changed files are downloaded again.</extracomment>
-            <translation>{repo} 在下载过程中有更新。已更改的文件会从头下载。</translation>
+            <translation>{repo} 在下载过程中有更新。已更改的文件会重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_tokenizer_needs_code</source>
-            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>{repo} 的分词器需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
+            <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>{repo} 的分词器需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_without_tokenizer</source>
-            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
-            <translation>{repo} 没有分词器。请选择完整模型的仓库。</translation>
+            <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
+            <translation>{repo} 没有分词器。请选择完整的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_without_weights</source>
-            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
-            <translation>{repo} 没有 safetensors 权重。请选择 MLX 或 safetensors 仓库。</translation>
+            <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
+            <translation>{repo} 没有 safetensors 权重。请选择其他仓库，例如 mlx-community 的仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
             <extracomment>Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept.</extracomment>
-            <translation>Slipstream 出现程序错误（{error}）。请报告此问题。已下载的数据会保留。</translation>
+            <translation>Slipstream 出现问题（{error}）。请报告此问题；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_io_error</source>
             <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
-            <translation>磁盘或网络出错：{path}（{reason}）。请解决后继续下载。已下载的数据会保留。</translation>
+            <translation>无法读取或写入“{path}”（{reason}）。请解决问题，然后继续下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>invalid_queue_command</source>
-            <extracomment>“{command}” isn't a queue command.</extracomment>
-            <translation>“{command}”不是队列命令。</translation>
+            <extracomment>“{command}” isn't a valid queue command.</extracomment>
+            <translation>“{command}”不是有效的队列命令。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_in_use</source>
-            <extracomment>Another copy of Slipstream is already downloading. The queue continues there.</extracomment>
-            <translation>另一个 Slipstream 已在下载。它的队列会在那里继续。</translation>
+            <extracomment>Another copy of Slipstream is already downloading. Use that copy to manage downloads.</extracomment>
+            <translation>另一个 Slipstream 已在下载。请在那里管理下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
@@ -4499,14 +4499,14 @@
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：“{field}”为 {value}；应为：{expected}。请选择其他草稿模型。</translation>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中的“{field}”（{value}）未知。请选择其他草稿模型。</translation>
+            <extracomment>Can't use this drafter: unknown field “{field}” ({value}) in its config.json. Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：其 config.json 中有未知字段“{field}”（{value}）。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
@@ -4517,8 +4517,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free now. Quit other apps first.</extracomment>
-            <translation>在 {context:,} 个词元时需要 {needed}，但目前只有 {free} 可用。请先退出其他 App。</translation>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
+            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，但只有 {free} 可用。请先退出其他 App。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4535,50 +4535,50 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
-            <extracomment>Unknown: config.json lacks the necessary fields.</extracomment>
-            <translation>未知：config.json 提供的信息不足。</translation>
+            <extracomment>The memory use of this pair is unknown because its config.json lacks fields.</extracomment>
+            <translation>此模型对的内存用量未知，因为其 config.json 缺少字段。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
             <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
-            <translation>在 {context:,} 个词元时需要 {needed}，超过可供模型使用的 {budget}：会用到交换空间。</translation>
+            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，超过可供模型使用的 {budget}。回复会非常慢。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_gone</source>
             <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
-            <translation>{repo} 的一个文件已不存在。请重新开始下载。</translation>
+            <translation>{repo} 中的一个文件已不存在。请重新开始下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation>{repo} 中没有 {file}，因此它不是模型。请选择其他仓库。</translation>
+            <translation>{repo} 中没有 {file}，因此不是模型。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
             <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation>{repo} 的 {file} 不是 JSON 对象。请选择其他仓库。</translation>
+            <translation>{repo} 中的 {file} 不是 JSON 对象。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
             <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
-            <translation>Hub 拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试。</translation>
+            <translation>Hub 拒绝了对 {repo} 中 {file} 的请求（状态 {status}）。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
             <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
-            <translation>{repo} 的 {file} 大得不合常理。请选择其他仓库。</translation>
+            <translation>{repo} 中的 {file} 过大，不可能有效。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_answer_too_large</source>
             <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
-            <translation>Hub 关于 {repo} 的响应大得不合常理。请换一个镜像。</translation>
+            <translation>Hub 对 {repo} 的响应过大。请换一个镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4589,20 +4589,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
-            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
+            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.</extracomment>
             <translation>已设置 HF_HUB_OFFLINE，因此无法使用模型 Hub。请取消设置，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
             <extracomment>Can't reach {endpoint}. Check your network connection; downloaded data is kept.</extracomment>
-            <translation>无法连接 {endpoint}。请检查网络连接。已下载的数据会保留。</translation>
+            <translation>无法连接 {endpoint}。请检查网络连接；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
-            <translation>“{endpoint}”不是 Hub 的地址。请检查 HF_ENDPOINT；默认为 https://huggingface.co。</translation>
+            <extracomment>“{endpoint}” isn't a valid hub address. Check HF_ENDPOINT (default: https://huggingface.co).</extracomment>
+            <translation>“{endpoint}”不是有效的 Hub 地址。请检查 HF_ENDPOINT（默认：https://huggingface.co）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4619,8 +4619,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_token</source>
-            <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation>这不是访问令牌。请在 {endpoint}/settings/tokens 创建一个。</translation>
+            <extracomment>This isn't a valid access token. Create one at {endpoint}/settings/tokens.</extracomment>
+            <translation>这不是有效的访问令牌。请在 {endpoint}/settings/tokens 创建一个。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4637,8 +4637,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
-            <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
-            <translation>此系统没有可存放令牌的钥匙串（{reason}）。请运行“hf auth login”，或设置 HF_TOKEN。</translation>
+            <extracomment>Can't store the token in the keychain ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
+            <translation>无法将令牌存入钥匙串（{reason}）。请运行“hf auth login”，或设置 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4655,62 +4655,62 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings or run “slipstream models login”.</extracomment>
-            <translation>{repo} 受访问限制。请打开 {page}，登录并接受其条件。然后在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then add an access token in Settings or run “slipstream models login”.</extracomment>
+            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在设置中添加访问令牌，或运行“slipstream models login”。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
-            <extracomment>Your account doesn't have access to {repo} yet. Request access at {page}, and check at {endpoint}/settings/tokens that your token can read gated repos.</extracomment>
-            <translation>{repo} 受访问限制，您的账户尚无权限。请打开 {page} 并接受条件。有些所有者会逐个审批请求。另请在 {endpoint}/settings/tokens 检查您的令牌能否读取受限仓库。</translation>
+            <extracomment>Your account can't access {repo} yet. Request access at {page}, using a token that may read gated repos.</extracomment>
+            <translation>您的账户尚无 {repo} 的访问权限。请在 {page} 申请，并使用可读取受限仓库的令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
-            <extracomment>There is no repo {repo} at {endpoint} that your token can read. Check the spelling.</extracomment>
-            <translation>{endpoint} 上没有您的令牌可读取的仓库 {repo}。请检查拼写。</translation>
+            <extracomment>Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions.</extracomment>
+            <translation>使用您的访问令牌在 {endpoint} 找不到 {repo}。请检查拼写和令牌的权限。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.</extracomment>
-            <translation>{endpoint} 上没有仓库 {repo}。请检查拼写。如果它是私有的，请在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
+            <translation>在 {endpoint} 找不到 {repo}。请检查拼写；如果是私有仓库，请使用访问令牌登录。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revised_meanwhile</source>
-            <extracomment>{repo} was revised during the download. Start it again.</extracomment>
+            <extracomment>{repo} was revised during the download. Start the download again.</extracomment>
             <translation>{repo} 在下载过程中有更新。请重新开始下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revision_gone</source>
-            <extracomment>{repo} no longer has that revision. Start the download again.</extracomment>
+            <extracomment>{repo} no longer has this revision. Start the download again.</extracomment>
             <translation>{repo} 已没有该修订版本。请重新开始下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings or run “slipstream models login”.</extracomment>
-            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。然后在设置中输入，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
+            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在设置中输入，或运行“slipstream models login”。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
-            <extracomment>Your access token isn't allowed to read {repo}. See {page} for what its owner requires.</extracomment>
-            <translation>您的访问令牌无权读取 {repo}。所有者的要求见 {page}。</translation>
+            <extracomment>Your access token isn't allowed to read {repo}. See {page} for the requirements.</extracomment>
+            <translation>您的访问令牌无权读取 {repo}。要求见 {page}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unknown_token</source>
-            <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
-            <translation>{endpoint} 不认识此令牌。请在 {endpoint}/settings/tokens 创建新令牌。</translation>
+            <extracomment>{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens.</extracomment>
+            <translation>{endpoint} 拒绝了此访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unsafe_redirect</source>
             <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
-            <translation>{endpoint} 将请求重定向到了非网页地址。请换一个镜像。</translation>
+            <translation>{endpoint} 将请求重定向到了不安全的地址。请换一个镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4721,8 +4721,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
-            <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
-            <translation>“{path}”不是您添加的文件夹之一：{folders}。</translation>
+            <extracomment>“{path}” isn't one of your added folders. Choose from: {folders}.</extracomment>
+            <translation>“{path}”不是您添加的文件夹之一。可选：{folders}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4751,8 +4751,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub. {drafter} doesn't fit: {reason}</extracomment>
-            <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。{drafter} 不适用：{reason}</translation>
+            <extracomment>No drafter for {target} was found. {drafter} doesn't fit: {reason}</extracomment>
+            <translation>没有找到适用于 {target} 的草稿模型。{drafter} 不适用：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
@@ -4770,7 +4770,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
             <extracomment>The copy “{path}” doesn't match the original. Check the disk; your models are unchanged.</extracomment>
-            <translation>“{path}”读回的内容与写入的不同。请检查该磁盘。您的模型没有改变。</translation>
+            <translation>副本“{path}”与原件不符。请检查该磁盘；您的模型没有改变。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4782,7 +4782,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>file_changed_during_move</source>
             <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
-            <translation>“{path}”在移动过程中被更改，因此保留在原处。</translation>
+            <translation>“{path}”在移动过程中被更改，因此未移动。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4793,20 +4793,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” overlap. Choose a folder that is not inside the other one.</extracomment>
-            <translation>“{new}”与“{old}”互相包含。请选择单独的文件夹。</translation>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder outside the other one.</extracomment>
+            <translation>“{new}”与“{old}”互相包含。请选择另一个文件夹之外的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>link_not_moved</source>
             <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
-            <translation>“{path}”是指向别处的链接，因此保留在原处。</translation>
+            <translation>“{path}”是指向别处的链接，因此未移动。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>models_already_there</source>
-            <extracomment>The models are already in “{folder}”.</extracomment>
-            <translation>模型已在“{folder}”中。</translation>
+            <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
+            <translation>模型已在“{folder}”中。请选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4830,13 +4830,13 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>path_not_absolute</source>
             <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
-            <translation>“{path}”不是完整路径。请给出从 / 开始的完整路径。</translation>
+            <translation>“{path}”不是完整路径。请输入以 / 开头的路径。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>files_collide</source>
-            <extracomment>{repo} lists {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
-            <translation>{repo} 列出了 {first} 和 {second}，它们在 Mac 上是同一个文件。请选择其他仓库。</translation>
+            <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
+            <translation>{repo} 含有 {first} 和 {second}，它们在 Mac 上是同一个文件。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4854,31 +4854,31 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
             <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>Hub 没有给出 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
+            <translation>Hub 没有提供 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
             <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
-            <translation>Hub 没有给出 {repo} 中 {file} 的大小。请稍后重试。</translation>
+            <translation>Hub 没有提供 {repo} 中 {file} 的大小。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
-            <extracomment>{repo} lists a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation>{repo} 列出了名为 {name} 的文件，它指向文件夹之外。请选择其他仓库。</translation>
+            <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
+            <translation>{repo} 含有名为 {name} 的文件，它指向文件夹之外。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation>已公布的同类草稿模型每轮产生 {few:g}（散文）到 {many:g}（数学）个词元。</translation>
+            <extracomment>Published drafters of this kind reach {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
+            <translation>已公布的同类草稿模型每轮可达 {few:g}（散文）到 {many:g}（数学）个词元。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
-            <extracomment>Measured here in the last {count} replies; the median is {median} tok/s.</extracomment>
-            <translation>根据此处最近 {count} 条回复测得；中位数为 {median} tok/s。</translation>
+            <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
+            <translation>根据这台电脑上最近 {count} 条回复测得；中位数为 {median} tok/s。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
@@ -4889,20 +4889,20 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_for_other_target</source>
-            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
-            <translation>此草稿模型需要“{field}”为 {expected:,} 的目标模型；当前的为 {actual:,}。请选择其他草稿模型。</translation>
+            <extracomment>This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
+            <translation>此草稿模型需要“{field}”为 {expected:,}（而非 {actual:,}）的目标模型。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_mask_token_missing</source>
-            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>此草稿模型的掩码词元为 {token:,}；此目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
+            <extracomment>This drafter's mask token is {token:,}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation>此草稿模型的掩码词元为 {token:,}，但目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_reads_missing_layer</source>
-            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
-            <translation>此草稿模型读取目标模型的第 {layer:,} 层；此目标模型有 {layers:,} 层。请选择其他草稿模型。</translation>
+            <extracomment>This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter.</extracomment>
+            <translation>此草稿模型读取第 {layer:,} 层，但目标模型只有 {layers:,} 层。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -4914,42 +4914,42 @@
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community.</extracomment>
-            <translation>目标模型是为其他软件量化的（“{method}”）。请选择其 MLX 版本，例如 mlx-community 的版本。</translation>
+            <translation>目标模型采用不支持的量化格式（“{method}”）。请选择 MLX 版本，例如 mlx-community 的版本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_needs_code</source>
-            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>目标模型需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
+            <extracomment>The target requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>目标模型需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_too_many_layers</source>
             <extracomment>The target declares more than {most:,} layers. Choose another target.</extracomment>
-            <translation>目标模型声称有超过 {most:,} 层。请选择其他目标模型。</translation>
+            <translation>目标模型声明的层数超过 {most:,}。请选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_without_model_type</source>
-            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
-            <translation>目标模型的 config.json 没有“model_type”。请选择语言模型的仓库。</translation>
+            <extracomment>The target's config.json has no “model_type”. Choose a language model.</extracomment>
+            <translation>目标模型的 config.json 没有“model_type”。请选择语言模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
             <extracomment>The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
-            <translation>内容服务器拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
+            <translation>内容服务器拒绝提供 {repo} 中的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
             <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept.</extracomment>
-            <translation>“{folder}”所在的磁盘已满：还需要 {missing:,.2f} GB。请释放空间，然后重新开始下载。已下载的数据会保留。</translation>
+            <translation>“{folder}”所在的磁盘已满。请释放 {missing:,.2f} GB，然后继续；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
-            <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
+            <extracomment>The disk with “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>“{folder}”所在的磁盘无法存放这么大的文件。请将模型文件夹移到其他磁盘。</translation>
         </message>
         <message>
@@ -4962,31 +4962,31 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
             <extracomment>{file} was corrupted during download and is being downloaded again.</extracomment>
-            <translation>{file} 收到时已损坏，正在重新下载。</translation>
+            <translation>{file} 在下载过程中损坏，正在重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
             <extracomment>{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror.</extracomment>
-            <translation>{repo} 的 {file} 两次收到时都已损坏，因此未保留任何内容。请稍后重试，或使用其他镜像。</translation>
+            <translation>{repo} 中的 {file} 在下载过程中两次损坏，已被删除。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>host_cannot_resume</source>
-            <extracomment>The host of {file} can't resume downloads, so the file starts over.</extracomment>
+            <extracomment>The host of {file} can't resume downloads, so the file is downloaded from the start.</extracomment>
             <translation>{file} 的服务器不支持续传，因此该文件会从头下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
-            <translation>Hub 没有响应。正在重试。</translation>
+            <translation>模型 Hub 没有响应。正在重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_timeout</source>
             <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download.</extracomment>
-            <translation>{endpoint} 已有 {seconds:.0f} 秒没有响应。请检查网络，然后重新开始下载。已下载的数据会保留。</translation>
+            <translation>{endpoint} 已有 {seconds:.0f} 秒没有响应。请检查网络，然后继续下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />

@@ -117,7 +117,7 @@ def test_a_comparison_lists_differing_conditions() -> None:
     found = comparison.compare(report("small", 100.0), report("large", 50.0))
     assert found["differs"] == [{"what": "pair: name", "a": "small", "b": "large"}]
     assert found["ways"]["plain"]["value"] == pytest.approx(0.5)
-    assert "different pair: name: small and large" in comparison.table(found)
+    assert "Different pair: name: small and large" in comparison.table(found)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"replies": [{}]}'])
@@ -125,7 +125,7 @@ def test_other_files_are_not_compared(text: str, tmp_path: Path, capsys: pytest.
     path = tmp_path / "other.json"
     path.write_text(text)
     assert main(["bench", "--compare", str(path), str(path)]) == 1
-    assert "is not a report from" in capsys.readouterr().err
+    assert "isn't a benchmark report" in capsys.readouterr().err
     assert main(["bench", "--compare", str(tmp_path / "none"), str(path)]) == 1
     assert "Can't read" in capsys.readouterr().err
 
@@ -137,7 +137,7 @@ def test_an_unwritable_file_and_a_width_beyond_the_block_are_errors(tmp_path: Pa
     with pytest.raises(SystemExit) as ended:
         main(["bench", "--widths", "4,9"], ScriptedEngine)
     assert ended.value.code == 2
-    assert "more than this drafter's block size" in capsys.readouterr().err
+    assert "exceeds the drafter's block size" in capsys.readouterr().err
 
 
 def test_the_prompt_sets_are_mixed_and_their_roles_alternate() -> None:

@@ -228,8 +228,8 @@ class TestCompare:
         assert main(["compare", "Hi"], ScriptedEngine) == 0
         shown = capsys.readouterr().out
         assert shown.count("Hello there.") == 2
-        assert "3.00 times as fast as plain" in shown
-        assert "identical: 2 of 2 tokens" in shown
+        assert "3.00× the plain speed" in shown
+        assert "identical (2 tokens)" in shown
 
     def test_json_has_the_documented_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", "Hi", "--json"], ScriptedEngine) == 0
@@ -240,7 +240,7 @@ class TestCompare:
 
     def test_a_difference_is_printed_with_its_margin(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", "Hi"], lambda: ScriptedEngine(parts_at=1)) == 0
-        assert "differ from token 2 on" in capsys.readouterr().out
+        assert "differ from token 2." in capsys.readouterr().out
         assert main(["compare", "Hi", "--json"], lambda: ScriptedEngine(parts_at=1)) == 0
         report = json.loads(capsys.readouterr().out)
         assert (report["identical"], report["first_difference"], report["margin"], report["verdict"]) == (
@@ -288,7 +288,7 @@ class TestChat:
         assert engine.requests[1].messages[0].content == "One"
         shown = capsys.readouterr().err
         for sentence in (
-            "no question to compare yet",
+            "no reply to compare yet",
             "DFlash is off.",
             "System prompt removed.",
             "3.00 times",
@@ -315,7 +315,7 @@ class TestChat:
         engine = ScriptedEngine(why_plain="no drafter is loaded")
         self.chat(monkeypatch, engine, "/dflash on", "One")
         assert engine.requests[0].mode == "plain"
-        assert "not available: no drafter is loaded" in capsys.readouterr().err
+        assert "DFlash isn't available: no drafter is loaded" in capsys.readouterr().err
 
 
 class TestBenchAndDoctor:

@@ -109,7 +109,7 @@ def test_deleting_and_moving_exclude_each_other(
             lambda: DeletedModels(current).delete(["owner/target"]),
             lambda: DeletedModels(current).restore(["owner/drafter"]),
         ):
-            with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait until that is done"):
+            with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait for the move to finish"):
                 what()
             tried.append("refused")
 

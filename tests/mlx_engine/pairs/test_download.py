@@ -272,7 +272,7 @@ class TestAccess:
         pair.repos["owner/drafter"].gated = True
         with pytest.raises(UserError, match=rf"is gated\. Accept its conditions at {pair.url}/owner/drafter"):
             fetch(pair, cache)
-        with pytest.raises(UserError, match=r"Your account doesn't have access"):
+        with pytest.raises(UserError, match=r"Your account can't access"):
             fetch(pair, cache, token="hf_other")
         assert sent(pair) == 0
         pair.repos["owner/drafter"].admitted = frozenset({"hf_mine"})
@@ -366,7 +366,7 @@ class TestDisk:
         self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Cache, "free_bytes", lambda self: 3 * MB)
-        with pytest.raises(UserError, match=r"needs 0\.00 GB of free space"):
+        with pytest.raises(UserError, match=r"needs 0\.20 GB of free space"):
             fetch(pair, cache)
         assert sent(pair) == 0
 

@@ -285,11 +285,11 @@ class TestCompatibility:
     @pytest.mark.parametrize(
         ("target", "drafter", "words"),
         [
-            ({"hidden_size": 128}, {}, "needs a target with “hidden_size” 64; this one has 128"),
-            ({"vocab_size": 999}, {}, "needs a target with “vocab_size” 128; this one has 999"),
-            ({"num_hidden_layers": 9}, {}, "needs a target with “num_hidden_layers” 4; this one has 9"),
+            ({"hidden_size": 128}, {}, "needs a target with “hidden_size” 64, not 128"),
+            ({"vocab_size": 999}, {}, "needs a target with “vocab_size” 128, not 999"),
+            ({"num_hidden_layers": 9}, {}, "needs a target with “num_hidden_layers” 4, not 9"),
             ({"model_type": "zebra"}, {}, "DFlash isn't available for the “zebra” family"),
-            ({"model_file": "x.py"}, {}, "needs its own Python code"),
+            ({"model_file": "x.py"}, {}, "requires custom Python code"),
             ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantized in an unsupported format"),
             ({}, {"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),
             ({}, {"dflash_config": {"target_layer_ids": [1, 4], "mask_token_id": 127}}, "target_layer_ids"),
@@ -331,7 +331,7 @@ class TestCompatibility:
         }
         files.pop("tokenizer.json")
         local_hub.repo("owner/target", files)
-        with pytest.raises(UserError, match="needs its own Python code"):
+        with pytest.raises(UserError, match="requires custom Python code"):
             fetch(local_hub, cache, Pair("owner/target"))
 
     def test_a_compatible_pair_is_downloaded(self, local_hub: LocalHub, cache: Cache) -> None:

@@ -50,7 +50,7 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
         ),
         (
             (403, "Forbidden"),
-            "Your access token isn't allowed to read owner/target. See {hub}/owner/target for what its owner requires",
+            "Your access token isn't allowed to read owner/target. See {hub}/owner/target for the requirements",
         ),
         ((403, DISABLED), "owner/target was disabled on the hub. Choose another pair."),
         (400, "The hub's response for owner/target is invalid"),
@@ -83,9 +83,7 @@ def test_refusals_of_the_content_host_are_explained(code: int, words: str, hub: 
 
 @pytest.mark.parametrize("endpoint", ["nonsense", "ftp://hub", "http://", "https://hub:port"])
 def test_an_invalid_endpoint_is_reported(endpoint: str) -> None:
-    with pytest.raises(
-        UserError, match=r"isn't the address of a hub\. Check HF_ENDPOINT; the default is https://huggingface\.co\."
-    ):
+    with pytest.raises(UserError, match=r"isn't a valid hub address\. Check HF_ENDPOINT \(default: https://huggingface\.co\)\."):
         Hub(endpoint, read_timeout=2.0).listing("owner/target")
 
 

@@ -57,7 +57,7 @@ def test_the_environment_and_the_hubs_login_take_precedence(
     login.write_text("hf_other")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(login))
     assert Hub(gated.url).token == "hf_other"
-    with pytest.raises(UserError, match="Your account doesn't have access"):
+    with pytest.raises(UserError, match="Your account can't access"):
         fetch(gated, cache)
     monkeypatch.setenv("HF_TOKEN", "hf_mine")
     fetch(gated, cache)
@@ -82,20 +82,20 @@ def test_a_token_is_never_sent_to_another_hub(gated: LocalHub) -> None:
 
 @pytest.mark.parametrize("token", ["", "  ", "hf mine", "hf_\0", "hf_ä", "x" * 2000])
 def test_invalid_tokens_are_not_stored(gated: LocalHub, token: str) -> None:
-    with pytest.raises(UserError, match="isn't an access token"):
+    with pytest.raises(UserError, match="isn't a valid access token"):
         store_token(gated.url, token)
     assert not gated.asked
 
 
 def test_an_unknown_token_is_not_stored(gated: LocalHub) -> None:
-    with pytest.raises(UserError, match="doesn't know this token"):
+    with pytest.raises(UserError, match="rejected this access token"):
         store_token(gated.url, "hf_wrong")
     assert stored_token(gated.url) is None
 
 
 def test_without_a_keychain(gated: LocalHub, cache: Cache) -> None:
     keyring.set_keyring(NoKeychain())
-    with pytest.raises(UserError, match=r"no keychain for the token .* “hf auth login”"):
+    with pytest.raises(UserError, match=r"Can't store the token in the keychain .* “hf auth login”"):
         store_token(gated.url, "hf_mine")
     with pytest.raises(UserError, match="is gated"):
         fetch(gated, cache)
@@ -112,4 +112,4 @@ def test_login_in_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch,
     assert "Removed the token" in capsys.readouterr().out and stored_token(gated.url) is None
     monkeypatch.setattr(sys, "stdin", io.StringIO("hf_wrong"))
     assert main(["models", "login"]) == 1
-    assert "doesn't know this token" in capsys.readouterr().err
+    assert "rejected this access token" in capsys.readouterr().err

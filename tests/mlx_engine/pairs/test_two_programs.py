@@ -204,7 +204,7 @@ def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: Cach
     hub.allow(MB)
     with another(hub, cache) as other:
         assert main(["models", "rm", *BOTH]) == 1
-        assert "is being downloaded. Stop that download or wait until it finishes, then try again." in capsys.readouterr().err
+        assert "is being downloaded. Stop the download or wait for it to finish, then try again." in capsys.readouterr().err
         with pytest.raises(UserError, match="is being downloaded"):
             DeletedModels(cache).delete(PAIR.repos)
         assert cache.discard("owner/target") == 0
