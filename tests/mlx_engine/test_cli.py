@@ -291,7 +291,7 @@ class TestChat:
             "no reply to compare yet",
             "DFlash is off.",
             "System prompt removed.",
-            "3.00 times",
+            "3.00×",
             "Ctrl-D",
             "Unknown command /x",
         ):
