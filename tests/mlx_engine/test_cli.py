@@ -293,7 +293,7 @@ class TestChat:
             "System prompt removed.",
             "3.00×",
             "Ctrl-D",
-            "Unknown command /x",
+            "“/x” isn't a command",
         ):
             assert sentence in shown
 
