@@ -30,7 +30,8 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
-from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
+from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS, read_config, recommended_sampling, weight_bytes, weight_files
+from mlx_engine.pairs.data_files import read_bounded
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import repo_of
@@ -292,8 +293,8 @@ def _tokenizer_code(folder: Path) -> str:
     if any((folder / name).is_file() for name in _TOKENIZERS if name != "tiktoken.model"):
         return ""
     try:
-        own = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["auto_map"]["AutoTokenizer"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        own = json.loads(read_bounded(folder / "tokenizer_config.json", LARGEST_SETTINGS))["auto_map"]["AutoTokenizer"]
+    except (OSError, UserError, ValueError, KeyError, TypeError, RecursionError):
         return ""
     return str(own[0] if isinstance(own, list) and own else own)
 

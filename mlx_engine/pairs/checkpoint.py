@@ -12,6 +12,13 @@ from mlx_engine.requests import Sampling
 
 LARGEST_CONFIG = 4_000_000  # bytes; published ones have a few thousand
 _LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor
+LARGEST_SETTINGS = 16_000_000  # bytes of each file of `_SETTINGS`, which are read whole
+_LARGEST_VOCABULARY = 128_000_000  # bytes of each other file except weights; published ones have up to 40 million
+_SETTINGS = frozenset(
+    "added_tokens.json chat_template.jinja chat_template.json config.json generation_config.json special_tokens_map.json "
+    "tokenizer_config.json".split()
+)
+_TEMPLATES = "additional_chat_templates"  # a folder that transformers reads
 # Fields of generation_config.json, and their valid ranges
 _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0), "repetition_penalty": (0.5, 3.0)}
 
@@ -19,16 +26,16 @@ _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)
 def read_config(folder: Path) -> dict:
     """Return the config.json of a checkpoint folder.
 
-    Model files that aren't regular files are refused: reading a FIFO or device could block forever or fill the memory.
+    Model files that aren't regular files or are far too large are refused: reading them could block forever or fill the memory.
     """
     path = folder / "config.json"
     try:
         if not folder.is_dir():
             template = "Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights."
             raise UserError("no_checkpoint_folder", template, folder=str(folder))
-        for file in folder.iterdir():
-            if is_wanted(file.name) and file.exists() and not file.is_file() and not file.is_dir():
-                raise not_regular_file(file)
+        for file in (*folder.iterdir(), *(folder / _TEMPLATES).glob("*")):
+            if is_wanted(file.name) and file.exists() and not file.is_dir():
+                _check_readable(file)
         config = json.loads(read_bounded(path, LARGEST_CONFIG))
         if isinstance(config, dict):
             return config
@@ -40,6 +47,21 @@ def read_config(folder: Path) -> dict:
     except (ValueError, RecursionError):
         pass
     raise UserError("invalid_config", "“{path}” isn't a valid model config. Download the model again.", path=str(path))
+
+
+def _check_readable(file: Path) -> None:
+    if not file.is_file():
+        raise not_regular_file(file)
+    is_small = file.name in _SETTINGS or file.parent.name == _TEMPLATES
+    size, largest = file.stat().st_size, LARGEST_SETTINGS if is_small else _LARGEST_VOCABULARY
+    if size > largest and file.suffix != ".safetensors":
+        raise UserError(
+            "model_file_too_large",
+            "“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one.",
+            path=str(file),
+            size=size / 1e6,
+            limit=largest / 1e6,
+        )
 
 
 def recommended_sampling(folder: Path) -> Sampling:

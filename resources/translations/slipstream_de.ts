@@ -4354,6 +4354,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>model_file_too_large</source>
+            <extracomment>“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one.</extracomment>
+            <translation>„{path}“ hat {size:,.0f} MB; die Grenze liegt bei {limit:,.0f} MB. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_checkpoint_folder</source>
             <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
             <translation>Der Ordner „{folder}“ wurde nicht gefunden. Wählen Sie einen Ordner mit der config.json und den Gewichten eines Modells.</translation>

@@ -4354,6 +4354,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>model_file_too_large</source>
+            <extracomment>“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one.</extracomment>
+            <translation>“{path}”有 {size:,.0f} MB，上限为 {limit:,.0f} MB。请重新下载该模型，或选择其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_checkpoint_folder</source>
             <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
             <translation>找不到文件夹“{folder}”。请选择包含模型的 config.json 和权重的文件夹。</translation>

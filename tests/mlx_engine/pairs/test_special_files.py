@@ -1,6 +1,7 @@
 """FIFOs, sockets and devices in place of files are refused, and nothing waits for them."""
 
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
+from mlx_engine.loading import check
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import check_safetensors, read_config, recommended_sampling, weight_files
 from mlx_engine.pairs.data_files import data_folder, read_json
@@ -76,6 +78,37 @@ def test_a_local_model_is_refused(name: str, kind: str, tmp_path: Path, monkeypa
         for work in (lambda: weight_files(folder), lambda: check_safetensors(folder / name, name)):
             with pytest.raises(UserError):
                 promptly(work)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "chat_template.jinja",
+        "additional_chat_templates/tool_use.jinja",
+        "vocab.json",
+        "merges.txt",
+        "tokenizer.model",
+        "tiktoken.model",
+    ],
+)
+def test_a_file_that_is_far_too_large_is_refused_before_it_is_read(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "target"
+    shutil.copytree(HERE / "e2e_qwen3/target", folder)
+    (folder / name).parent.mkdir(exist_ok=True)
+    with (folder / name).open("ab") as file:
+        file.truncate(3_000_000_000)  # takes no space on the disk
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for work in (lambda: read_config(folder), lambda: check(folder, None)):
+        with pytest.raises(UserError, match=rf"{name}” has 3,000 MB; the limit is \d+ MB\. Download the model again") as refused:
+            work()
+        assert refused.value.text.code == "model_file_too_large"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KB
 
 
 def test_a_model_in_the_cache_is_reported(
