@@ -17,6 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from app.language import WINDOW_TEXTS  # noqa: E402
+
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de", "zh_CN")
 APP, ENGINE = "Slipstream", "Engine"
@@ -111,7 +115,7 @@ def write(language: str) -> None:
     file = ts_file(language)
     contexts = {
         APP: {text: (where, "") for text, where in texts().items()},
-        ENGINE: {code: (where, template) for code, (template, where) in engine_texts().items()},
+        ENGINE: {code: (where, WINDOW_TEXTS.get(code, template)) for code, (template, where) in engine_texts().items()},
     }
     root = ET.Element("TS", version="2.1", language=language, sourcelanguage="en")
     for name, wanted in contexts.items():

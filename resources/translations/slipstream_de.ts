@@ -3809,19 +3809,19 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) isn't installed. Install it with: {command}</extracomment>
+            <extracomment>OpenBLAS ({library}) is not installed. Install it, then start Slipstream again.</extracomment>
             <translation>OpenBLAS ({library}) ist nicht installiert. Installieren Sie es mit: {command}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
-            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas, or wheel.</extracomment>
+            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
             <translation>SLIPSTREAM_BLAS ist „{value}“. Verwenden Sie auto, openblas oder wheel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>threads_invalid</source>
-            <extracomment>SLIPSTREAM_THREADS is “{value}”. Use a whole number above 0.</extracomment>
+            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
             <translation>SLIPSTREAM_THREADS ist „{value}“. Verwenden Sie eine ganze Zahl über 0.</translation>
         </message>
         <message>
@@ -4325,7 +4325,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Run “slipstream models list” to see all pairs.</extracomment>
+            <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
             <translation>„{id}“ ist nicht im Katalog (ähnlich: {similar}). Mit „slipstream models list“ sehen Sie alle Paare.</translation>
         </message>
         <message>
@@ -4595,7 +4595,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
-            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.</extracomment>
+            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
             <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Entfernen Sie die Variable, und versuchen Sie es erneut.</translation>
         </message>
         <message>
@@ -4607,7 +4607,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Check HF_ENDPOINT (default: https://huggingface.co).</extracomment>
+            <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
             <translation>„{endpoint}“ ist keine gültige Hub-Adresse. Prüfen Sie HF_ENDPOINT (Standard: https://huggingface.co).</translation>
         </message>
         <message>
@@ -4643,13 +4643,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
-            <extracomment>Can't store the token in the keychain ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
+            <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
             <translation>Das Token kann nicht im Schlüsselbund gespeichert werden ({reason}). Führen Sie „hf auth login“ aus, oder setzen Sie HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>proxy_refused</source>
-            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
+            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
             <translation>Der Proxy hat die Verbindung zu {endpoint} abgelehnt ({reason}). Prüfen Sie HTTPS_PROXY und NO_PROXY.</translation>
         </message>
         <message>
@@ -4661,7 +4661,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then add an access token in Settings or run “slipstream models login”.</extracomment>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
             <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie auf {page} den Bedingungen zu, und geben Sie dann ein Zugriffstoken in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
         </message>
         <message>
@@ -4679,7 +4679,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.</extracomment>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
             <translation>{repo} wurde unter {endpoint} nicht gefunden. Prüfen Sie die Schreibweise, oder melden Sie sich mit einem Zugriffstoken an, falls das Repo privat ist.</translation>
         </message>
         <message>
@@ -4697,7 +4697,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings or run “slipstream models login”.</extracomment>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
             <translation>Der Hub hat Ihr Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
         </message>
         <message>
@@ -4721,7 +4721,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE.</extracomment>
+            <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
             <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Installieren Sie das Zertifikat Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
         </message>
         <message>
@@ -4793,7 +4793,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folder_set_by_environment</source>
-            <extracomment>The environment variable {variable} sets the model folder. Change it there.</extracomment>
+            <extracomment>The model folder was set where Slipstream was started ({variable}). Change it there.</extracomment>
             <translation>Die Umgebungsvariable {variable} legt den Modellordner fest. Ändern Sie ihn dort.</translation>
         </message>
         <message>

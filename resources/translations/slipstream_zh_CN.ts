@@ -3809,19 +3809,19 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) isn't installed. Install it with: {command}</extracomment>
+            <extracomment>OpenBLAS ({library}) is not installed. Install it, then start Slipstream again.</extracomment>
             <translation>未安装 OpenBLAS（{library}）。安装命令：{command}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
-            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas, or wheel.</extracomment>
+            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
             <translation>SLIPSTREAM_BLAS 为“{value}”。请使用 auto、openblas 或 wheel。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>threads_invalid</source>
-            <extracomment>SLIPSTREAM_THREADS is “{value}”. Use a whole number above 0.</extracomment>
+            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
             <translation>SLIPSTREAM_THREADS 为“{value}”。请使用大于 0 的整数。</translation>
         </message>
         <message>
@@ -4325,7 +4325,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Run “slipstream models list” to see all pairs.</extracomment>
+            <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
             <translation>“{id}”不在目录中（相近的有：{similar}）。运行“slipstream models list”可查看所有模型对。</translation>
         </message>
         <message>
@@ -4595,7 +4595,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
-            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.</extracomment>
+            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
             <translation>已设置 HF_HUB_OFFLINE，因此无法使用模型 Hub。请取消设置，然后重试。</translation>
         </message>
         <message>
@@ -4607,7 +4607,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Check HF_ENDPOINT (default: https://huggingface.co).</extracomment>
+            <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
             <translation>“{endpoint}”不是有效的 Hub 地址。请检查 HF_ENDPOINT（默认：https://huggingface.co）。</translation>
         </message>
         <message>
@@ -4643,13 +4643,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
-            <extracomment>Can't store the token in the keychain ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
+            <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
             <translation>无法将令牌存入钥匙串（{reason}）。请运行“hf auth login”，或设置 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>proxy_refused</source>
-            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
+            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
             <translation>代理拒绝连接 {endpoint}（{reason}）。请检查 HTTPS_PROXY 和 NO_PROXY。</translation>
         </message>
         <message>
@@ -4661,7 +4661,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then add an access token in Settings or run “slipstream models login”.</extracomment>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
             <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在设置中添加访问令牌，或运行“slipstream models login”。</translation>
         </message>
         <message>
@@ -4679,7 +4679,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or log in with an access token if it is private.</extracomment>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
             <translation>在 {endpoint} 找不到 {repo}。请检查拼写；如果是私有仓库，请使用访问令牌登录。</translation>
         </message>
         <message>
@@ -4697,7 +4697,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings or run “slipstream models login”.</extracomment>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
             <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在设置中输入，或运行“slipstream models login”。</translation>
         </message>
         <message>
@@ -4721,7 +4721,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE.</extracomment>
+            <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
             <translation>此系统不信任 {endpoint} 的证书。请安装代理的证书，或设置 SSL_CERT_FILE。</translation>
         </message>
         <message>
@@ -4793,7 +4793,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folder_set_by_environment</source>
-            <extracomment>The environment variable {variable} sets the model folder. Change it there.</extracomment>
+            <extracomment>The model folder was set where Slipstream was started ({variable}). Change it there.</extracomment>
             <translation>环境变量 {variable} 指定了模型文件夹。请在那里更改。</translation>
         </message>
         <message>

@@ -16,6 +16,7 @@ from app import language
 from app.conversations.comparison_record import short_verdict
 from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
+from mlx_engine.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # for busy machines
@@ -77,6 +78,34 @@ def test_every_engine_text_is_translated_into_every_language() -> None:
     for code in OTHERS:
         translated = tool().read(tool().ts_file(code), language.ENGINE_CONTEXT)
         assert translated.keys() == tool().engine_texts().keys(), "run packaging/translations.py and translate what is new"
+
+
+TERMINAL = re.compile(
+    r"\bslipstream [a-z]|\bhf auth|\b(HF|SSL|HTTPS|SLIPSTREAM|HUGGING\w*)_[A-Z]|NO_PROXY|(?<!\w)--\w|`|\bmake run|apt-get"
+    r"|pip install|\{command\}|[Tt]erminal|environment variable|Umgebungsvariable|环境变量|终端"
+)
+
+
+def test_no_text_of_the_window_names_a_terminal_command() -> None:
+    templates = {code: text for code, (text, _) in tool().engine_texts().items()}
+    assert set(language.WINDOW_TEXTS) <= set(templates)
+    for code, text in language.WINDOW_TEXTS.items():
+        assert set(re.findall(r"{(\w+)}", text)) <= set(re.findall(r"{(\w+)", templates[code])), code
+    shown = {**{text: text for text in TEXTS}, **templates, **language.WINDOW_TEXTS}
+    for code in OTHERS:
+        for context in (language.CONTEXT, language.ENGINE_CONTEXT):
+            shown |= {f"{code} {key}": text for key, text in tool().read(tool().ts_file(code), context).items()}
+    queue_only = {"invalid_queue_command", *(f"{code} invalid_queue_command" for code in OTHERS)}  # between programs
+    assert {key: text for key, text in shown.items() if TERMINAL.search(text) and key not in queue_only} == {}
+    assert all(TERMINAL.search(templates[code]) for code in ("hub_offline", "no_keychain", "repo_gated"))
+
+
+def test_an_engine_text_has_its_own_wording_in_the_window() -> None:
+    error = UserError("repo_gated", "{repo} is gated at {page}; run “slipstream models login”.", repo="a/b", page="P")
+    assert language.translated(error.text) == (
+        "a/b is gated. Accept its conditions at P, then enter your access token in Settings > Models."
+    )
+    assert "slipstream models login" in str(error)
 
 
 def test_no_text_is_translated_at_import() -> None:
