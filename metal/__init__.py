@@ -6,5 +6,8 @@ from pathlib import Path
 
 @cache
 def kernel_source(name: str) -> str:
-    """Return the text of NAME.metal for the header of `mx.fast.metal_kernel`, so that compiler errors name the file."""
+    """Return the source of NAME.metal as a header for `mx.fast.metal_kernel`.
+
+    A `#line` directive makes compiler errors name the file.
+    """
     return f'#line 1 "metal/{name}.metal"\n' + Path(__file__).with_name(f"{name}.metal").read_text(encoding="utf-8")

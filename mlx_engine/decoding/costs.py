@@ -37,27 +37,16 @@ PLAIN_STEP = PassKind("target", 1)
 
 @dataclass(frozen=True)
 class CostTable:
-    """Measured or assumed pass times, by depth and width.
+    """Measured or assumed pass times in seconds, by depth and width."""
 
-    Attributes:
-        depths: numbers of cached tokens.
-        widths: rows of the verify and draft passes.
-        plain: seconds of a plain step, [depths].
-        verify: seconds of a verify, [depths][widths].
-        draft: seconds of a draft, [depths][widths].
-        measured: False for an assumed table, whose unit is arbitrary.
-        scatter: standard deviation of the log of the measured times.
-        queued: whether queuing a round before reading the previous one was faster.
-    """
-
-    depths: tuple[int, ...]
+    depths: tuple[int, ...]  # numbers of cached tokens
     widths: tuple[int, ...]
-    plain: tuple[float, ...]
-    verify: tuple[tuple[float, ...], ...]
-    draft: tuple[tuple[float, ...], ...]
-    measured: bool = True
-    scatter: float = 0.0
-    queued: bool = False
+    plain: tuple[float, ...]  # [depths]
+    verify: tuple[tuple[float, ...], ...]  # [depths][widths]
+    draft: tuple[tuple[float, ...], ...]  # [depths][widths]
+    measured: bool = True  # if False, the unit of time is arbitrary
+    scatter: float = 0.0  # standard deviation of the log of the measured times
+    queued: bool = False  # whether queuing a round before reading the previous one was faster
 
     @property
     def reliable(self) -> bool:

@@ -17,29 +17,17 @@ _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
 
 @dataclass(frozen=True)
 class Step:
-    """The tokens of one pass.
-
-    Attributes:
-        tokens: final tokens.
-        sources: what produced each token.
-        width: number of verified rows; 1 for a plain step.
-        drafted: number of drafts.
-        tested: number of drafts compared with the target's choices.
-        accepted: number of accepted drafts.
-        proposer: what drafted the block.
-        why: reason for a plain step.
-        trial: whether the pass was made to measure its cost or acceptance.
-    """
+    """The tokens of one pass."""
 
     tokens: tuple[int, ...]
-    sources: tuple[Source, ...]
-    width: int = 1
+    sources: tuple[Source, ...]  # one per token
+    width: int = 1  # verified rows; 1 for a plain step
     drafted: int = 0
-    tested: int = 0
+    tested: int = 0  # drafts compared with the target's choices
     accepted: int = 0
     proposer: Source = "target"
-    why: EngineText | None = None
-    trial: bool = False
+    why: EngineText | None = None  # reason for a plain step
+    trial: bool = False  # made to measure its cost or acceptance
 
 
 def plain(

@@ -20,25 +20,15 @@ from mlx_engine.targets.target import Caches, Target
 
 @dataclass(frozen=True)
 class QueuedRound:
-    """A round that the host has not read yet.
-
-    Attributes:
-        choice: kind of the round.
-        rows: number of verified rows.
-        verdict: the acceptance, lazy.
-        anchor: anchor of the next round, [1] uint32.
-        position: position of the next round's anchor, [1] int32.
-        kept: number of rows that precede the next round, [1] int32.
-        ahead: whether the round was queued before the previous one was read.
-    """
+    """A round that the host has not read yet."""
 
     choice: WidthChoice
-    rows: int
+    rows: int  # verified rows
     verdict: BlockVerdict
-    anchor: mx.array
-    position: mx.array
-    kept: mx.array
-    ahead: bool
+    anchor: mx.array  # of the next round, [1] uint32
+    position: mx.array  # of the next round's anchor, [1] int32
+    kept: mx.array  # number of rows that precede the next round, [1] int32
+    ahead: bool  # whether the round was queued before the previous one was read
 
 
 class RoundQueue:

@@ -24,21 +24,13 @@ _CLEAR_EVERY = 64  # passes between frees of MLX's unused buffers
 
 @dataclass(frozen=True)
 class _Block:
-    """A drafted block.
-
-    Attributes:
-        choice: kind of the round.
-        anchor: [1] uint32.
-        drafts: [rows - 1] uint32.
-        noise: [rows, V], or None if greedy.
-        match: length of the match that lookup's drafts continue; 0 for the drafter's.
-    """
+    """A drafted block, ready to verify."""
 
     choice: WidthChoice
-    anchor: mx.array
-    drafts: mx.array
-    noise: mx.array | None
-    match: int
+    anchor: mx.array  # [1] uint32
+    drafts: mx.array  # [rows - 1] uint32
+    noise: mx.array | None  # [rows, V]; None if greedy
+    match: int  # length of the match that lookup's drafts continue
 
 
 @dataclass(frozen=True)
@@ -57,9 +49,6 @@ class Rounds:
 
     Between passes, `caches` end before the anchor, whose position is `caches.length`. So does `context`, once the backlog is
     injected.
-
-    Attributes:
-        queue_ahead: whether to queue a drafter round before the previous one is read, if nothing needs its tokens.
     """
 
     target: Target
@@ -71,7 +60,7 @@ class Rounds:
     controller: WidthController
     copies: Lookup | None = None
     clock: Callable[[], float] = time.perf_counter
-    queue_ahead: bool = False
+    queue_ahead: bool = False  # queue a drafter round before the previous one is read, if nothing needs its tokens
     _backlog: Backlog = field(init=False)
     _queue: RoundQueue | None = field(init=False, default=None)
     _decided: WidthChoice | None = field(init=False, default=None)  # choice for the next pass, if it couldn't be queued ahead

@@ -44,16 +44,11 @@ TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being 
 
 @dataclass(frozen=True)
 class WidthChoice:
-    """The kind of the next pass.
-
-    Attributes:
-        why: reason for a plain step.
-        trial: whether the pass is made to measure its cost or acceptance.
-    """
+    """The kind of the next pass."""
 
     kind: PassKind
-    why: EngineText | None = None
-    trial: bool = False
+    why: EngineText | None = None  # reason for a plain step
+    trial: bool = False  # made to measure its cost or acceptance
 
 
 @dataclass(frozen=True)

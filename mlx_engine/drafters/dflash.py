@@ -25,19 +25,12 @@ from mlx_engine.pairs.drafter_config import DrafterConfig
 
 @dataclass(frozen=True)
 class LayerView:
-    """The attention inputs of one layer.
+    """The attention inputs of one layer."""
 
-    Attributes:
-        held: the context's keys and values, [1, H, rows, D] each, or None.
-        mask: visible keys of each row, context first, [w, keys] bool; None if every key is visible.
-        start: position of the anchor.
-        read: first row whose output is needed.
-    """
-
-    held: tuple[mx.array, mx.array] | None
-    mask: mx.array | None
-    start: int | mx.array
-    read: int
+    held: tuple[mx.array, mx.array] | None  # the context's keys and values, [1, H, rows, D] each
+    mask: mx.array | None  # visible keys of each row, context first, [w, keys] bool; None if every key is visible
+    start: int | mx.array  # position of the anchor
+    read: int  # first row whose output is needed
 
 
 class DFlashDrafter:

@@ -15,15 +15,10 @@ _PLACES = 4  # latest occurrences to compare
 
 @dataclass(frozen=True)
 class Offer:
-    """An available proposal.
+    """An available proposal."""
 
-    Attributes:
-        tokens: length of the proposal.
-        match: length of the match before the proposal.
-    """
-
-    tokens: int
-    match: int
+    tokens: int  # length of the proposal
+    match: int  # length of the match before the proposal
 
 
 class Lookup:

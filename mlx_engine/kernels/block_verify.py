@@ -38,33 +38,21 @@ class Draw:
     """The parameters of Gumbel-max sampling.
 
     The kernel computes the noise from the key; the reference reads `noise`, which is lazy and costs nothing if unread.
-
-    Attributes:
-        temperature: divides the logits.
-        noise: [R, V] float32.
-        seed: [2] uint32, low word first.
-        first_position: position of the token that row 0 chooses, [1] uint32.
     """
 
     temperature: float
-    noise: mx.array
-    seed: mx.array
-    first_position: mx.array
+    noise: mx.array  # [R, V] float32
+    seed: mx.array  # [2] uint32, low word first
+    first_position: mx.array  # [1] uint32: position of the token that row 0 chooses
 
 
 @dataclass(frozen=True)
 class BlockVerdict:
-    """The verification of a block of R rows.
+    """The verification of a block of R rows."""
 
-    Attributes:
-        choices: the target's choice in each row, [R] uint32.
-        drafts: [R - 1] uint32, or None for one row.
-        counted: the result of `count`, if a kernel has computed it.
-    """
-
-    choices: mx.array
-    drafts: mx.array | None
-    counted: mx.array | None = None
+    choices: mx.array  # [R] uint32: the target's choice in each row
+    drafts: mx.array | None  # [R - 1] uint32; None for one row
+    counted: mx.array | None = None  # [2] uint32: the result of `count`, if a kernel has computed it
 
     def count(self) -> mx.array:
         """Return the number of accepted drafts and the next token, [2] uint32, lazily."""

@@ -53,23 +53,14 @@ class Heads:
 
 @dataclass(frozen=True)
 class Rows:
-    """The recurrence's inputs for S rows.
+    """The recurrence's inputs for S rows."""
 
-    Attributes:
-        queries: [1, S, Hk, Dk].
-        keys: [1, S, Hk, Dk].
-        values: [1, S, Hv, Dv].
-        decay: [1, S, Hv] float32.
-        beta: [1, S, Hv].
-        convolved: input of the convolution, with the K - 1 rows before, [1, K - 1 + S, channels].
-    """
-
-    queries: mx.array
-    keys: mx.array
-    values: mx.array
-    decay: mx.array
-    beta: mx.array
-    convolved: mx.array
+    queries: mx.array  # [1, S, Hk, Dk]
+    keys: mx.array  # [1, S, Hk, Dk]
+    values: mx.array  # [1, S, Hv, Dv]
+    decay: mx.array  # [1, S, Hv] float32
+    beta: mx.array  # [1, S, Hv]
+    convolved: mx.array  # [1, K - 1 + S, channels]: input of the convolution, with the K - 1 rows before
 
 
 def reference(

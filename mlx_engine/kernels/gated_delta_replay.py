@@ -30,19 +30,12 @@ _BODY = """
 
 @dataclass(frozen=True)
 class Tape:
-    """The updates of a block of P rows.
+    """The updates of a block of P rows."""
 
-    Attributes:
-        keys: [1, P, Hk, Dk].
-        values: [1, P, Hv, Dv].
-        decay: [1, P, Hv] float32.
-        beta: [1, P, Hv].
-    """
-
-    keys: mx.array
-    values: mx.array
-    decay: mx.array
-    beta: mx.array
+    keys: mx.array  # [1, P, Hk, Dk]
+    values: mx.array  # [1, P, Hv, Dv]
+    decay: mx.array  # [1, P, Hv] float32
+    beta: mx.array  # [1, P, Hv]
 
     @staticmethod
     def empty(key_heads: int, key_dim: int, value_heads: int, value_dim: int, dtype: mx.Dtype) -> "Tape":

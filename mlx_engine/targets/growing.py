@@ -18,10 +18,20 @@ from mlx_engine.device import DeviceSpan, write_rows
 from mlx_engine.targets.adapter import CacheAdapter, repeated
 
 
+def _buffer(name: str) -> property:
+    """Return a property for a buffer of the cache, [1, H, capacity, D]. Some models assign it."""
+
+    def get(adapter: CacheAdapter) -> mx.array:
+        return getattr(adapter.cache, name)
+
+    return property(get, lambda adapter, array: setattr(adapter.cache, name, array))
+
+
 class GrowingCache(CacheAdapter):
     """Adapter of a `KVCache`, which it replaces in queued passes."""
 
     can_cut = True
+    keys, values = _buffer("keys"), _buffer("values")
     compilable = True  # whether layers can be compiled in this pass
 
     def rewind(self, rows: int, passed: int) -> None:
@@ -39,26 +49,6 @@ class GrowingCache(CacheAdapter):
         if short > 0:
             cache.keys, cache.values = (mx.pad(held, [(0, 0), (0, 0), (0, short), (0, 0)]) for held in (cache.keys, cache.values))
         return self
-
-    @property
-    def keys(self) -> mx.array:
-        """The entire buffer, [1, H, capacity, D]."""
-        keys: mx.array = self.cache.keys
-        return keys
-
-    @keys.setter
-    def keys(self, keys: mx.array) -> None:  # some models assign the buffers
-        self.cache.keys = keys
-
-    @property
-    def values(self) -> mx.array:
-        """The entire buffer, [1, H, capacity, D]."""
-        values: mx.array = self.cache.values
-        return values
-
-    @values.setter
-    def values(self, values: mx.array) -> None:
-        self.cache.values = values
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Write rows [1, H, S, D] and return the visible rows, [1, H, trace_length, D]."""

@@ -20,40 +20,24 @@ from mlx_engine.targets.adapter import CacheAdapter
 
 @dataclass(frozen=True)
 class BlockStart:
-    """The state at the start of a block.
+    """The state at the start of a block."""
 
-    Attributes:
-        conv_rows: inputs of the convolution, [1, at least K - 1, C], used from row `first` on.
-        first: an int, or [1] int32 if only the device knows it, like `kept`.
-        before: the state before `tape`, [1, Hv, Dv, Dk] float32.
-        tape: rows to replay on `before`.
-        kept: number of tape rows to replay.
-    """
-
-    conv_rows: mx.array
-    first: int | mx.array
-    before: mx.array
+    conv_rows: mx.array  # inputs of the convolution, [1, at least K - 1, C]
+    first: int | mx.array  # first row of `conv_rows` to use; [1] int32 if only the device knows it
+    before: mx.array  # the state before `tape`, [1, Hv, Dv, Dk] float32
     tape: Tape
-    kept: int | mx.array
+    kept: int | mx.array  # number of tape rows to replay; [1] int32 if only the device knows it
 
 
 @dataclass(frozen=True)
 class RecurrentBlock:
-    """A pass of S rows through one net that can be cut after any row.
+    """A pass of S rows through one net that can be cut after any row."""
 
-    Attributes:
-        replay: the `gated_delta_replay` operation.
-        conv_input: input of the convolution with kernel size K, [1, K - 1 + S, C].
-        queries: [1, S, Hk, Dk].
-        before: the state before the block, [1, Hv, Dv, Dk] float32.
-        tape: the rows' updates of the state.
-    """
-
-    replay: Callable[..., tuple[mx.array, mx.array, Tape]]
-    conv_input: mx.array
-    queries: mx.array
-    before: mx.array
-    tape: Tape
+    replay: Callable[..., tuple[mx.array, mx.array, Tape]]  # the operation `gated_delta_replay`
+    conv_input: mx.array  # input of the convolution with kernel size K, [1, K - 1 + S, C]
+    queries: mx.array  # [1, S, Hk, Dk]
+    before: mx.array  # the state before the block, [1, Hv, Dv, Dk] float32
+    tape: Tape  # the rows' updates of the state
 
     def after(self, rows: int) -> list[mx.array]:
         """Return the state after the first `rows` rows.

@@ -65,28 +65,25 @@ class PairTrials:
         """Compare each kernel with its reference on synthetic inputs and in real passes."""
         wrong = {result.name: result.detail for result in self_check.check_kernels(self._build) if result.state == "fail"}
         for name in KERNELS:
+            witness = Witness(name, self._build)
             try:
-                yield self._check(name, wrong.get(name, ""))
+                if name not in wrong:
+                    timer = self._run(witness.operations(), self.depths[0])
+                    for width in self.widths:
+                        _round(timer, width)
             except Exception as error:  # a driver may raise anything; the pair then runs without the kernel
                 if memory.exhausted(error):
                     raise
                 self._timers = {}  # the lazy arrays in its caches would fail again
                 yield KernelTrial(name, failure(error))
-
-    def _check(self, name: str, wrong: str) -> KernelTrial:
-        witness = Witness(name, self._build)
-        if not wrong:
-            timer = self._run(witness.operations(), self.depths[0])
-            for width in self.widths:
-                _round(timer, width)
-        found = witness.agreement
-        if wrong or found.wrong:
-            return KernelTrial(
-                name, EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=wrong or found.wrong)
-            )
-        if not found.shapes:
-            return KernelTrial(name, EngineText.of("kernel_not_called", "not used by this pair"))
-        return KernelTrial(name, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT, off=found.off, shapes=found.shapes)
+                continue
+            found, why = witness.agreement, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT
+            if detail := wrong.get(name) or found.wrong:
+                yield KernelTrial(name, EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=detail))
+            elif not found.shapes:
+                yield KernelTrial(name, EngineText.of("kernel_not_called", "not used by this pair"))
+            else:
+                yield KernelTrial(name, why, off=found.off, shapes=found.shapes)
 
     def seconds(self, names: Names, width: int, depth: int) -> float:
         """Time a draft and a verify with these kernels, or a plain step for width 1."""
