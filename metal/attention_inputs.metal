@@ -1,4 +1,4 @@
-// Inputs of a layer's attention: converts the combined projection of queries, keys and values into normalized, rotated heads in the
+// Inputs of a layer's attention: converts the fused projection of queries, keys, and values into normalized, rotated heads in the
 // layout of the cache. One simdgroup handles one head of one row. Value heads are only copied.
 //
 // In gated attention, each query head is followed by its gate, which this kernel skips.

@@ -3,7 +3,7 @@
 // `block_verify_scan` finds the best token in one part of the vocabulary of one row. `block_verify_settle` finds the best of a
 // row's parts and compares it with the draft. For equal scores, the lowest id wins, as in mx.argmax. A token's score is its logit.
 // When sampling, it is the logit divided by the temperature, plus keyed noise (Gumbel-max), in float. The noise depends only on
-// seed, position and token.
+// seed, position, and token.
 
 // Replaces (score, id) by (other_score, other_id) if that is better.
 inline void block_verify_better(thread float& score, thread uint& id, float other_score, uint other_id) {
@@ -13,7 +13,7 @@ inline void block_verify_better(thread float& score, thread uint& id, float othe
   }
 }
 
-// Gives every lane the best of the simdgroup.
+// Broadcasts the simdgroup's best (score, id) to all lanes.
 inline void block_verify_best_lane(thread float& score, thread uint& id) {
   for (ushort step = 1; step < 32; step *= 2) {
     const float other_score = metal::simd_shuffle_xor(score, step);

@@ -1,8 +1,8 @@
-// Inputs of a gated delta net: converts the combined projection into what the recurrence needs. Applies the short convolution and
-// silu, divides queries and keys by their length, scales the queries, and computes decay and beta from two numbers per value head.
+// Inputs of a gated delta net: converts the fused projection into the inputs of the recurrence. Applies the short convolution and
+// silu, normalizes queries and keys, scales the queries, and computes decay and beta from two numbers per value head.
 // One simdgroup handles one head of one row.
 //
-// Computes in float and rounds every output once.
+// Computes in float and rounds each output once.
 
 inline float silu(float x) { return x / (1.0f + metal::precise::exp(-x)); }
 
@@ -33,7 +33,7 @@ inline void delta_inputs(
     if (i >= dim) continue;
     float sum = 0.0f;
     for (uint tap = 0; tap < TAPS; ++tap) {
-      const uint at = row + tap;  // index into the preceding rows followed by these
+      const uint at = row + tap;  // counts the preceding rows too
       const T in = at < TAPS - 1 ? held[at * CHANNELS + channel] : projected[(at - (TAPS - 1)) * size_t(WIDTH) + channel];
       sum = metal::fma(float(in), float(taps[channel * TAPS + tap]), sum);
     }

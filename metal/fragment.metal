@@ -4,14 +4,14 @@
 // kernels rely on it (mlx/backend/metal/kernels/steel/gemm/mma.h). As in MLX, operands are float for all input types: nothing is
 // rounded before the sum, and 16-bit operands would not be faster.
 
-// For loops over arrays that should stay in registers. An index that isn't a constant would move them to memory.
+// Unrolls a loop over an array that must stay in registers: a variable index would move the array to memory.
 #define UNROLL _Pragma("clang loop unroll(full)")
 
 typedef metal::simdgroup_matrix<float, 8, 8> Fragment;
 
 inline uint fragment_row(uint lane) { return lane / 16 * 4 + lane / 2 % 4; }
 
-// The first of the lane's two columns.
+// Returns the first of the lane's two columns.
 inline uint fragment_column(uint lane) { return lane / 8 % 2 * 4 + lane % 2 * 2; }
 
 inline thread float2& elements(thread Fragment& matrix) { return reinterpret_cast<thread float2&>(matrix.thread_elements()); }

@@ -3,12 +3,12 @@
 // For each value head with state S [DV, DK], and each row t:
 //   S = g_t S;   delta_t = beta_t (v_t - S k_t);   S = S + delta_t k_t';   y_t = S q_t
 //
-// A rejected row can't be removed from S. So the kernel writes the state before the new rows, and the next block replays those that
-// were kept. The replay uses the same operations, so it gives the same bits.
+// A rejected row can't be removed from S. The kernel therefore writes the state before the new rows, and the next block replays the
+// kept ones. The replay uses the same operations and gives the same bits.
 //
 // A simdgroup handles 8 rows of S with four lanes per row. A lane keeps DK / 4 consecutive elements in registers throughout, so S
 // is read once and written once. Sums have the same order as in mlx-lm's kernel, which spreads a head over 32 lanes: chains of
-// DK / 32 elements, then pairs, pairs of pairs and so on, the last two steps between lanes.
+// DK / 32 elements, then pairs, pairs of pairs, and so on; the last two steps are between lanes.
 
 // Returns one element of S k or S q: the product of one row of S, held by four lanes, and x.
 template <int DK>

@@ -1,4 +1,4 @@
-// K/V injection: context rows for all drafter layers of one kind.
+// K/V injection: context rows for all drafter layers with the same window.
 //
 // One GEMM has projected the context rows to K and V of every drafter layer. This kernel normalizes each K head (RMSNorm), rotates
 // it to its absolute position (RoPE) and writes K and V in the layout of the cache. One simdgroup handles one (layer, head) of one
@@ -6,7 +6,7 @@
 
 template <typename T, int DIM>
 inline void kv_injection(
-    const device T* k,                 // [DIM]        K of this row, layer and head, with elements `stride` apart; likewise below
+    const device T* k,                 // [DIM]        K of this row, layer, and head, with elements `stride` apart; likewise below
     const device T* v,                 // [DIM]
     size_t stride,
     const device T* k_norm,            // [DIM]        RMSNorm weights of this layer

@@ -1,7 +1,7 @@
 // Prepares one head of a query or key for attention: RMSNorm over the head, then RoPE on its first ROTATED elements, in pairs
 // (i, i + ROTATED / 2). One simdgroup handles one head of one row.
 //
-// Rounds to T where mx.fast.rms_norm and the following products round, so kernels and plain MLX differ only in the order of one sum
+// Rounds to T where mx.fast.rms_norm and the products after it round, so kernels and plain MLX differ only in the order of one sum
 // and in the last bits of cosine and sine.
 
 template <typename T, int DIM, int ROTATED, typename F>

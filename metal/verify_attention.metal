@@ -10,9 +10,9 @@
 // A simdgroup handles 8 * TILES rows. As in verify_matmul, the order of a sum in a fragment is chosen for the loads: step s of RUN
 // takes head dims RUN * i + s for i = 0..7, so a lane reads consecutive elements.
 //
-// Scores, weights and sums are float32. Weights are computed by exp2, so scores include the factor log2(e).
+// Scores, weights, and sums are float32. Weights are computed with exp2, so scores include the factor log2(e).
 
-// The number of consecutive head dims per lane and step. All supported head dims are multiples of 32, except 80.
+// Number of consecutive head dims per lane and step. All supported head dims except 80 are multiples of 32.
 template <int DIM>
 constexpr int run_length() { return DIM % 32 == 0 ? 4 : 2; }
 
@@ -29,7 +29,7 @@ inline float row_sum(float x) {
 // Copies `count` rows of DIM elements to threadgroup memory, and zeros up to KEYS rows: the unwritten part of a cache is undefined.
 template <typename T, int DIM, int KEYS>
 inline void fetch(const device T* source, threadgroup uint4* tile, uint count, uint thread_index, uint threads) {
-  constexpr uint PIECES = DIM * sizeof(T) / sizeof(uint4);  // of a row, which is one piece longer in the tile
+  constexpr uint PIECES = DIM * sizeof(T) / sizeof(uint4);  // per row; rows in the tile are one piece longer
   const device uint4* from = reinterpret_cast<const device uint4*>(source);
   const uint filled = count * PIECES;
   for (uint at = thread_index; at < filled; at += threads) tile[at + at / PIECES] = from[at];
@@ -174,7 +174,7 @@ inline void verify_attention_merge(
   for (uint part = lane; part < parts; part += 32) largest = metal::max(largest, weights[2 * (at + part * rows)]);
   largest = metal::simd_max(largest);
 
-  // In order of the parts, so that empty ones change nothing
+  // In the order of the parts, so that empty parts change nothing
   float total = SINKS ? metal::precise::exp2(float(sinks[query_head]) * M_LOG2E_F - largest) : 0.0f;
   float sum[(DIM + 31) / 32] = {};
   for (uint part = 0; part < parts; ++part) {

@@ -8,10 +8,10 @@
 // k = STEPS * i + s for i = 0..7. A lane then needs 2 * STEPS consecutive elements of one row of W and STEPS of each of two rows
 // of x. It loads them directly, without threadgroup memory.
 //
-// A row of y doesn't depend on the other rows or on their number: a pass over one row gives the same bits.
+// A row of y doesn't depend on the other rows or their number: a pass over one row gives the same bits.
 //
-// The kernel can include what follows the product in a layer. GATED: the first half of W's rows are gates, and y has half the
-// columns, silu(gate) * other. A threadgroup then handles its gates and the matching rows in the second half of W. RESIDUAL: the
+// The kernel can include the steps that follow the product in a layer. GATED: the first half of W's rows are gates, and y has half
+// the columns, silu(gate) * other. A threadgroup then handles its gates and the matching rows in the second half of W. RESIDUAL: the
 // product is added to the residual.
 
 // Returns W's row for fragment j of a threadgroup whose columns of y start at `first`, out of `outputs`.
@@ -98,7 +98,7 @@ inline void verify_matmul_affine(
     float2 run[TILES][STEPS];
     load_rows<true>(x + k, rows, depth, BLOCK, lane, run);
 
-    // For the biases: sums each row of x over the block. A product with ones adds across lanes.
+    // For the biases, sum each row of x over the block; a product with ones adds across lanes.
     Fragment row_sums[TILES];
     UNROLL for (int tile = 0; tile < TILES; ++tile) {
       float2 own = float2(0.0f);

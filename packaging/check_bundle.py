@@ -1,6 +1,8 @@
-"""Check a Slipstream.app without starting it: `python packaging/check_bundle.py Slipstream.app [--min-os 26.2] [--signed]`.
+"""Check a Slipstream.app without starting it.
 
-Runs on any system, since macholib reads the programs. Prints one line per problem, and notes. The exit code is 1 if there are
+    python packaging/check_bundle.py Slipstream.app [--min-os 26.2] [--signed]
+
+Runs on any system, because macholib reads the programs. Prints one line per problem, and notes. The exit code is 1 if there are
 problems.
 """
 
@@ -69,7 +71,7 @@ class Expected:
 
     @property
     def python(self) -> str:
-        """The Python version that the packages were resolved for, such as 3.13."""
+        """The Python version that packages are resolved for, such as 3.13."""
         return Path(self.app["requirement_installer_args"][1]).stem.removeprefix("python")
 
     def cleaned(self, folder: str) -> list[str]:
@@ -78,7 +80,7 @@ class Expected:
         return [inner for _, found, inner in paths if found]
 
     def removed(self, path: str) -> bool:
-        """Whether the configuration removes this file of app_packages."""
+        """Return whether the configuration removes this file of app_packages."""
         for pattern in self.cleaned("Resources/app_packages"):
             depth = pattern.count("/") + 1
             if PurePosixPath(*PurePosixPath(path).parts[:depth]).match(pattern):
@@ -96,7 +98,7 @@ def version_of(text: str) -> tuple[int, ...]:
 
 @dataclass
 class Bundle:
-    """A bundle and its problems."""
+    """A bundle and the problems found in it."""
 
     path: Path
     expected: Expected
@@ -201,7 +203,7 @@ def check_programs(bundle: Bundle) -> None:
 
 
 def check_python(bundle: Bundle) -> None:
-    """Check that the app's program loads the Python version that the packages were resolved for, and that it is complete."""
+    """Check that the app's program loads the right Python version, and all of it."""
     name = f"Python.framework/Versions/{bundle.expected.python}"
     starter = next((program for program in bundle.programs if program.path == bundle.starter), None)
     if starter is None or starter.kinds != {mach_o.MH_EXECUTE}:
@@ -217,9 +219,9 @@ def check_python(bundle: Bundle) -> None:
 
 
 def check_links(bundle: Bundle) -> None:
-    """Check that every library a program loads is the system's or in the bundle.
+    """Check that each library that a program loads is in the system or in the bundle.
 
-    As dyld does, @rpath is looked up in the program first, then in those that load it, and in the app's program.
+    As in dyld, @rpath is looked up in the program first, then in the programs that load it, and last in the app's program.
     """
     loaders: dict[Path, set[Path]] = {program.path: set() for program in bundle.programs}
     unresolved = []
@@ -258,7 +260,7 @@ def _find(library: str, program: Program, bundle: Bundle) -> Path | None:
 
 
 def check_frameworks(bundle: Bundle) -> None:
-    """Check that frameworks have the links without which codesign refuses them."""
+    """Check that frameworks have the links that codesign requires."""
     for framework in bundle.path.rglob("*.framework"):
         if not (framework / "Versions/Current").is_symlink():
             bundle.wrong(framework, "has no link Versions/Current, so codesign refuses it")
@@ -271,7 +273,7 @@ def check_frameworks(bundle: Bundle) -> None:
 
 
 def check_metallib(bundle: Bundle) -> None:
-    """Check that MLX's kernels are next to its library, the only place where MLX looks."""
+    """Check that MLX's kernels are next to its library, the only place MLX looks."""
     libraries = [path for path in bundle.files if path.name == "libmlx.dylib"]
     if len(libraries) != 1:
         bundle.wrong(bundle.packages / "mlx", f"has {len(libraries)} files libmlx.dylib, not one")
@@ -292,7 +294,7 @@ def check_metallib(bundle: Bundle) -> None:
 
 
 def check_sources(bundle: Bundle) -> None:
-    """Check that code and data are those of the checkout."""
+    """Check that code and data equal the checkout's."""
     for source in bundle.expected.app["sources"]:
         theirs = bundle.contents / "Resources/app" / source
         for path in sorted((bundle.expected.root / source).rglob("*")):
@@ -305,7 +307,7 @@ def check_sources(bundle: Bundle) -> None:
 
 
 def check_packages(bundle: Bundle) -> None:
-    """Check that the packages are the pinned ones and complete.
+    """Check that all packages are complete and have the pinned versions.
 
     Files must be unchanged, except for programs, which Briefcase reduces to one architecture and signs.
     """
@@ -334,7 +336,7 @@ def check_packages(bundle: Bundle) -> None:
 
 
 def check_licenses(bundle: Bundle) -> None:
-    """Check that the file shown in the About window has the license of every package."""
+    """Check that the licenses in the About window cover every package."""
     file = bundle.contents / "Resources/app/resources/licenses.txt"
     if not file.is_file():
         bundle.wrong(file, "is missing")
@@ -347,7 +349,10 @@ def check_licenses(bundle: Bundle) -> None:
 
 
 def check_signature(bundle: Bundle) -> None:
-    """Check that everything is signed for the hardened runtime, and that only the app's program has entitlements."""
+    """Check that all programs are signed for the hardened runtime.
+
+    Only the app's program may have entitlements.
+    """
     for program in bundle.programs:
         if bundle.expected.signed and not program.hardened:
             bundle.wrong(program.path, "is not signed for the hardened runtime")
@@ -361,7 +366,7 @@ def check_signature(bundle: Bundle) -> None:
 
 
 def check_leftovers(bundle: Bundle) -> None:
-    """Check for leftovers of the build, links that leave the bundle, and the size."""
+    """Check for build leftovers, links that leave the bundle, and the size."""
     place = str(bundle.expected.build_root).encode() if bundle.expected.build_root else None
     size = 0
     for path in bundle.files:

@@ -1,8 +1,10 @@
-"""Write the committed measurements into the docs, and draw them: `python packaging/figures.py [--measure]`.
+"""Write the committed measurements into the docs, and draw them.
 
-`tests/benchmarks/report/` contains the results of `slipstream bench`, of the comparison with other decoders and of the memory
-measurements. The numbers in README.md and docs/performance.md come only from these files. `--measure` measures first, which takes
-at least half an hour on an idle machine.
+    python packaging/figures.py [--measure]
+
+`tests/benchmarks/report/` contains the results of `slipstream bench`, of the comparison with other decoders, and of the memory
+measurements. All numbers in README.md and docs/performance.md come from these files. `--measure` measures first, which takes at
+least half an hour on an idle machine.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ BLAS = {"openblas": "OpenBLAS", "wheel": "the BLAS of MLX's wheel", "metal": "Me
 
 
 class Refusal(Exception):
-    """Why nothing was written, and what to do."""
+    """An error that explains why nothing was written, and what to do."""
 
 
 def read(name: str) -> dict[str, Any] | None:
@@ -136,7 +138,7 @@ def speed_section(speed: dict[str, Any] | None) -> str:
 
 
 def peers_section(peers: dict[str, Any]) -> str:
-    """Return the median rates of other decoders; their ratios are in the README."""
+    """Return the median rates of other decoders. Their ratios are in the README."""
     rows = [f"| {name} | {rate:.1f} | {peers['same_text_as_plain'][name]} |" for name, rate in peers["median_tok_s"].items()]
     return "\n\n".join(
         [
@@ -175,7 +177,7 @@ def slim(speed: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure() -> None:
-    """Run all measurements, and replace the old ones once all have succeeded.
+    """Run all measurements, and replace the old ones after all have succeeded.
 
     Raises:
         Refusal: the machine is busy, or a measurement failed.

@@ -1,8 +1,10 @@
-"""Render the icon and the disk image's background: `python packaging/icon.py` writes both from their SVG files.
+"""Render the app's icon and the disk image's background from their SVG files.
+
+    python packaging/icon.py
 
 An .icns file is a sequence of chunks: four letters for the size, the length including these eight bytes, and the image. The image
-is a PNG, or for 16 and 32 points "ARGB" and then the run-length coded alpha, red, green and blue channels, as iconutil writes it.
-Up to 32 pixels, a simpler drawing is used.
+is a PNG, or for 16 and 32 points "ARGB" followed by run-length encoded alpha, red, green, and blue channels, as iconutil writes it.
+Sizes up to 32 pixels use a simpler drawing.
 """
 
 import os
@@ -63,7 +65,10 @@ def png(image: QImage) -> bytes:
 
 
 def packed(channel: bytes) -> bytes:
-    """Run-length encode a channel: n < 128 precedes n + 1 literal bytes, a larger n one byte that is repeated n - 125 times."""
+    """Run-length encode a channel.
+
+    A byte n < 128 precedes n + 1 literal bytes; a larger n precedes one byte that is repeated n - 125 times.
+    """
     out, literal = bytearray(), bytearray()
 
     def flush() -> None:
@@ -86,7 +91,7 @@ def packed(channel: bytes) -> bytes:
 
 
 def argb(image: QImage) -> bytes:
-    """Encode an image as alpha, red, green and blue channels."""
+    """Encode an image as alpha, red, green, and blue channels."""
     straight = image.convertToFormat(QImage.Format.Format_RGBA8888)  # must outlive its bits
     pixels = bytes(straight.constBits())
     return b"ARGB" + b"".join(packed(pixels[channel::4]) for channel in (3, 0, 1, 2))

@@ -1,7 +1,9 @@
-"""Collect the license of every package in the app: `python packaging/licenses.py [FOLDER]` writes resources/licenses.txt.
+"""Collect the licenses of all packages in the app into resources/licenses.txt.
 
-FOLDER has the Mac's packages installed. Without it, uv downloads them into a temporary folder, which takes some hundred megabytes.
-There is one section per package, by name; a text that occurred before is referred to.
+    python packaging/licenses.py [FOLDER]
+
+FOLDER has the Mac's packages installed. Without it, uv downloads them into a temporary folder, some hundred megabytes. The file has
+one section per package, sorted by name; a repeated text is replaced by a reference.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ def texts_of(folder: Path) -> Iterator[str]:
 
 
 def collect(site: Path) -> str:
-    """Return the content of the file. Only pinned packages count, and all of them must be there."""
+    """Return the text of licenses.txt for the pinned packages, which must all exist."""
     folders = {normal(PathDistribution(path).metadata["Name"]): path for path in site.glob("*.dist-info")}
     introduction = "\n\n".join(textwrap.fill(paragraph, 78) for paragraph in INTRODUCTION.split("\n\n"))
     sections, seen = [f"{introduction}\n"], {}

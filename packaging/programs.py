@@ -1,4 +1,7 @@
-"""The Mach-O files of a bundle: architectures, minimum system, libraries and signature. macholib reads them, on any system."""
+"""A bundle's Mach-O files: architecture, minimum system, libraries, and signature.
+
+macholib reads them on any system.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ SIGNATURE, CODE_DIRECTORY, ENTITLEMENTS = 0xFADE0CC0, 0xFADE0C02, 0xFADE7171
 
 @dataclass
 class Program:
-    """One Mach-O file of the bundle."""
+    """A Mach-O file of the bundle."""
 
     path: Path
     headers: list[MachOHeader]
 
     @property
     def kinds(self) -> set[int]:
-        """MH_EXECUTE, MH_DYLIB, …"""
+        """File types, such as MH_EXECUTE."""
         return {header.header.filetype for header in self.headers}
 
     @property
@@ -49,7 +52,7 @@ class Program:
 
     @property
     def min_os(self) -> tuple[int, int]:
-        """(0, 0) if the file declares none."""
+        """Minimum system version; (0, 0) if the file declares none."""
         newest = (0, 0)
         for command, _ in self.commands(mach_o.LC_BUILD_VERSION, mach_o.LC_VERSION_MIN_MACOSX):
             version = command.minos if hasattr(command, "minos") else command.version
@@ -61,7 +64,7 @@ class Program:
 
     @cached_property
     def signature(self) -> dict[int, bytes]:
-        """The blobs of the signature by magic number; empty without a signature."""
+        """Blobs of the signature by magic number; empty if unsigned."""
         data = self.path.read_bytes()
         for header, command in self.placed(mach_o.LC_CODE_SIGNATURE):
             start = header.offset + command.dataoff
@@ -86,7 +89,7 @@ class Program:
 
 
 def open_program(path: Path) -> Program | None:
-    """Return the file as a program, or None if it is something else.
+    """Return the file as a program, or None if it isn't one.
 
     Raises:
         ValueError: the program is damaged.

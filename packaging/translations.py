@@ -29,10 +29,10 @@ _TERMINAL = ("mlx_engine/bench/", "mlx_engine/terminal/", "mlx_engine/cli.py")
 
 
 def texts() -> dict[str, str]:
-    """Return the text of every `tr` call, with the first file that has it.
+    """Return the text of every `tr` call, with the first file that contains it.
 
     Raises:
-        SystemExit: a call's argument is not a string literal.
+        SystemExit: an argument is not a string literal.
     """
     found: dict[str, str] = {}
     for file, call in _calls("app"):
@@ -45,11 +45,11 @@ def texts() -> dict[str, str]:
 
 
 def engine_texts() -> dict[str, tuple[str, str]]:
-    """Return the template and first file of every code that is given as `UserError(code, template)` or `X.of(code, template)`.
+    """Return the template and first file of every engine text, by code.
 
-    Codes that only the terminal shows are left out.
-
-    A template is a literal, or the name `template` after a literal was assigned to it. Errors may be of a subclass.
+    An engine text is a call `UserError(code, template)`, of a subclass too, or `X.of(code, template)`. The template is a literal,
+    or the
+    name `template` after a literal was assigned to it. Codes that only the terminal shows are left out.
 
     Raises:
         SystemExit: a code has two templates.
@@ -67,7 +67,7 @@ def engine_texts() -> dict[str, tuple[str, str]]:
 
 
 def _calls(package: str, errors: set[str] | None = None) -> Iterator[tuple[str, ast.Call]]:
-    """Yield all calls with the file of each, and add the names of subclasses of the errors to `errors`."""
+    """Yield all calls with their files, and add names of error subclasses to `errors`."""
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted((ROOT / package).rglob("*.py"))}
     for tree in trees.values() if errors is not None else ():
         for node in ast.walk(tree):
@@ -111,7 +111,7 @@ def read(file: Path, name: str = APP) -> dict[str, str]:
 
 
 def write(language: str) -> None:
-    """Write a .ts file of all texts, in the order of the files that have them."""
+    """Write a .ts file with all texts, in the order of their files."""
     file = ts_file(language)
     contexts = {
         APP: {text: (where, "") for text, where in texts().items()},

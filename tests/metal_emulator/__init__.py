@@ -1,6 +1,6 @@
-"""Runs Metal kernels on a CPU: `metal_kernel` replaces `mx.fast.metal_kernel`, and any fault in a kernel fails the test.
+"""Run Metal kernels on a CPU and report any fault in them.
 
-docs/kernels.md explains how it works and what it can't find.
+`metal_kernel` replaces `mx.fast.metal_kernel`. docs/kernels.md explains how it works and what it can't find.
 """
 
 from tests.metal_emulator.kernel import metal_kernel

@@ -1,4 +1,4 @@
-"""Find C++ compilers, compile kernels together with the emulator, and map code addresses to source lines."""
+"""Find C++ compilers, compile kernels with the emulator, and look up source lines."""
 
 import ctypes
 import hashlib
@@ -41,7 +41,7 @@ _REPORTED_COPY = {"g++": "__tsan_write_range", "clang++": "__tsan_memcpy"}
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler: how to call it, whether it is g++ or clang++ (whatever its name), and its version."""
+    """A C++ compiler: its command, family (g++ or clang++), and version."""
 
     command: tuple[str, ...]
     family: str
@@ -53,9 +53,9 @@ class Compiler:
 
 @cache
 def compilers() -> tuple[Compiler, ...]:
-    """Return the compilers to run every kernel with: one g++, one clang++ or both.
+    """Return the compilers to run every kernel with: one g++, one clang++, or both.
 
-    Warns if compilers of a family are installed but all are unsuitable.
+    Warns if all installed compilers of a family are unsuitable.
 
     Raises:
         RuntimeError: no compiler is suitable. Kernel tests then fail, because skipping them would leave the kernels untested.
@@ -78,7 +78,7 @@ def compilers() -> tuple[Compiler, ...]:
 
 
 def _names() -> Iterator[str]:
-    """Installed commands: g++ and clang++, then those with a version in their name, newest first."""
+    """Return installed commands: g++ and clang++, then versioned ones, newest first."""
     for family in _ONLY:
         numbered = {path.name for folder in os.get_exec_path() for path in Path(folder).glob(f"{family}-[0-9]*")}
         by_version = sorted(numbered, key=lambda name: [int(n) for n in re.findall(r"\d+", name)], reverse=True)
@@ -86,14 +86,17 @@ def _names() -> Iterator[str]:
 
 
 def _identify(name: str) -> Compiler | None:
-    """Return the compiler behind a command, or None if it doesn't run: macOS has stubs for tools that aren't installed."""
+    """Return the compiler behind a command, or None if the command doesn't run.
+
+    macOS has stubs for tools that aren't installed.
+    """
     macros = subprocess.run([name, "-dM", "-E", "-x", "c++", "-"], input="", capture_output=True, text=True).stdout
     version = re.search(r'__VERSION__ "(.*)"', macros)
     return Compiler((name,), "clang++" if "__clang__" in macros else "g++", version[1]) if version else None
 
 
 def _problem(compiler: Compiler) -> str:
-    """Return why kernels can't be tested with this compiler, or an empty string."""
+    """Return why a compiler is unsuitable, or an empty string."""
     command = [*compiler.command, *_KERNEL, *_ONLY[compiler.family], "-S", "-x", "c++", "-", "-o", "-"]
     done = subprocess.run(command, input=_STRUCT_COPY, capture_output=True, text=True)
     if done.returncode:
@@ -111,7 +114,7 @@ def _advice(problems: dict[str, str]) -> str:
 
 @cache
 def _machine(compiler: Compiler) -> tuple[str, list[str]]:
-    """Return a hash of everything that is compiled with every kernel, and the emulator's object files."""
+    """Return a hash of all common sources, and the emulator's object files."""
     texts = b"".join(path.read_bytes() for path in sorted(MACHINE.rglob("*")) if path.is_file())
     settings = repr((compiler, _KERNEL, _ONLY, mx.__version__)).encode()
     digest = hashlib.sha256(texts + settings).hexdigest()[:24]
@@ -125,10 +128,10 @@ def _machine(compiler: Compiler) -> tuple[str, list[str]]:
 
 
 def build(cpp: str, compiler: Compiler) -> Path:
-    """Compile a kernel's C++ text, unless the same text was compiled before, and return the shared library.
+    """Compile a kernel's C++ text into a shared library, or return the cached one.
 
     Raises:
-        KernelFault: the text doesn't compile. The message holds the compiler's first errors.
+        KernelFault: the text doesn't compile. The message contains the compiler's first errors.
     """
     digest, objects = _machine(compiler)
     key = hashlib.sha256(f"{digest}\0{cpp}".encode()).hexdigest()[:24]
@@ -142,7 +145,7 @@ def build(cpp: str, compiler: Compiler) -> Path:
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """Load a library from `build`, with the types of the emulator's functions set."""
+    """Load a library from `build`, and set the types of the emulator's functions."""
     library = ctypes.CDLL(str(path))
     library.emulator_buffer.restype = ctypes.c_void_p
     library.emulator_buffer.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
@@ -153,7 +156,7 @@ def load(path: Path) -> ctypes.CDLL:
 
 
 def _compile(command: list[str], out: Path, text: str = "") -> None:
-    """Run a compiler. `out` appears complete or not at all, because tests run in parallel."""
+    """Run a compiler. `out` appears atomically, because tests run in parallel."""
     CACHE.mkdir(exist_ok=True)
     partial = out.with_name(f"{out.name}.{os.getpid()}.part")
     done = subprocess.run([*command, "-o", str(partial)], input=text, capture_output=True, text=True, cwd=CACHE)
@@ -164,7 +167,7 @@ def _compile(command: list[str], out: Path, text: str = "") -> None:
 
 
 def with_lines(message: str, library: str) -> str:
-    """Replace every `@offset` in a message of the emulator by file:line of the kernel's text."""
+    """Replace each `@offset` in an emulator message with file:line of the kernel."""
     return re.sub(r"@([0-9a-f]+)", lambda match: _line(library, int(match[1], 16)), message)
 
 
@@ -180,7 +183,11 @@ def _line(library: str, offset: int) -> str:
 
 
 def innermost_line(frames: str) -> str:
-    """Return the innermost file:line outside the emulator from the output of addr2line or atos, which list inlined calls first."""
+    """Return the innermost file:line outside the emulator.
+
+    Args:
+        text: output of addr2line or atos, which list inlined calls first.
+    """
     lines = re.findall(r"^(?:.* \(in .+?\) \()?(.+:\d+)(?: \(discriminator \d+\))?\)?$", frames, re.MULTILINE)
     ours = [line for line in lines if not line.startswith((str(MACHINE), "??"))]
     return ours[0].removeprefix(f"{CACHE}/") if ours else "?"

@@ -20,7 +20,10 @@ _MLX_KERNEL = mx.fast.metal_kernel  # kept because tests replace it with the emu
 
 
 class Kernel:
-    """A kernel that is created and called like `mx.fast.metal_kernel`, which checks the arguments here too."""
+    """A replacement for kernels from `mx.fast.metal_kernel` that runs on the CPU.
+
+    It checks the arguments as MLX does.
+    """
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class Kernel:
         """Return the outputs.
 
         Raises:
-            KernelFault: the kernel does something wrong under some schedule with some compiler.
+            KernelFault: the kernel has a fault under some schedule and compiler.
         """
         arrays = [array if isinstance(array, mx.array) else mx.array(array) for array in inputs]
         mx.eval(arrays)
@@ -164,7 +167,7 @@ def _library(metal: MetalText, header: str, name: str, compiler: Compiler) -> ct
 
 
 class _Memory:
-    """An input as a kernel sees it: the bytes from its lowest to its highest element, and the offset of its first element."""
+    """An input's bytes, from its lowest to its highest element."""
 
     def __init__(self, array: mx.array, contiguous: bool) -> None:
         words = {1: mx.uint8, 2: mx.uint16, 4: mx.uint32, 8: mx.uint64}[array.dtype.size]
@@ -176,12 +179,12 @@ class _Memory:
         self.strides = [stride // view.itemsize for stride in view.strides] if array.ndim else []
         ends = [(size - 1) * stride for size, stride in zip(view.shape, view.strides, strict=True) if size]
         low, high = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
-        self._first = -low
+        self._first = -low  # offset of the first element; not 0 if strides are negative
         start = view.__array_interface__["data"][0] + low
         self.bytes = ctypes.string_at(start, high - low + view.itemsize) if view.size else b""
 
     def copy_to(self, machine: ctypes.CDLL, name: str) -> int:
-        """Copy the bytes to a new buffer of the emulator and return the address of the first element."""
+        """Copy the bytes to a new emulator buffer; return the first element's address."""
         address: int = machine.emulator_buffer(name.encode(), len(self.bytes), _INPUT)
         ctypes.memmove(address, self.bytes, len(self.bytes))
         return address + self._first

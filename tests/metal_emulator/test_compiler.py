@@ -17,7 +17,10 @@ GCC_11 = ("11.4.0", False, "")
 
 
 def install(folder: Path, name: str, version: str, is_clang: bool, assembly: str) -> None:
-    """Write a script that answers like a compiler. Without assembly, it rejects the emulator's flags."""
+    """Write a script that answers like a compiler.
+
+    Without assembly, it rejects the emulator's flags.
+    """
     macros = f'#define __VERSION__ "{version}"' + ("\n#define __clang__ 1" if is_clang else "")
     compiled = f"echo '{assembly}'" if assembly else "echo 'error: unrecognized option' >&2; exit 1"
     script = folder / name
@@ -61,7 +64,7 @@ def test_without_a_suitable_compiler_the_error_says_which_to_install(installed, 
 
 
 def test_a_command_that_is_only_a_stub_is_no_compiler(tmp_path, monkeypatch) -> None:
-    """On a Mac without Xcode's command line tools, g++ and clang++ exist but only offer to install them."""
+    """Without its command line tools, macOS has g++ and clang++ that only offer them."""
     (tmp_path / "g++").write_text("#!/bin/sh\necho 'xcode-select: note: no developer tools were found' >&2\nexit 1\n")
     (tmp_path / "g++").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -26,7 +26,10 @@ def run(source: str, inputs: list, shape: tuple[int, ...], dtype: mx.Dtype, *, g
 
 
 def test_the_compiled_text_is_the_text_that_mlx_passes_to_metal() -> None:
-    """Only the template instantiation is removed, and `#line` directives are added. The signature is pinned here."""
+    """Only the template instantiation is removed, and `#line` directives are added.
+
+    The signature is pinned here.
+    """
     source = "  y[thread_position_in_grid.x] = T(x[thread_position_in_grid.x * x_strides[0]]) + T(few[0]) + T(number);\n"
     header = '#line 1 "some.metal"\ninline float twice(float a) { return a + a; }\n'
     kernel = mx.fast.metal_kernel(

@@ -1,4 +1,7 @@
-"""Every kind of fault is found and reported with its line. Each kernel here is correct except for one thing."""
+"""Every kind of fault is found and reported with its line.
+
+Each kernel here is correct except for one thing.
+"""
 
 import mlx.core as mx
 import numpy as np

@@ -1,4 +1,7 @@
-"""The emulator and every kernel compile and link for a Mac, with Zig's clang and the copy of Apple's headers that comes with it."""
+"""The emulator and all kernels compile and link for a Mac.
+
+Zig provides clang and a copy of Apple's headers.
+"""
 
 import subprocess
 import sys
@@ -17,7 +20,7 @@ from tests.packaging import ROOT
 
 @pytest.fixture(scope="module")
 def zig(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
-    """Zig as a compiler for macOS. Installing it needs the package index."""
+    """Return Zig, a compiler for macOS, installed from the package index."""
     folder = tmp_path_factory.mktemp("zig")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--target", folder, "--constraint", ROOT / "packaging/constraints.txt", "ziglang"], check=True)

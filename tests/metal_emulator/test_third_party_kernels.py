@@ -1,4 +1,4 @@
-"""Kernels that we did not write give correct results: those of mlx-lm and those in MLX's headers."""
+"""Third-party kernels give correct results: mlx-lm's and those in MLX's headers."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.metal_emulator.compiler import MLX_HEADERS
 
 @pytest.fixture
 def mlx_lm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """mlx-lm's gated delta module as on a Mac, with the emulator instead of Metal."""
+    """Provide mlx-lm's gated delta module as on a Mac, on the emulator."""
     monkeypatch.setattr(mx.metal, "is_available", lambda: True)
     monkeypatch.setattr(mx.fast, "metal_kernel", metal_kernel)
     kernels = {
@@ -31,7 +31,10 @@ def mlx_lm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exact(q, k, v, g, beta, state, mask):
-    """The recurrence in float64 (arXiv 2412.06464, equation 10), with a gate g per head or per key channel."""
+    """Compute the recurrence in float64, with a gate g per head or per key channel.
+
+    See arXiv 2412.06464, equation 10.
+    """
     q, k, v, g, beta, state = (np.array(a.astype(mx.float32), np.float64) for a in (q, k, v, g, beta, state))
     mask = np.ones(q.shape[:2], bool) if mask is None else np.array(mask)
     share = v.shape[2] // k.shape[2]
@@ -79,7 +82,7 @@ def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, function, vector, mask
 
 
 def header(*names: str) -> str:
-    """Kernel headers of the MLX wheel as one text, joined like MLX's just-in-time compiler joins them."""
+    """Return the MLX wheel's kernel headers, joined as in MLX's own compilation."""
     texts, seen = [], {"utils.h"}
 
     def paste(name: str) -> None:

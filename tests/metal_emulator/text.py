@@ -1,8 +1,8 @@
 """Get the text that MLX passes to Metal for a kernel, and turn it into C++.
 
-MLX generates the text, and `mx.export_function` returns it even without Metal. So tests compile what a Mac compiles, with four
-changes: `#line` before the header and the body, `threadgroup` declarations become shared memory, `constant` becomes `const`, and a
-function that calls the kernel is appended.
+MLX generates the text, and `mx.export_function` returns it even without Metal. Tests therefore compile what a Mac compiles, with
+four changes: `#line` before the header and the body, `threadgroup` declarations become shared memory, `constant` becomes `const`,
+and a function that calls the kernel is appended.
 """
 
 import re
@@ -39,7 +39,7 @@ ATTRIBUTES = {
 
 
 class KernelFault(AssertionError):
-    """A fault in a kernel. The message holds file and line if they are known."""
+    """A fault in a kernel. The message includes file and line if they are known."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class MetalText:
-    """What MLX passes to Metal for one call."""
+    """The text that MLX passes to Metal for one call."""
 
     function: str
     text: str
@@ -62,7 +62,7 @@ class MetalText:
 
 
 def metal_text(kernel: Callable[..., Any], inputs: Sequence[mx.array], **call: Any) -> MetalText:
-    """Return the text of `kernel`, an `mx.fast.metal_kernel`, for a call with these arguments."""
+    """Return the text of an `mx.fast.metal_kernel` for a call with these arguments."""
     seen: list[dict[str, Any]] = []
     mx.export_function(seen.append, lambda *arrays: kernel(inputs=list(arrays), **call), *inputs)
     name, text, *sizes = next(entry for entry in seen if entry.get("name") == "CustomKernel")["arguments"][:8]
@@ -82,7 +82,7 @@ def parameters(metal: MetalText) -> list[Parameter]:
 
 
 def as_cpp(metal: MetalText, header: str, name: str) -> str:
-    """Return C++ that defines `emulator_kernel(buffers, thread)`, which runs the kernel for one thread.
+    """Return C++ that defines `emulator_kernel(buffers, thread)`, to run one thread.
 
     Args:
         metal: from `metal_text`.
@@ -116,7 +116,7 @@ PROLOGUE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts this hea
 
 
 def _constants(text: str) -> str:
-    """Replace `constant` by `const`. Function constants stay 0."""
+    """Replace `constant` with `const`. Function constants stay 0."""
     text = re.sub(r"\bconstant\b(?=[^;{}]*\[\[function_constant)", "", text)
     text = re.sub(r"\b(const|constexpr)\s+constant\b", r"\1", text)
     text = re.sub(r"\bconstant\s+(const|constexpr)\b", r"\1", text)
@@ -129,7 +129,7 @@ _DECLARATION = re.compile(
 
 
 def _shared(text: str, name: str) -> str:
-    """Turn `threadgroup T a[N];` in a kernel function into a reference to memory that the threadgroup shares."""
+    """Replace `threadgroup T a[N];` with a reference to threadgroup memory."""
     spans = list(_kernel_bodies(text))
 
     def reference(match: re.Match[str]) -> str:

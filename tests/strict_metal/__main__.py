@@ -1,7 +1,9 @@
-"""Compile and run every kernel on a Mac: `python -m tests.strict_metal REPORT.json`.
+"""Compile and run every kernel on a Mac.
 
-Metal's command-line compiler compiles every text that the strict compile checks, and MLX compiles and runs every kernel. The exit
-code is 1 if any of this fails.
+    python -m tests.strict_metal REPORT.json
+
+Metal's command-line compiler compiles all texts of the strict compile, and MLX compiles and runs all kernels. The exit code is 1 if
+any of this fails.
 """
 
 import json
@@ -25,7 +27,7 @@ _PREAMBLE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts it in f
 
 
 def compile_texts(calls: Iterable[Callable[[Any, mx.Dtype], None]] = CALLS) -> tuple[int, list[str]]:
-    """Return the number of texts, and what Metal's command-line compiler says about those that it rejects."""
+    """Return the number of texts, and the errors that Metal's compiler reports."""
     recorder = Recorder()
     for call in calls:
         for dtype in DTYPES:
@@ -42,7 +44,7 @@ def compile_texts(calls: Iterable[Callable[[Any, mx.Dtype], None]] = CALLS) -> t
 
 
 def run_kernels(calls: Iterable[Callable[[Any, mx.Dtype], None]] = CALLS) -> tuple[int, list[str]]:
-    """Return the number of kernels that MLX compiled and ran, and the errors of those that failed."""
+    """Return the number of kernels that MLX compiled and ran, and all errors."""
     count, failed = 0, []
 
     def build(**definition: Any) -> Any:
@@ -67,7 +69,11 @@ def run_kernels(calls: Iterable[Callable[[Any, mx.Dtype], None]] = CALLS) -> tup
 
 
 def main(arguments: list[str]) -> int:
-    """Write the report, and return the exit code: 0, 1 for failures, 2 for a machine without Metal."""
+    """Write the report and return the exit code.
+
+    Returns:
+        0 for success, 1 for failures, 2 on a machine without Metal.
+    """
     if not mx.metal.is_available():
         print("This needs a Mac with Metal.", file=sys.stderr)
         return 2

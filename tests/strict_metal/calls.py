@@ -1,4 +1,7 @@
-"""Call every kernel wherever its text differs: dtypes, settings, and arrays so small that they arrive as `constant`."""
+"""Call every kernel in all variants of its text.
+
+These differ in dtypes, settings, and whether arrays are small enough to arrive as `constant`.
+"""
 
 from typing import Any
 

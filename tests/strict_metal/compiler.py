@@ -1,8 +1,8 @@
 """Check the text of a kernel against Metal's rules.
 
 clang compiles the text as C++ for OpenCL, which has Metal's address spaces: `device` is `__global`, `constant` is `__constant`,
-`threadgroup` is `__local` and `thread` is `__private`. `double` stands for `bfloat`. The words of the text and clang's syntax tree
-show what C++ for OpenCL allows and Metal doesn't.
+`threadgroup` is `__local`, and `thread` is `__private`. `double` stands for `bfloat`. The text's tokens and clang's syntax tree
+reveal what C++ for OpenCL allows and Metal doesn't.
 """
 
 import re
@@ -31,12 +31,12 @@ _EXPLICIT_CASTS = {CursorKind.CSTYLE_CAST_EXPR, CursorKind.CXX_FUNCTIONAL_CAST_E
 
 
 def findings(metal: MetalText) -> list[str]:
-    """Return what Metal's compiler would reject, as `file:line: message`."""
+    """Return everything that Metal's compiler would reject, as `file:line: message`."""
     return list(dict.fromkeys([*_words(metal.text), *_compile(metal)]))
 
 
 def _words(text: str) -> Iterator[str]:
-    """Find keywords of Metal used as names, and words that Metal doesn't have."""
+    """Find Metal keywords used as names, and words that Metal doesn't have."""
 
     def blank(match: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", match[0])
@@ -55,7 +55,10 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _as_opencl(metal: MetalText) -> str:
-    """Return the text without Metal's attributes and followed by a use of the kernel. Line numbers stay the same."""
+    """Return the text without Metal's attributes, plus a use of the kernel.
+
+    Line numbers stay the same.
+    """
     text = re.sub(r"\[\[\w+(?:\([^\]]*\))?\]\]", "", metal.text)
     # In OpenCL float2(x, y) is written (float2)(x, y). Functions in metal_stdlib.h stand for the constructors that Metal has.
     text = re.sub(r"\b((?:u?(?:char|short|int|long)|half|float|bfloat)[234])\s*\((?!\s*[&*])", r"strict_\1(", text)
@@ -90,7 +93,7 @@ def _compile(metal: MetalText) -> Iterator[str]:
 
 
 def _nodes(top: Cursor) -> Iterator[tuple[Cursor, Cursor]]:
-    """Yield every node of the text with its parent, including those of instantiated templates."""
+    """Yield all syntax nodes with their parents, including instantiated templates."""
     waiting = [(child, top) for child in top.get_children() if _in_text(child)]
     seen = set()
     while waiting:
@@ -111,7 +114,7 @@ def _in_text(cursor: Cursor) -> bool:
 
 
 def _rejected(cursor: Cursor, parent: Cursor, text: str) -> str:
-    """Return why Metal rejects this node, or nothing."""
+    """Return why Metal rejects this node, or an empty string."""
     kind = cursor.kind
     if kind in (CursorKind.PARM_DECL, CursorKind.VAR_DECL, CursorKind.FIELD_DECL) and "__generic" in cursor.type.spelling:
         return f"`{cursor.spelling}` needs an address space"
@@ -127,7 +130,7 @@ def _rejected(cursor: Cursor, parent: Cursor, text: str) -> str:
 
 
 def _is_float(cursor: Cursor) -> bool:
-    """Return whether a value of type `double` mixes bfloat and float, so that Metal computes it as float."""
+    """Return whether a `double` mixes bfloat and float, which Metal computes in float."""
     if _scalar(cursor) != TypeKind.DOUBLE:
         return False
     operands = list(cursor.get_children())

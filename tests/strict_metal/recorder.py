@@ -1,4 +1,4 @@
-"""Collects the texts that MLX would hand to Metal."""
+"""Record the texts that MLX would pass to Metal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ _METAL_KERNEL = mx.fast.metal_kernel
 
 
 class Recorder:
-    """Replaces `mx.fast.metal_kernel`: keeps the text of every call, and returns zeros."""
+    """A replacement for `mx.fast.metal_kernel` that records texts and returns zeros."""
 
     def __init__(self) -> None:
         self.texts: dict[str, MetalText] = {}  # by text

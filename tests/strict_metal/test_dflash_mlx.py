@@ -1,4 +1,7 @@
-"""The kernels of dflash-mlx, which run on Macs, have no findings either. Those for tensor operations (M5) are left out."""
+"""The kernels of dflash-mlx, which run on Macs, have no findings.
+
+Its kernels for tensor operations (M5) are left out.
+"""
 
 import importlib
 import subprocess
@@ -21,7 +24,7 @@ Import = Callable[[str], ModuleType]
 
 @pytest.fixture
 def peer(monkeypatch: pytest.MonkeyPatch) -> Import:
-    """Imports a module of dflash-mlx anew, so that its kernels are made by what then replaces `mx.fast.metal_kernel`."""
+    """Import a module of dflash-mlx again, to create its kernels with the recorder."""
     if not PLACE.is_dir():  # without its requirements, which would bring another MLX
         pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps", "--target", str(PLACE), RELEASE]
         subprocess.run(pip, check=True, timeout=300)

@@ -1,4 +1,4 @@
-"""Each rule of Metal, broken once in a small kernel, is found."""
+"""Each violation of a Metal rule in a small kernel is found."""
 
 import mlx.core as mx
 import pytest

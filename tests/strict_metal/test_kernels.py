@@ -1,4 +1,4 @@
-"""Metal's compiler would accept every kernel: ours, and mlx-lm's, which run on Macs."""
+"""Metal's compiler would accept all kernels: ours and mlx-lm's."""
 
 import importlib
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_the_calls_cover_every_text() -> None:
 
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Replaces `mx.fast.metal_kernel` in mlx-lm, which sees Metal."""
+    """Replace `mx.fast.metal_kernel` in mlx-lm, as on a machine with Metal."""
     recorder = Recorder()
     monkeypatch.setattr(mx.metal, "is_available", lambda: True)
     monkeypatch.setattr(mx.fast, "metal_kernel", recorder)

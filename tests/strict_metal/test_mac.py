@@ -1,4 +1,4 @@
-"""The check that runs on Macs, as far as another machine can try it."""
+"""The check that runs on Macs, as far as another machine can run it."""
 
 import sys
 from pathlib import Path
