@@ -48,8 +48,7 @@ def engine_texts() -> dict[str, tuple[str, str]]:
     """Return the template and first file of every engine text, by code.
 
     An engine text is a call `UserError(code, template)`, of a subclass too, or `X.of(code, template)`. The template is a literal,
-    or the
-    name `template` after a literal was assigned to it. Codes that only the terminal shows are left out.
+    or the name `template` after a literal was assigned to it. Codes that only the terminal shows are left out.
 
     Raises:
         SystemExit: a code has two templates.

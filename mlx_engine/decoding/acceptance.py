@@ -1,8 +1,8 @@
 """Estimates of the acceptance rate at each draft position.
 
 A round of width w shows how many of its w - 1 drafts were accepted, but not how many of a wider round's would have been. The
-estimate is therefore conditional: the probability that draft i is accepted given that all earlier drafts were, over the rounds
-that tested draft i. A rarely tested position borrows from the previous position or from an estimate with a longer memory.
+estimate is therefore conditional: the probability that draft i is accepted given that all earlier drafts were, over the rounds that
+tested draft i. A rarely tested position borrows from the previous position or from an estimate with a longer memory.
 """
 
 from math import exp, log, sqrt
@@ -59,7 +59,7 @@ class Acceptance:
 
 
 class BlendedAcceptance:
-    """A mixture of acceptance estimates, weighted by their recent predictions.
+    """A mixture of acceptance estimates, weighted by their recent accuracy.
 
     Args:
         memories: in rounds, descending. Each estimate borrows from the one before it, the first from `longest`.

@@ -54,7 +54,7 @@ class CostTable:
         return self.measured and self.scatter < _UNRELIABLE_SCATTER
 
     def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return a pass's time after `depth` tokens, by linear inter- or extrapolation."""
+        """Return a pass's time after `depth` tokens, by linear interpolation."""
         if kind.proposer == "target":
             return max(_interpolate(self.depths, self.plain, depth), 1e-9)
         seconds = [_interpolate(self.widths, row, kind.width) for row in self.verify]

@@ -43,8 +43,7 @@ def plain(
     """Yield up to `limit` tokens after `first`, which isn't cached yet.
 
     The next pass is queued before a token is read, so that the device never waits for the host. If the generator is closed early,
-    the
-    caches may therefore contain the last token that it yielded. Penalties need the token first and prevent queuing.
+    the caches may therefore contain the last token that it yielded. Penalties need the token first and prevent queuing.
 
     Args:
         backlog: receives the features of every pass for the drafter's context.

@@ -23,9 +23,8 @@ def prefill(
     """Yield the count of prefilled tokens per chunk, then the logits [1, V].
 
     Cached tokens are skipped, except for the last token of the prompt. A chunk ends at every multiple of `CHUNK` and at each of
-    `stops`.
-    As in mlx-lm, the last token has a pass of its own, which keeps plain decoding bit-identical to mlx-lm. Features are freed with
-    their chunk, and are not computed for a chunk that every window of the drafter would drop.
+    `stops`. As in mlx-lm, the last token has a pass of its own, which keeps plain decoding bit-identical to mlx-lm. Features are
+    freed with their chunk, and are not computed for a chunk that every window of the drafter would drop.
     """
     tokens = mx.array(list(prompt))
     last, done = len(prompt) - 1, caches.length

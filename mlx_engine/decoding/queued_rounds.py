@@ -1,8 +1,8 @@
 """Rounds that are queued before the previous round is read.
 
 A round needs only its anchor and the anchor's position. The previous round computes both, and they can stay on the device: draft,
-verify, acceptance, and injection use positions for which the host knows only bounds. The device therefore runs the next round
-while the host reads, delivers, and queues. If the reply ends in a round, the round queued after it is discarded.
+verify, acceptance, and injection use positions for which the host knows only bounds. The device therefore runs the next round while
+the host reads, delivers, and queues. If the reply ends in a round, the round queued after it is discarded.
 """
 
 from dataclasses import dataclass
@@ -71,8 +71,7 @@ class RoundQueue:
         """Wait for the first unread round; return its accepted drafts and the next token.
 
         Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues. While
-        another
-        round is queued, some caches are updated only by `close`.
+        another round is queued, some caches are updated only by `close`.
         """
         accepted, token = queued.verdict.read()
         tokens = (*accepted, token)

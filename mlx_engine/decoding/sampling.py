@@ -1,8 +1,8 @@
 """Choose tokens from the target's logits, and proposals from the drafter's.
 
 The target's choice alone determines the text: greedy, or Gumbel-max with keyed noise over logits that are penalized, divided by the
-temperature, and filtered, in this order. Proposals may follow any rule. With the *same* noise, the drafter picks the target's
-token wherever their distributions are close.
+temperature, and filtered, in this order. Proposals may follow any rule. With the *same* noise, the drafter picks the target's token
+wherever their distributions are close.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ COOLING = 0.5  # proposal temperature / sampling temperature in an open row
 
 
 class Chooser:
-    """The token choice of one request.
+    """Chooser of tokens for one request.
 
     Args:
         sampling: temperature, filters, and penalties.
@@ -73,8 +73,7 @@ class Chooser:
         """Choose proposals, [rows] uint32, from the drafter's logits [rows, V].
 
         A drafter's distribution is flatter than the target's, so its favorite is usually right even if only moderately likely. In
-        an
-        *open* row, which has no clear favorite, the shared noise helps to find the target's token.
+        an *open* row, which has no clear favorite, the shared noise helps to find the target's token.
         """
         if noise is None:
             return mx.argmax(logits, axis=-1)

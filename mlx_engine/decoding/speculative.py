@@ -71,8 +71,7 @@ class Rounds:
         """Yield up to `limit` tokens after `first`, pass by pass, until one of `ends`.
 
         Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
-        on a
-        GPU queued, before a step is yielded, so that the device works while the host processes the text.
+        on a GPU queued, before a step is yielded, so that the device works while the host processes the text.
         """
         self._backlog = Backlog(self.drafter, self.context)
         if self.queue_ahead and not self.penalties.active:
@@ -139,8 +138,7 @@ class Rounds:
 
         Returns:
             None if the next pass is of another kind, or if it needs the tokens of `current`: with penalties, for lookup, and for a
-            round that
-            the end of the reply may cut short.
+            round that the end of the reply may cut short.
         """
         if self.penalties.active or isinstance(current, _Block) or left <= current.rows:
             return None

@@ -1,11 +1,9 @@
 """Width control, which keeps DFlash at least as fast as plain decoding.
 
 Before each pass, the loop asks for a `WidthChoice`; it reports the `PassOutcome` after the pass, at most one pass late.
-`FixedWidth`
-always returns the requested width. `AutomaticWidth` maximizes tokens per second, from pass costs (`PassCosts`) and recent
-acceptance
-(`Acceptance`). Plain steps compete with rounds; where they win, it tries a round now and then. Trials have a small time budget.
-Decisions depend only on the reported outcomes: equal outcomes give equal choices.
+`FixedWidth` always returns the requested width. `AutomaticWidth` maximizes tokens per second, from pass costs (`PassCosts`) and
+recent acceptance (`Acceptance`). Plain steps compete with rounds. While plain steps win, occasional trial rounds check whether that
+is still true. Trials have a small time budget. Decisions depend only on the reported outcomes: equal outcomes give equal choices.
 """
 
 from dataclasses import dataclass

@@ -97,7 +97,7 @@ class LayerContext:
         self.rows = position - self.first
 
     def _make_room(self, oldest: int, end: int, count: int, like: mx.array) -> None:
-        """Move positions `oldest` to `end` into a new array with `count` spare rows or more."""
+        """Move positions `oldest` to `end` into an array with at least `count` spare rows."""
         kept = end - oldest
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
         fresh = mx.zeros((*like.shape[:3], capacity, like.shape[4]), dtype=like.dtype)

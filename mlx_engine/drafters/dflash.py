@@ -1,8 +1,7 @@
 """The DFlash drafter, which fills a block of masks in one pass.
 
 The target's features become keys and values of every drafter layer (`inject`). The block is an anchor token followed by masks,
-whose
-own keys and values are discarded. Embedding and head are the target's unless the checkpoint has its own.
+whose own keys and values are discarded. Embedding and head are the target's unless the checkpoint has its own.
 
 Sources: arXiv 2602.06036 and z-lab's published checkpoints; for Laguna, vLLM's loader.
 """
@@ -162,7 +161,7 @@ class DFlashDrafter:
         return chosen if self._proposable is None else self._proposable[chosen]
 
     def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
-        """Return the logits [width - 1, V] of the positions after the anchor, [1] uint32."""
+        """Return the logits [width - 1, V] of the positions after `anchor`, [1] uint32."""
         return self.logits(self.hidden(context, anchor, width))
 
     def logits(self, hidden: mx.array) -> mx.array:

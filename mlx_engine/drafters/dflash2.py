@@ -25,8 +25,7 @@ class _Convolution:
     """A pair of grouped dynamic causal convolutions around a sublayer.
 
     out[i] = sum over taps t of (base[side, t] + dynamic[i, side, t, group]) * x[i - t], with zeros before the block. Side 0
-    precedes
-    the sublayer, side 1 follows it. The dynamic part of both is computed from the sublayer's input.
+    precedes the sublayer, side 1 follows it. The dynamic part of both is computed from the sublayer's input.
     """
 
     base: mx.array  # [2, taps, H]
@@ -122,8 +121,7 @@ class DFlash2Drafter(DFlashDrafter):
         """Return the tokens on the chooser's path through the candidates, uint32 [rows].
 
         Every candidate's successor is chosen in one call. Row i's table then maps the previous row's candidates to its own, and a
-        parallel
-        prefix scan composes the tables.
+        parallel prefix scan composes the tables.
         """
         rows, count = tokens.shape
         if noise is not None:

@@ -1,8 +1,7 @@
-"""Lookup drafting: propose the tokens that followed the last ones earlier in the text.
+"""Lookup drafting: propose what followed an earlier occurrence of the last tokens.
 
 Edits, summaries, and quotations repeat their sources verbatim, which makes copies free drafts (prompt lookup decoding, Saxena,
-2023).
-The longest match among the latest occurrences wins.
+2023). The longest match among the latest occurrences wins.
 """
 
 from collections.abc import Sequence
@@ -57,7 +56,7 @@ class Lookup:
         return Offer(self._most, best) if best and self._most else None
 
     def propose(self, count: int) -> list[int]:
-        """Return `count` tokens from the latest offer, which repeats if it is too short."""
+        """Return `count` tokens of the latest offer, repeated if it is too short."""
         copied = self._tokens[self._from : self._from + count]
         while len(copied) < count:
             copied.append(copied[len(copied) - (len(self._tokens) - self._from)])

@@ -28,7 +28,7 @@ def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
 
 
 def _stretched(plain: mx.array, share: mx.array, factor: float) -> mx.array:
-    """Slow down pairs by the factor, in proportion to their share (0: unchanged)."""
+    """Slow down each pair's rotation by up to `factor`, in proportion to its share."""
     return 1 / (share / (factor * plain) + (1 - share) / plain)
 
 

@@ -47,7 +47,7 @@ class Agreement:
     wrong: str = ""
 
 
-class Witness:
+class CheckedKernel:
     """A kernel that compares some of its results with the float32 reference.
 
     Of the calls with equal shapes, dtypes, and settings, it compares calls 1, 2, 4, 8, and so on. Later calls matter too, because a

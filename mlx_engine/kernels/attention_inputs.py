@@ -2,8 +2,7 @@
 
 A layer such as Qwen3's normalizes its query and key heads (RMSNorm), rotates them (RoPE), and needs queries, keys, and values as
 [heads, rows, head dim]. With the few rows of a block, each of these steps is an operation on little data. The kernel computes all
-of
-them in one dispatch.
+of them in one dispatch.
 """
 
 from functools import cache

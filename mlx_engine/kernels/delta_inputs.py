@@ -2,8 +2,7 @@
 
 A net's projections are followed by a short causal convolution (arXiv 2412.06464, section 3.4), silu, normalization of queries and
 keys, and computation of decay and beta for each value head. With the few rows of a block, that is a dozen operations on little
-data.
-The kernel computes all of them in one dispatch, and also returns the convolution's input, which a rewind needs.
+data. The kernel computes all of them in one dispatch, and also returns the convolution's input, which a rewind needs.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """Gated delta replay: run a block of a gated delta net, rewindable to any row.
 
 The recurrence (arXiv 2412.06464) updates its state in place, so rejected rows can't be trimmed. A block therefore leaves its
-initial
-state unchanged and records its updates on a tape. The next block first replays the kept rows of the tape, then runs its own rows on
-a copy of the state. A round thus reads and writes the state once, and the host need not know how many rows were kept.
+initial state unchanged and records its updates on a tape. The next block first replays the kept rows of the tape, then runs its own
+rows on a copy of the state. A round thus reads and writes the state once, and the host need not know how many rows were kept.
 """
 
 from dataclasses import dataclass
@@ -109,8 +108,7 @@ def reference(
 
     Returns:
         The outputs [1, S, Hv, Dv] in the dtype of `queries`, the state after the kept rows and before the new ones, and the new
-        rows'
-        tape. Sums are float32. The kernel's replay is bit-identical to the original run.
+        rows' tape. Sums are float32. The kernel's replay is bit-identical to the original run.
     """
     state, own = replay(state, tape, kept), Tape(keys, values, decay, beta)
     return _run(queries, own, state)[0], state, own

@@ -1,8 +1,8 @@
 """K/V injection: turn context features into keys and values of all drafter layers.
 
 DFlash conditions its drafter by writing the target's fused features into the K/V cache of *each* drafter layer (arXiv 2602.06036,
-section 3.2). All layers receive the same features, so one matrix product computes all projections. This operation does the rest:
-K norm, RoPE, and layout.
+section 3.2). All layers receive the same features, so one matrix product computes all projections. This operation does the rest: K
+norm, RoPE, and layout.
 """
 
 from functools import cache

@@ -103,8 +103,7 @@ class _CompiledKernel(_Kernel):
     """A kernel whose call is traced once per set of shapes and settings.
 
     Without the trace, MLX rebuilds the kernel's signature on every call, which takes the host longer than the rest of a layer.
-    Kernels
-    that run once per round are not compiled.
+    Kernels that run once per round are not compiled.
     """
 
     def __init__(self, name: str, build: Any, fewest_rows: int) -> None:

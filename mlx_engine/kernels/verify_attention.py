@@ -1,9 +1,8 @@
 """Attention of up to 16 rows over a long K/V cache whose length is on the device.
 
 MLX's attention for few queries supports up to 8 rows, and that for many queries supports head dims up to 128. Otherwise MLX stores
-the
-scores of the entire pass. This kernel loads each tile of K and V once for all rows and all query heads that share it. It reads a
-cache's buffers in place, including their spare rows.
+the scores of the entire pass. This kernel loads each tile of K and V once for all rows and all query heads that share it. It reads
+a cache's buffers in place, including their spare rows.
 """
 
 from functools import cache
@@ -142,8 +141,7 @@ def metal(
     """Compute the result in two dispatches, with the contract of `reference`.
 
     The result is stored as [1, M, Hq, D], the layout of the output projection. Contiguous keys and values, such as a cache's buffer
-    or
-    one layer of a stacked buffer, are not copied.
+    or one layer of a stacked buffer, are not copied.
 
     Args:
         row_exact: whether a row must have the same bits alone and in a block. The buffer's first row must then be at a multiple of

@@ -5,8 +5,7 @@ kernels for few rows read the weights again for every few rows, and those for ma
 each weight once and pads rows to a multiple of 8.
 
 Two steps that follow a product can be fused into its dispatch: the gate of a feed-forward with concatenated gate and up weights,
-and
-the addition of the residual.
+and the addition of the residual.
 
 A row of the result doesn't depend on the other rows or their number, so it has the same bits alone and in a block.
 """
@@ -63,8 +62,7 @@ def reference(
 
     Returns:
         x times the transposed weight, [M, N], or [M, N / 2] if `gated`, in the dtype of `x`. The kernel computes in float32,
-        including
-        gate and residual, and rounds once.
+        including gate and residual, and rounds once.
     """
     if scales is None:
         y = x @ weight.T
@@ -107,7 +105,7 @@ def supports(
 
 
 def _shape(columns: int, depth: int) -> tuple[int, int]:
-    """Return a threadgroup's fragments of 8 columns, and the simdgroups per fragment.
+    """Return a threadgroup's number of 8-column fragments, and its split of the depth.
 
     Both determine the order of the sums, so they depend only on the weight. A narrow weight has few threadgroups, which get more
     simdgroups if the depth is large enough.

@@ -14,7 +14,7 @@ from mlx_engine.errors import UserError
 
 
 class CacheAdapter:
-    """Base class of all cache adapters, each for the cache of one layer.
+    """Base class of the adapters for one layer's cache.
 
     Args:
         cache: mlx-lm's cache. Between passes, its `state` is complete.
@@ -50,8 +50,7 @@ class CacheAdapter:
         """Prepare a queued pass over `span` and return the cache object for the layer.
 
         Earlier queued passes may still be unsettled. The cache must not be empty. Apart from its spare rows, its contents stay
-        unchanged
-        until `settle`.
+        unchanged until `settle`.
         """
 
     def settle(self, start: int, kept: int, discarded: int) -> None:

@@ -50,7 +50,7 @@ class RowAttention:
         self.calls = 0
 
     def __call__(self, queries: mx.array, held: Any, window: int, scale: float, sinks: mx.array | None) -> mx.array:
-        """Return attention, [1, Hq, S, D], of the queries of the last S cached rows."""
+        """Return the attention output [1, Hq, S, D] for the last S cached rows."""
         self.calls += 1
         length, rows = held.offset - getattr(held, "first", 0), queries.shape[2]
         given = (queries, held.keys, held.values, mx.array([length], mx.int32), scale, True, window, sinks)
@@ -90,7 +90,7 @@ class RowExactPass:
         """Return None, because `attend` masks each row itself."""
 
     def attend(self, queries: mx.array, scale: float, sinks: mx.array | None) -> mx.array:
-        """Return the attention of the rows just stored, [1, Hq, S, D]."""
+        """Return the attention output of the rows just stored, [1, Hq, S, D]."""
         return self._attend(queries, self._held, self._window, scale, sinks)
 
 
@@ -116,7 +116,7 @@ def attention(
 
 
 def redirect_attention(modules: Iterable[nn.Module]) -> None:
-    """Replace mlx-lm's attention by `attention` in the modules' Python namespaces."""
+    """Make the Python modules that define these modules' parts call `attention`."""
     for name in {type(part).__module__ for module in modules for part in module.modules()}:
         names = vars(sys.modules[name])
         if names.get("scaled_dot_product_attention") is base.scaled_dot_product_attention:
@@ -269,7 +269,7 @@ def weights_text(bits: int, group_size: int, mode: str = "affine") -> EngineText
 
 
 def checked(multiply: Operation) -> Operation:
-    """Return `verify_matmul` with an error for unsupported arguments."""
+    """Wrap `verify_matmul` to raise UserError for unsupported arguments."""
 
     def run(*given: Any) -> mx.array:
         if verify_matmul.supports(*given):

@@ -19,7 +19,10 @@ from mlx_engine.targets.adapter import CacheAdapter, repeated
 
 
 def _buffer(name: str) -> property:
-    """Return a property for a buffer of the cache, [1, H, capacity, D]. Some models assign it."""
+    """Return a property for a buffer of the cache, [1, H, capacity, D].
+
+    Some models assign to it.
+    """
 
     def get(adapter: CacheAdapter) -> mx.array:
         return getattr(adapter.cache, name)

@@ -1,8 +1,8 @@
 """Adapter of mlx-lm's `ArraysCache` of a gated delta net.
 
 The cache holds the short convolution's last inputs and the recurrent state, neither of which can be trimmed. A rewind restores the
-state from before the block and replays the kept rows. The host need not know how many rows those are: a block queued behind
-another starts from the other block's rows, and the device computes the convolution's first row and the number of rows to replay.
+state from before the block and replays the kept rows. The host need not know how many rows those are: a block queued behind another
+starts from the other block's rows, and the device computes the convolution's first row and the number of rows to replay.
 """
 
 import copy

@@ -1,10 +1,9 @@
 """Adapter of mlx-lm's `RotatingKVCache`, a sliding-window K/V cache.
 
 A pass of one row overwrites the oldest row in place, so the buffer is a ring. A pass of several rows builds a new buffer in
-temporal
-order: the last rows of the window, then its own. mlx-lm's `trim` leaves rejected rows in that buffer, where later passes read them
-as old ones. This adapter slices them off, which gives the buffer that a pass of only the kept rows would build. If no row is kept,
-it restores the state from before the pass.
+temporal order: the last rows of the window, then its own. mlx-lm's `trim` leaves rejected rows in that buffer, where later passes
+read them as old ones. This adapter slices them off, which gives the buffer that a pass of only the kept rows would build. If no row
+is kept, it restores the state from before the pass.
 
 A queued pass uses a `_Window`: a buffer in temporal order with spare rows. It overwrites no row that can still be visible, however
 many rows of the previous pass are kept. Rows outside the window are dropped when the buffer is full.

@@ -8,11 +8,10 @@ from mlx_lm.models.switch_layers import QuantizedSwitchLinear, SwitchLinear
 
 
 class Weights:
-    """Counts of a model's weights, taken before `Target` replaces any modules.
+    """Byte and operation counts of a model, taken before `Target` replaces modules.
 
     An embedding table that isn't the head is not counted, because a token reads only one of its rows. In a mixture of E experts of
-    which
-    each row uses k, a pass reads E (1 - (1 - k / E)^rows) experts if choices are uniform.
+    which each row uses k, a pass reads E (1 - (1 - k / E)^rows) experts if choices are uniform.
 
     Attributes:
         held: bytes of all weights.

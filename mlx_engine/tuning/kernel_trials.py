@@ -17,7 +17,7 @@ from mlx_engine import memory
 from mlx_engine.decoding.acceptance import tokens_by_width
 from mlx_engine.errors import EngineText
 from mlx_engine.events import KernelSaving, KernelsSelected, KernelTrial, TuningProgress
-from mlx_engine.kernels.agreement import Witness
+from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import self_check
@@ -65,10 +65,10 @@ class PairTrials:
         """Compare each kernel with its reference on synthetic inputs and in real passes."""
         wrong = {result.name: result.detail for result in self_check.check_kernels(self._build) if result.state == "fail"}
         for name in KERNELS:
-            witness = Witness(name, self._build)
+            checked = CheckedKernel(name, self._build)
             try:
                 if name not in wrong:
-                    timer = self._run(witness.operations(), self.depths[0])
+                    timer = self._run(checked.operations(), self.depths[0])
                     for width in self.widths:
                         _round(timer, width)
             except Exception as error:  # a driver may raise anything; the pair then runs without the kernel
@@ -77,7 +77,7 @@ class PairTrials:
                 self._timers = {}  # the lazy arrays in its caches would fail again
                 yield KernelTrial(name, failure(error))
                 continue
-            found, why = witness.agreement, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT
+            found, why = checked.agreement, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT
             if detail := wrong.get(name) or found.wrong:
                 yield KernelTrial(name, EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=detail))
             elif not found.shapes:

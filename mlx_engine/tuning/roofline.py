@@ -2,8 +2,7 @@
 
 A pass takes at least as long as reading its data from memory and as its arithmetic; the larger time is the lower bound (Williams,
 Waterman, and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured with MLX on the kinds of products that decoding
-runs,
-as the best of several tries. Practice doesn't reach data-sheet figures.
+runs, as the best of several tries. Practice doesn't reach data-sheet figures.
 """
 
 import os
@@ -215,7 +214,7 @@ def _size(arrays: list[mx.array]) -> int:
 def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
     """Return the floating-point operations of attention.
 
-    Both of its products take 2 operations per row, cached row, and element of all query heads.
+    Each of its two products takes 2 operations per row, cached row, and query element.
     """
     heads = config_value(model, "num_attention_heads")
     keys = [cache.keys for cache in caches.layers if isinstance(getattr(cache, "keys", None), mx.array)]

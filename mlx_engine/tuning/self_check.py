@@ -12,7 +12,7 @@ import numpy as np
 
 from mlx_engine.decoding import noise
 from mlx_engine.kernels import block_verify, delta_inputs, gated_delta_replay
-from mlx_engine.kernels.agreement import Witness
+from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import KERNELS
 
 CheckState = Literal["ok", "fail", "skipped"]
@@ -57,8 +57,8 @@ def check_kernels(build: Any = mx.fast.metal_kernel) -> Iterator[CheckResult]:
 
 def _difference(name: str, build: Any) -> str:
     """Describe the first difference of a kernel from its reference; empty if none."""
-    witness, count = Witness(name, build), 0
-    run = getattr(witness.operations(), name)
+    checked, count = CheckedKernel(name, build), 0
+    run = getattr(checked.operations(), name)
     try:
         for dtype in (mx.float32, mx.bfloat16):
             mx.random.seed(1)
@@ -67,7 +67,7 @@ def _difference(name: str, build: Any) -> str:
                 count += 1
     except Exception as error:  # a driver may raise anything; check the other kernels too
         return f"{type(error).__name__}: {error}"
-    found = witness.agreement
+    found = checked.agreement
     return found.wrong or ("" if found.shapes == count else f"{count - found.shapes} of {count} cases were not compared")
 
 

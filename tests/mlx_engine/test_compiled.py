@@ -13,7 +13,7 @@ from mlx_lm.utils import quantize_model
 
 from mlx_engine import families
 from mlx_engine.device import DevicePosition
-from mlx_engine.kernels.agreement import Witness
+from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
 from mlx_engine.targets import compiled, fused
 from mlx_engine.targets.target import Target
@@ -189,7 +189,7 @@ def test_layers_are_compiled_only_on_a_gpu_with_traceable_operations(monkeypatch
     assert now(PLAIN) == {False}
     monkeypatch.setattr(mx, "default_device", lambda: mx.Device(mx.gpu))
     assert now(PLAIN) == {True} and now(LIKE_KERNELS) == {True}
-    assert now(Witness("verify_matmul").operations()) == {False}
+    assert now(CheckedKernel("verify_matmul").operations()) == {False}
     monkeypatch.undo()
     assert now(PLAIN) == {False}
 

@@ -6,7 +6,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine.kernels import verify_attention, verify_matmul
-from mlx_engine.kernels.agreement import MOST, Agreement, Witness, off_by
+from mlx_engine.kernels.agreement import MOST, Agreement, CheckedKernel, off_by
 from mlx_engine.kernels.operations import KERNELS, PLAIN
 from tests.metal_emulator import kernel, metal_kernel
 from tests.mlx_engine.asking import reply, tokens
@@ -45,11 +45,11 @@ def engine(request):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_agrees_on_a_replys_arrays_and_does_not_change_the_text(engine, name):
-    witness = Witness(name, build=metal_kernel)
+    checked = CheckedKernel(name, build=metal_kernel)
     want = reply(engine, ASKED)
-    engine.pair.use(witness.operations())
+    engine.pair.use(checked.operations())
     assert reply(engine, ASKED).tokens == want.tokens
-    seen = witness.agreement
+    seen = checked.agreement
     called = engine.pair.info.family == "qwen3_5" or name not in ("delta_inputs", "gated_delta_replay")
     assert (seen.shapes > 0) == called
     assert not seen.wrong and seen.off <= MOST[mx.float32]
@@ -65,13 +65,13 @@ def test_every_kernel_agrees_on_a_replys_arrays_and_does_not_change_the_text(eng
     ],
 )
 def test_a_wrong_result_is_reported_with_shape_and_size(tiny, name, change, said):
-    witness = Witness(name, build=spoilt(0, change))
-    tiny.pair.use(witness.operations())
+    checked = CheckedKernel(name, build=spoilt(0, change))
+    tiny.pair.use(checked.operations())
     try:
         reply(tiny, ASKED)
     finally:
         tiny.pair.use(PLAIN)
-    assert said in witness.agreement.wrong
+    assert said in checked.agreement.wrong
 
 
 @pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16])
@@ -81,12 +81,12 @@ def test_half_precision_may_differ_only_by_rounding(dtype, bits):
     x, weight = mx.random.normal((5, 256)).astype(dtype), mx.random.normal((64, 256)).astype(dtype)
     arguments = (x, weight) if bits == 16 else (x, *mx.quantize(weight, 64, bits), 64, bits)
     right, wrong = (
-        Witness("verify_matmul", build=metal_kernel),
-        Witness("verify_matmul", build=spoilt(0, lambda array: array * 1.06)),
+        CheckedKernel("verify_matmul", build=metal_kernel),
+        CheckedKernel("verify_matmul", build=spoilt(0, lambda array: array * 1.06)),
     )
-    for witness in (right, wrong):
+    for checked in (right, wrong):
         for _ in range(2):  # seen once
-            witness.operations().verify_matmul(*arguments)
+            checked.operations().verify_matmul(*arguments)
     assert verify_matmul.supports(*arguments)
     assert right.agreement.shapes == 1 and not right.agreement.wrong
     assert 0 < right.agreement.off <= MOST[dtype]
@@ -100,15 +100,15 @@ def test_an_ignored_window_is_detected_once_the_context_is_longer():
         return verify_attention.reference(queries, keys, values, length, scale, causal, 0, sinks)
 
     def seen(kernel, lengths):
-        witness = Witness("verify_attention")
-        witness._kernel = SimpleNamespace(metal=kernel, reference=verify_attention.reference, supports=lambda *_: True)
+        checked = CheckedKernel("verify_attention")
+        checked._kernel = SimpleNamespace(metal=kernel, reference=verify_attention.reference, supports=lambda *_: True)
         mx.random.seed(3)
         queries = mx.random.normal((1, 4, 3, 64))
         keys, values = (mx.random.normal((1, 2, 256, 64)) for _ in range(2))
         for length in lengths:
             for window in (0, 128):
-                witness.operations().verify_attention(queries, keys, values, mx.array([length], mx.int32), 0.125, True, window)
-        return witness.agreement
+                checked.operations().verify_attention(queries, keys, values, mx.array([length], mx.int32), 0.125, True, window)
+        return checked.agreement
 
     assert seen(lambda *a, build: verify_attention.reference(*a), range(60, 252, 12)) == Agreement(shapes=2)
     assert seen(forgetful, range(60, 252, 12)).wrong
