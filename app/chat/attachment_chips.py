@@ -7,7 +7,7 @@ from app.conversations import wording
 from app.conversations.attachments import Attachment
 from app.conversations.wording import number, size
 from app.language import tr
-from app.widgets.controls import IconButton, as_tooltip, button, small_label
+from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
 from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import TokenCount
@@ -31,7 +31,7 @@ class AttachmentChips(QWidget):
         self.waiting = QFrame(self)
         set_look(self.waiting, "attachment")
         self.waiting.hide()
-        self.waiting_name = small_label(theme, look="secondary")
+        self.waiting_name = small_label(theme, look="secondary", elided=True)
         self.leave_button = IconButton(theme, "close", tr("Cancel reading"))
         self.leave_button.clicked.connect(self.left_out)
         row(self.waiting_name, self.leave_button, spacing=4, margins=(12, 2, 4, 2), parent=self.waiting)
@@ -71,10 +71,12 @@ class AttachmentChip(QFrame):
         self.file = file
         set_look(self, "attachment")
         name = tr("Attached: {name}. Show its text", name=file.name)
-        self.open_button = button(shortened(file.name), name, clicked=self.show_text)
+        self.open_button = ElidedButton(name, "quiet")
+        self.open_button.setText(shortened(file.name))
+        self.open_button.clicked.connect(self.show_text)
         self.open_button.setToolTip(as_tooltip(tr("Show the text of {name}", name=file.name)))
         facts, too_long = figures(file, count)
-        self.facts = small_label(theme, facts, "danger" if too_long else "secondary")
+        self.facts = small_label(theme, facts, "danger" if too_long else "secondary", elided=True)
         self.facts.setAccessibleName(facts)
         layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, 4 if removable else 12, 2), parent=self)
         if removable:

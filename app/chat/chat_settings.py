@@ -24,7 +24,7 @@ from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.sidebar.chat_library import ChatLibrary
 from app.widgets.controls import button, small_label
-from app.widgets.layout import Form, column, lay_out, row, scrolling
+from app.widgets.layout import Form, column, lay_out, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 
@@ -196,7 +196,7 @@ class ChatSettingsDialog(QDialog):
         self.form = ChatSettingsForm(theme, library, lambda: conductor.chat.settings, conductor.set_settings, default)
         self.form.setContentsMargins(24, 20, 24, 20)
         self.form.thinking.show()
-        lay_out(self, scrolling(self.form), WIDTH, tr("Close settings"), aside=self.form.reset)
+        lay_out(self, self.form, WIDTH, tr("Close settings"), aside=self.form.reset)
         for signal in (conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
             signal.connect(self.refresh)
         self.refresh()

@@ -126,7 +126,7 @@ class ContextView(QWidget):
         super().__init__()
         self._meter = meter
         self._bar = ThinBar(theme, tr("Context"))
-        self.label = small_label(theme, selectable=True)
+        self.label = small_label(theme, elided=True)
         self.label.setAccessibleName(tr("Context"))
         self.setToolTip(tr("The context holds the chat and the reply; when it is full, the reply stops."))
         row(self._bar, self.label, parent=self)

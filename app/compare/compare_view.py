@@ -19,7 +19,7 @@ from app.conversations.comparison_record import ComparisonRecord, difference_bet
 from app.conversations.reply import Reply
 from app.language import tr, translated
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
-from app.widgets.layout import NoticeView, column, line, row
+from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.requests import Mode
@@ -29,6 +29,7 @@ DEFAULT_SIZE = QSize(1000, 720)
 HISTORY_WIDTH = 230
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
+REPLIES_HEIGHT = 160  # at least; a low window scrolls
 MAX_SHOWN = 10_000  # characters of a prompt
 
 
@@ -78,18 +79,16 @@ class CompareDialog(QDialog):
         self.copy_button = button(tr("Copy Image"), tr("Copy an image of this comparison"), clicked=self.copy_image)
         self.image_button = button(tr("Save Image…"), tr("Save an image of this comparison"), clicked=self._save_image)
         close = button(tr("Close"), look="bordered", clicked=self.reject)
-        self.status = small_label(theme, look="faint")
+        self.status = small_label(theme, look="faint", elided=True)
 
         exports = (self.save_button, self.copy_button, self.image_button)
+        replies = QWidget()
+        row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20, parent=replies)
+        replies.setMinimumHeight(REPLIES_HEIGHT)
+        result = (line(), self.figures, self.headline, self.verdict)
         page = column(
             row((self.prompt, 1), column(row(self.exact, self.repeats, self.run_button), None)),
-            self.hint,
-            (row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20), 1),
-            self.error,
-            line(),
-            self.figures,
-            self.headline,
-            self.verdict,
+            (ScrollingPage(column(self.hint, (replies, 1), self.error, *result, spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )

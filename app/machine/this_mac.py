@@ -11,12 +11,12 @@ from app.chat.conductor import Conductor
 from app.conversations.wording import percent, size
 from app.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
-from app.widgets.layout import NoticeView, column, line, row
+from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import KernelsSelected, MachineFacts, Phase, Roofline
 
-CHART_HEIGHT = 220
-LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40  # margins of the chart
+CHART_HEIGHT = 220  # at the default text size, as the margins of the chart
+LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40
 
 
 def machine_title() -> str:
@@ -50,18 +50,19 @@ class ThisMacDialog(QDialog):
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(8)
-        grid.setColumnStretch(1, 1)
+        grid.setColumnStretch(1, 2)
+        grid.setColumnStretch(2, 5)
         self.phases = {name: _PhaseRow(theme, text, grid) for name, text in _phase_names().items()}
         self.chart = RooflineChart(theme)
         self.remark = small_label(theme, look="secondary", wrap=True, selectable=True)
         self.kernels = small_label(theme, look="secondary", wrap=True, selectable=True)
         self.error = NoticeView("", "error")
-        self.state = small_label(theme, look="secondary")
+        self.state = small_label(theme, look="secondary", elided=True)
         self.bar = ThinBar(theme, tr("Measurement progress"))
         self.again = button(tr("Measure Again"), look="bordered", clicked=self._measure_again)
         self.test_kernels = button(tr("Test Kernels"), look="bordered", clicked=self._job.test_kernels)
         close = button(tr("Close"), look="bordered", clicked=self.accept)
-        column(
+        page = column(
             self.chip,
             self.about,
             row((self.memory, 1), (self.compute, 1), spacing=12),
@@ -72,12 +73,12 @@ class ThisMacDialog(QDialog):
             self.kernels,
             self.error,
             None,
-            line(),
-            row(self.state, (self.bar, 100), None, self.test_kernels, self.again, close, spacing=12),
             spacing=12,
-            margins=(24, 20, 24, 20),
-            parent=self,
+            margins=(24, 20, 24, 12),
         )
+        buttons = (self.test_kernels, self.again, close)
+        foot = row((self.state, 1), (self.bar, 1), *buttons, spacing=12, margins=(24, 12, 24, 14))
+        column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
         self._job.changed.connect(self.refresh)
         conductor.busy_changed.connect(self.refresh)
         conductor.loader.loaded.connect(self.refresh)
@@ -223,7 +224,7 @@ class _PhaseRow:
 
     def __init__(self, theme: Theme, name: str, grid: QGridLayout) -> None:
         self.bar = ThinBar(theme, name)
-        self.text = small_label(theme, look="secondary")
+        self.text = small_label(theme, look="secondary", wrap=True)
         index = grid.rowCount()
         for position, widget in enumerate((Label(name), self.bar, self.text)):
             grid.addWidget(widget, index, position)
@@ -256,11 +257,19 @@ class RooflineChart(QWidget):
         self._theme = theme
         self._found: Roofline | None = None
         self._names = _phase_names()
-        self.setFixedHeight(CHART_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(tr("Roofline of this computer"))
         theme.set_font(self, SMALL)
         theme.changed.connect(self.update)
+        theme.text_resized.connect(self.updateGeometry)
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.scaled(240), self._theme.scaled(CHART_HEIGHT))
+
+    @property
+    def _plot(self) -> QRectF:
+        left, right, top, bottom = map(self._theme.scaled, (LEFT, RIGHT, TOP, BOTTOM))
+        return QRectF(left, top, self.width() - left - right, self.height() - top - bottom)
 
     def show_roofline(self, found: Roofline | None) -> None:
         self._found = found
@@ -279,7 +288,7 @@ class RooflineChart(QWidget):
         colors, found = self._theme.colors, self._found
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        scale = _Scale(found, QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM))
+        scale = _Scale(found, self._plot)
         self._draw_grid(painter, scale)
         ridge = min(max(found.facts.compute / found.facts.bandwidth, scale.min_intensity), scale.max_intensity)
         roof = [
@@ -304,9 +313,9 @@ class RooflineChart(QWidget):
         """Draw a name next to its dot, moved down if another name is in the way."""
         name, metrics = self._names[phase.name], painter.fontMetrics()
         width, height = metrics.horizontalAdvance(name) + 2, metrics.height()
-        left = at.x() + 10 if at.x() + 10 + width < self.width() - RIGHT else at.x() - 10 - width
+        left = at.x() + 10 if at.x() + 10 + width < self._plot.right() else at.x() - 10 - width
         area = QRectF(left, at.y() + 1, width, height)
-        while any(area.intersects(other) for other in taken) and area.bottom() + height < self.height() - BOTTOM:
+        while any(area.intersects(other) for other in taken) and area.bottom() + height < self._plot.bottom():
             area.translate(0, height)
         taken.append(area)
         painter.setPen(QColor(self._theme.colors.text))
@@ -321,7 +330,7 @@ class RooflineChart(QWidget):
                 painter.setPen(QPen(QColor(colors.line), 1))
                 painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
                 painter.setPen(QColor(colors.faint))
-                label = QRectF(0, y - metrics.height() / 2, LEFT - 8, metrics.height())
+                label = QRectF(0, y - metrics.height() / 2, area.left() - 8, metrics.height())
                 painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, rate(10.0**power))
         painter.setPen(QColor(colors.faint))
         for power in range(floor(log10(scale.min_intensity)), floor(log10(scale.max_intensity)) + 1):

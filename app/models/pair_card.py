@@ -1,7 +1,7 @@
 """The selected pair: its actions, memory, and facts."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import size, tokens
@@ -11,7 +11,7 @@ from app.models.downloads import PairState
 from app.models.picker import Picker
 from app.models.survey import Candidate, Variant
 from app.widgets.controls import ThinBar, button, small_label, styled_label
-from app.widgets.layout import column, line, row
+from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import needs_token
@@ -19,16 +19,12 @@ from mlx_engine.pairs.hub import needs_token
 MAX_WIDTH = 688
 
 
-class PairCard(QScrollArea):
+class PairCard(ScrollingPage):
     """The main button downloads, resumes, or loads the pair."""
 
-    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor) -> None:
+        super().__init__(QWidget())
         self._picker, self._conductor = picker, conductor
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(tr("Selected pair"))
         self.title = styled_label(theme, size=1.4, bold=True, wrap=True)
         self.variants = QComboBox()
@@ -52,16 +48,14 @@ class PairCard(QScrollArea):
         self.again = button(tr("Try Again"), tr("Check the hub again"), "bordered", picker.check_hub)
         self.token = button(tr("Enter Token…"), tr("Enter a hub token"), "bordered")
         self._panel = QFrame()
-        top = Qt.AlignmentFlag.AlignTop
-        row((self.problem, 1), (self.token, 0, top), (self.again, 0, top), spacing=16, margins=(16, 8, 16, 8), parent=self._panel)
+        column(self.problem, flow(self.token, self.again), margins=(16, 8, 16, 8), parent=self._panel)
         self.memory = MemoryDetails(theme)
         self.facts = FactTable(theme)
-        self._page = QWidget()
-        self._page.setMaximumWidth(MAX_WIDTH)
+        self.page.setMaximumWidth(MAX_WIDTH)
         column(
             self.title,
-            row(self.verdict, self.unconfirmed, None),
-            row(self.main, self.variants, self.pause, self.cancel, self.delete, self.remove, None),
+            flow(self.verdict, self.unconfirmed),
+            flow(self.main, self.variants, self.pause, self.cancel, self.delete, self.remove),
             self.bar,
             self.progress,
             self._panel,
@@ -71,9 +65,8 @@ class PairCard(QScrollArea):
             None,
             spacing=16,
             margins=(24, 24, 24, 24),
-            parent=self._page,
+            parent=self.page,
         )
-        self.setWidget(self._page)
         picker.changed.connect(self.refresh)
         self.refresh()
 
@@ -81,7 +74,7 @@ class PairCard(QScrollArea):
     def refresh(self) -> None:
         """Show the selected pair."""
         one = self._picker.current
-        self._page.setVisible(one is not None)
+        self.page.setVisible(one is not None)
         if one is None:
             return
         state = self._picker.state(one)
@@ -194,7 +187,7 @@ class FactTable(QWidget):
         for index, (name, text) in enumerate(facts.items()):
             value = small_label(self._theme, text, wrap=True, selectable=True)
             value.setAccessibleName(f"{name}: {text}")
-            for position, label in enumerate((small_label(self._theme, name, "secondary"), value)):
+            for position, label in enumerate((small_label(self._theme, name, "secondary", wrap=True), value)):
                 label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
                 self._grid.addWidget(label, index, position)
 

@@ -13,11 +13,10 @@ from app.models.picker import Picker, is_folder
 from app.models.storage import Storage, while_open
 from app.models.survey import Filter
 from app.widgets.controls import SearchField, button, small_label
-from app.widgets.layout import column, line, row
-from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
+from app.widgets.layout import column, flow, line, row
+from app.widgets.theme import Theme, set_look
 
 LIST_WIDTH = 304  # at the default text size
-MIN_CARD_WIDTH = 336
 MESSAGE_MS = 8000
 SPACE_MS = 5000
 
@@ -32,7 +31,6 @@ class PickerDialog(QDialog):
         self._theme, self._picker = theme, picker
         self.setWindowTitle(tr("Models"))
         self.setAccessibleName(tr("Models"))
-        self.setMinimumHeight(420)
         window = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(window.width() - 40, 640), 960), min(max(window.height() - 40, 420), 680))
         self.search = SearchField(theme, tr("Search models"), tr("Search models"))
@@ -79,12 +77,12 @@ class PickerDialog(QDialog):
         self._side = QWidget()
         set_look(self._side, "sidebar")
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        chips = row(*self.filters.buttons(), None, spacing=0)
+        chips = flow(*self.filters.buttons(), gap=0)
         top = column(self.search, chips, margins=(16, 0, 16, 0))
-        foot = column(self.deleted, self.space, row(self.own, self.settings, None), margins=(16, 0, 16, 0))
+        foot = column(self.deleted, self.space, flow(self.own, self.settings), margins=(16, 0, 16, 0))
         column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
         card = column((self.card, 1), self.message, spacing=0)
-        row(self._side, line("upright"), (card, 1), spacing=0, parent=self)
+        row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
         picker.message.connect(self.say)
@@ -97,9 +95,8 @@ class PickerDialog(QDialog):
 
     @Slot()
     def _set_widths(self) -> None:
-        """Make room for the filters at any text size."""
-        self._side.setFixedWidth(round(LIST_WIDTH * max(1.0, self._theme.text_pixels / DEFAULT_TEXT_SIZE)))
-        self.setMinimumWidth(self._side.width() + MIN_CARD_WIDTH)
+        """Give the list the space it needs, but less than half of the window."""
+        self._side.setMaximumWidth(self._theme.scaled(LIST_WIDTH))
 
     @Slot(str)
     def say(self, text: str) -> None:

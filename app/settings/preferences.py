@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from app.conversations.json_values import parse_json
 from app.conversations.settings import ChatSettings
+from app.conversations.wording import percent
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 
@@ -100,7 +101,10 @@ class Preferences(QObject):
         choices=lambda: {"system": tr("System"), "standard": tr("Standard"), "high": tr("High")},
     )
     text_size = Setting(
-        "text_size", DEFAULT_TEXT_SIZE, lambda: tr("Text size"), choices=lambda: {size: f"{size} px" for size in TEXT_SIZES}
+        "text_size",
+        DEFAULT_TEXT_SIZE,
+        lambda: tr("Text size"),
+        choices=lambda: {size: percent(size / DEFAULT_TEXT_SIZE) for size in TEXT_SIZES},
     )
     reduce_motion = Setting(
         "less_motion",

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QListWidget, QSlide
 from app.language import tr
 from app.settings.preferences import SETTINGS, Pane, Preferences, Setting
 from app.widgets.controls import Label, button
-from app.widgets.layout import Form, column, line, row, scrolling
+from app.widgets.layout import Form, ScrollingPage, column, line, row
 from app.widgets.theme import Theme, set_look
 
 DEFAULT_SIZE = QSize(680, 480)
@@ -62,7 +62,7 @@ class SettingsDialog(QDialog):
         self._stack = QStackedWidget()
         for pane, name in pane_names().items():
             self.list.addItem(name)
-            self._stack.addWidget(scrolling(self._make_pane(pane, parts.get(pane))))
+            self._stack.addWidget(ScrollingPage(self._make_pane(pane, parts.get(pane))))
         self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
         self._side = QWidget()
         set_look(self._side, "sidebar")
@@ -125,7 +125,7 @@ class SettingsDialog(QDialog):
     def _set_width(self) -> None:
         """Make room for the names of the panes at any text size."""
         self._side.setFixedWidth(self.list.sizeHintForColumn(0) + 40)
-        self.size_label.setMinimumWidth(self.size_label.fontMetrics().horizontalAdvance("24 px") + 4)
+        self.size_label.setMinimumWidth(self.size_label.fontMetrics().horizontalAdvance("200 %") + 4)
 
     @Slot()
     def refresh(self) -> None:

@@ -24,7 +24,7 @@ class StatsLine(QWidget):
         self._theme = theme
         self._stacked = stacked
         self._reply: Reply | None = None
-        self.chip = small_label(theme, selectable=True)
+        self.chip = small_label(theme, elided=True)
         self.facts = _Facts()
         theme.set_font(self.facts, SMALL)
         set_look(self.facts, "secondary")

@@ -10,10 +10,21 @@ from functools import lru_cache, partial
 from importlib.resources import files
 
 from PySide6.QtCore import QByteArray, QEasingCurve, QPointF, QRectF, QSize, Qt, QTimer, QVariantAnimation, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtGui import Qt as Text
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+    QWidget,
+)
 
 from app.language import tr
 from app.widgets.theme import SMALL, Theme, set_look
@@ -53,6 +64,23 @@ class Label(QLabel):
         self.setText(text)
 
 
+class ElidedLabel(Label):
+    """A line of text that ends with an ellipsis where there is too little space."""
+
+    def minimumSizeHint(self) -> QSize:
+        hint = self.sizeHint()
+        return QSize(min(hint.width(), 16 * self.fontMetrics().averageCharWidth()), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self.drawFrame(painter)
+        area = self.contentsRect()
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, area.width())
+        alignment = self.alignment() | Qt.TextFlag.TextSingleLine
+        self.style().drawItemText(painter, area, alignment, self.palette(), self.isEnabled(), shown, self.foregroundRole())
+        painter.end()
+
+
 def styled_label(
     theme: Theme,
     text: str = "",
@@ -62,9 +90,10 @@ def styled_label(
     bold: bool = False,
     wrap: bool = False,
     selectable: bool = False,
+    elided: bool = False,
 ) -> Label:
     """Return a label. `size` is its share of the text size."""
-    label = Label(text)
+    label = ElidedLabel(text) if elided else Label(text)
     theme.set_font(label, size, bold)
     label.setWordWrap(wrap)
     if look:
@@ -106,6 +135,43 @@ def copy_button(name: str, text: Callable[[], str]) -> QPushButton:
 
     made = button(tr("Copy"), name, clicked=copy)
     return made
+
+
+class ElidedButton(QPushButton):
+    """Shortens its text in the middle where there is too little space.
+
+    Args:
+        opens_menu: draw a chevron after the text.
+    """
+
+    def __init__(self, name: str, look: str, opens_menu: bool = False) -> None:
+        super().__init__()
+        self._chevron = ICON_SIZE if opens_menu else 0
+        self.setAccessibleName(name)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        set_look(self, look)
+
+    def sizeHint(self) -> QSize:
+        return super().sizeHint() + QSize(self._chevron, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = self.sizeHint()
+        return QSize(min(hint.width(), 10 * self.fontMetrics().averageCharWidth() + self._chevron), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, option = QStylePainter(self), QStyleOptionButton()
+        self.initStyleOption(option)
+        area = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self)
+        middle = Qt.TextElideMode.ElideMiddle
+        text = option.fontMetrics.elidedText(self.text(), middle, area.width() - self._chevron)
+        option.text = text.replace("&", "&&")
+        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
+        if self._chevron:
+            painter.translate(area.right() - ICON_SIZE + 3, area.center().y() - ICON_SIZE / 2 + 1)
+            draw_icon(painter, "opened", self.palette().color(QPalette.ColorRole.PlaceholderText))
+        painter.end()
 
 
 class IconButton(QAbstractButton):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
@@ -146,11 +146,49 @@ class Flow(QLayout):
         return max(0, y - rect.y() - self._gap // 2)
 
 
+def flow(*widgets: QWidget, gap: int = 8) -> Flow:
+    """Lay out widgets in lines."""
+    layout = Flow(gap=gap)
+    for widget in widgets:
+        layout.addWidget(widget)
+    return layout
+
+
 def line(look: str = "hairline") -> QFrame:
     """Return a separator, "hairline" or "upright"."""
     made = QFrame()
     set_look(made, look)
     return made
+
+
+class ScrollingPage(QScrollArea):
+    """Scrolls its content vertically in a low window. It is never narrower than its content or `least` pixels."""
+
+    def __init__(self, content: QWidget | QLayout, least: int = 0) -> None:
+        super().__init__()
+        self._least = least
+        self.page = content if isinstance(content, QWidget) else QWidget()
+        if isinstance(content, QLayout):
+            self.page.setLayout(content)
+        self.setWidget(self.page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def sizeHint(self) -> QSize:
+        page, bar = self.page, self.verticalScrollBar().sizeHint().width()
+        width = max(page.sizeHint().width(), self._least - bar)
+        return QSize(width + bar, page.heightForWidth(width) if page.hasHeightForWidth() else page.sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        content = self.page.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
+        return QSize(max(content, self._least), 80)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str, aside: QAbstractButton | None = None) -> None:
@@ -166,19 +204,7 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
     done = button(tr("Done"), done_name, "bordered", dialog.accept)
     done.setDefault(True)
     footer = row(*([aside] if aside is not None else []), None, done, margins=(24, 12, 24, 14))
-    layout = column((page, 1), line(), footer, spacing=0, parent=dialog)
-    layout.addStrut(width)
-
-
-def scrolling(page: QWidget) -> QScrollArea:
-    """Return a page that scrolls up and down."""
-    area = QScrollArea()
-    area.setWidget(page)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return area
+    column((ScrollingPage(page, width), 1), line(), footer, spacing=0, parent=dialog)
 
 
 class Form(QFormLayout):

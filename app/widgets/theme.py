@@ -16,7 +16,7 @@ from app.widgets.style_sheet import style_sheet
 Appearance = Literal["system", "light", "dark"]
 Contrast = Literal["system", "standard", "high"]
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
-TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
+TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 22, 24, 27, 30)  # pixels
 DEFAULT_TEXT_SIZE = 15
 SMALL = 0.86  # of the text size: figures and captions
 LISTED = 0.93  # of the text size: rows of a list
@@ -117,10 +117,13 @@ class Theme(QObject):
     def large(self, factor: float) -> QFont:
         return self.font(factor, bold=True)
 
+    def scaled(self, pixels: int) -> int:
+        """Return a length at the default text size for the current one. Smaller text keeps it."""
+        return round(pixels * max(1.0, self.text_pixels / DEFAULT_TEXT_SIZE))
+
     def row_height(self, lines: int = 1) -> int:
         """Return the height of a list row with this many lines of text."""
-        scale = max(1.0, self.text_pixels / DEFAULT_TEXT_SIZE)
-        return round(32 * scale) + (lines - 1) * round(self.text_pixels * 1.6)
+        return self.scaled(32) + (lines - 1) * round(self.text_pixels * 1.6)
 
     @property
     def text_pixels(self) -> int:
@@ -206,6 +209,9 @@ def set_look(widget: QWidget, name: str) -> None:
         widget.setProperty("look", name)
         if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
             return  # not styled yet
+        font = widget.font()
         widget.style().unpolish(widget)
         widget.style().polish(widget)
+        if widget.property("text_share") is not None:
+            widget.setFont(font)  # the style sheet has put back an earlier one
         QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # updates the size, which includes the padding

@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         chat = QWidget()
         column(self.top_bar, (self.transcript, 1), self.foot, spacing=0, parent=chat)
         self.sidebar = Sidebar(theme, conductor)
-        self.split = SidebarSplit(self.sidebar, chat)
+        self.split = SidebarSplit(theme, self.sidebar, chat)
         self.setCentralWidget(self.split)
         self.dialogs = Dialogs(self, theme, conductor, self.picker, self.preferences, self.updates.release, log_folder)
         self.chat_commands = ChatCommands(conductor, self.split, self)

@@ -5,6 +5,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from app.sidebar.sidebar import DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH, Sidebar
+from app.widgets.theme import Theme
 
 MIN_CHAT_WIDTH = 440
 
@@ -14,8 +15,9 @@ class SidebarSplit(QSplitter):
 
     shown = Signal(bool)  # whether the sidebar is visible
 
-    def __init__(self, sidebar: Sidebar, chat: QWidget) -> None:
+    def __init__(self, theme: Theme, sidebar: Sidebar, chat: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
+        self._theme = theme
         self.sidebar = sidebar
         self._wanted = True
         self._width = DEFAULT_WIDTH  # set by the user; the sidebar may be hidden, or narrower in a narrow window
@@ -26,6 +28,7 @@ class SidebarSplit(QSplitter):
         self.addWidget(chat)
         self.setStretchFactor(1, 1)
         self.splitterMoved.connect(self._remember_width)
+        theme.text_resized.connect(self._update)
 
     @Slot()
     def toggle_sidebar(self) -> None:
@@ -67,12 +70,15 @@ class SidebarSplit(QSplitter):
 
     @property
     def _room(self) -> int:
-        return MIN_WIDTH + MIN_CHAT_WIDTH + self.handleWidth()
+        """The width that both need. Large text gets part of what it would need, as small screens exist."""
+        chat = (MIN_CHAT_WIDTH + self._theme.scaled(MIN_CHAT_WIDTH)) // 2
+        return MIN_WIDTH + chat + self.handleWidth()
 
     @Slot()
     def _remember_width(self) -> None:
         self._width = self.sizes()[0]
 
+    @Slot()
     def _update(self) -> None:
         visible = self._wanted and self.window().width() >= self._room
         self.sidebar.setVisible(visible)

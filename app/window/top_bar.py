@@ -1,31 +1,30 @@
 """The bar above the chat: the loaded pair, and how the next reply will be decoded."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import mode_names, number, size
 from app.language import tr, translated
-from app.widgets.controls import IconButton, Switch, as_tooltip, button, small_label
+from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
-from app.widgets.theme import MARGIN, SMALL, Theme
+from app.widgets.theme import SMALL, Theme
 
 SPACING = 10
-NAME_PADDING = 18  # of the button with the pair's name
-PENDING_WIDTH = 640  # hides the note about the next reply below this width
+NAME_WIDTH = 220  # of a long name, before other controls move into the menu
+MARGINS = (10, 7, 16, 7)
 
 
 class TopBar(QWidget):
-    """The tooltip of a disabled switch says why."""
+    """Controls that don't fit move into a menu. The tooltip of a disabled switch says why."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._conductor = conductor
-        self._pair_name = ""
-        self.name = button("", tr("Choose models"), "pair")
+        self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
-        self.name.setMinimumWidth(40)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.pending = small_label(theme, look="faint")
@@ -36,11 +35,14 @@ class TopBar(QWidget):
         self.thinking.clicked.connect(conductor.set_thinking)
         self.dflash = Switch(theme, "DFlash")
         self.dflash.clicked.connect(conductor.set_dflash)
-        self._items = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
-        bar = row(self.sidebar, self.name, None, *self._items, spacing=SPACING, margins=(10, 7, 16, 7))
+        self.more = IconButton(theme, "more", tr("More"))
+        self.more.clicked.connect(self._show_menu)
+        self._items: tuple[QWidget, ...] = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
+        bar = row(self.sidebar, self.name, None, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
         for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.busy_changed, conductor.settings_changed):
             signal.connect(self.refresh)
+        theme.text_resized.connect(self._arrange)
         self.refresh()
 
     @Slot()
@@ -48,7 +50,7 @@ class TopBar(QWidget):
         state = self._conductor
         pair = state.loader.pair
         if pair is not None:
-            self._pair_name = pair.name
+            self.name.setText(pair.name)
             drafter = (
                 tr("Drafter: {name} ({size})", name=pair.drafter, size=size(pair.drafter_bytes))
                 if pair.drafter
@@ -58,8 +60,8 @@ class TopBar(QWidget):
             context = tr("Context: {count} tokens", count=number(pair.context_limit))
             self.name.setToolTip(as_tooltip("\n".join((target, drafter, context))))
         else:
-            self._pair_name = tr("Loading…") if state.loader.running else tr("No models loaded")
-        self._elide()
+            self.name.setText(tr("Loading…") if state.loader.running else tr("No models loaded"))
+        self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self.name.text()))
         self.dflash.setChecked(state.next_mode == "dflash")
         self.dflash.setEnabled(state.can_dflash)
         if pair is not None and pair.why_plain is not None:
@@ -77,14 +79,35 @@ class TopBar(QWidget):
         running = state.reply_job.turn
         differs = running is not None and running.reply.mode != state.next_mode
         self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[state.next_mode]) if differs else "")
-        self.pending.setVisible(differs and self.width() >= PENDING_WIDTH)
+        self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._elide()
+        self._arrange()
 
-    def _elide(self) -> None:
-        taken = sum(item.sizeHint().width() + SPACING for item in (self.sidebar, *self._items) if not item.isHidden())
-        room = max(40, self.width() - taken - 2 * MARGIN - NAME_PADDING)
-        self.name.setText(self.name.fontMetrics().elidedText(self._pair_name, Qt.TextElideMode.ElideRight, room))
-        self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self._pair_name))
+    @Slot()
+    def _arrange(self) -> None:
+        """Move controls into the menu until the others and a readable name fit."""
+        name = min(self.name.sizeHint().width(), self._theme.scaled(NAME_WIDTH))
+        room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
+        shown: list[QWidget] = [self.pending] if self.pending.text() else []
+        shown += [self.compare, self.thinking, self.settings, self.dflash]  # the first go first
+        self.more.hide()
+        while shown and sum(item.sizeHint().width() + SPACING for item in shown) > room:
+            if shown.pop(0) is not self.pending and self.more.isHidden():
+                self.more.show()
+                room -= self.more.sizeHint().width() + SPACING
+        for item in self._items:
+            item.setVisible(item in shown)
+
+    @Slot()
+    def _show_menu(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for item in self._items:
+            if isinstance(item, QAbstractButton) and item.isHidden():
+                action = menu.addAction(item.text() or item.accessibleName(), item.click)
+                action.setCheckable(item.isCheckable())
+                action.setChecked(item.isChecked())
+                action.setEnabled(item.isEnabled())
+        menu.popup(self.more.mapToGlobal(QPoint(0, self.more.height())))

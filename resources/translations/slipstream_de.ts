@@ -3585,6 +3585,11 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>More</source>
+            <translation>Mehr</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Next reply: {mode}</source>
             <translation>Nächste Antwort: {mode}</translation>
         </message>

@@ -3585,6 +3585,11 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>More</source>
+            <translation>更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Next reply: {mode}</source>
             <translation>下一条回复：{mode}</translation>
         </message>

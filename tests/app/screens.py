@@ -1,4 +1,4 @@
-"""Opens every screen at 900x600 and looks at every text on it: whether all of it fits, and whether it is in the language.
+"""Opens every screen and looks at every text on it: whether all of it fits, and whether it is in the language.
 
 python -m tests.app.screens LANGUAGE [FOLDER]    with SLIPSTREAM_LANGUAGE set; pictures of the screens go into FOLDER
 """
@@ -19,14 +19,29 @@ for name, value in {"HOME": HOME, "XDG_DATA_HOME": HOME, "XDG_CACHE_HOME": HOME,
     os.environ[name] = value  # before anything looks where models lie; the picker asks no hub
 language.start(Path(os.devnull))
 
-from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer  # noqa: E402
+from PySide6.QtCore import QEventLoop, QPoint, QRect, QSettings, Qt, QTimer  # noqa: E402
 from PySide6.QtGui import QAction, QFontMetrics  # noqa: E402
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QLabel, QPushButton, QWidget  # noqa: E402
+from PySide6.QtWidgets import (  # noqa: E402
+    QAbstractButton,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QSlider,
+    QWidget,
+)
 
 from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
-from app.widgets.controls import Switch  # noqa: E402
+from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(
@@ -38,6 +53,9 @@ FOREIGN = re.compile(
     r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Convert|What is"
     r"|.* can't run).*"
 )
+
+
+PIECES = (QAbstractButton, QLabel, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QAbstractSpinBox, QListView)
 
 
 def settle(milliseconds: int = 120) -> None:
@@ -62,7 +80,7 @@ def clipped(screen: QWidget) -> list[str]:
     for widget, text in texts(screen):
         if (
             not text
-            or widget.property("elided")
+            or isinstance(widget, ElidedButton | ElidedLabel)
             or text.endswith("…")
             or (isinstance(widget, QLabel) and widget.textFormat() == Qt.TextFormat.RichText)
         ):
@@ -73,9 +91,55 @@ def clipped(screen: QWidget) -> list[str]:
         if isinstance(widget, QLabel) and widget.wordWrap():
             if widget.heightForWidth(widget.width()) > widget.height() + 1:
                 found.append(f"too low: {text!r}")
-        elif widest > widget.width() + 1:
+        elif max(widest, 0 if isinstance(widget, QLabel | QComboBox) else widget.sizeHint().width()) > widget.width() + 1:
             found.append(f"too narrow by {widest - widget.width()}: {text!r} ({type(widget).__name__})")
+        elif metrics.height() * len(lines) > widget.height() + 1:
+            found.append(f"too low: {text!r} ({type(widget).__name__})")
     return found
+
+
+def overlapping(screen: QWidget) -> list[str]:
+    """Pairs of controls that are drawn on top of each other."""
+    areas = []
+    for widget in screen.findChildren(QWidget):
+        floats = any(parent.property("look") in ("find", "float") for parent in (widget, widget.parentWidget()))
+        if widget.isVisible() and widget.window() is screen.window() and isinstance(widget, PIECES) and not floats:
+            if isinstance(widget.parentWidget(), QComboBox | QLineEdit | QAbstractSpinBox | QAbstractScrollArea):
+                continue
+            seen = widget.visibleRegion().boundingRect()  # the part that is not scrolled out of sight
+            if not seen.isEmpty():
+                areas.append((widget, QRect(widget.mapTo(screen.window(), seen.topLeft()), seen.size())))
+    found = []
+    for index, (widget, area) in enumerate(areas):
+        for other, taken in areas[:index]:
+            common = area.intersected(taken)
+            if min(common.width(), common.height()) > 2 and not other.isAncestorOf(widget) and not widget.isAncestorOf(other):
+                found.append(f"{_said(other)} and {_said(widget)} overlap by {common.width()} x {common.height()}")
+    return found
+
+
+def outside(screen: QWidget) -> list[str]:
+    """Controls that stick out of their window, or of a scrolled page on the left or right."""
+    found = []
+    for widget in screen.findChildren(QWidget):
+        if widget.isVisible() and widget.window() is screen.window() and isinstance(widget, PIECES):
+            frame = next((one.viewport() for one in parents(widget) if isinstance(one, QAbstractScrollArea)), screen.window())
+            area = QRect(widget.mapTo(frame, QPoint()), widget.size())
+            scrolled = frame is not screen.window()
+            if area.left() < 0 or area.right() >= frame.width() or not (scrolled or frame.rect().contains(area)):
+                found.append(f"{_said(widget)} is partly outside: {area.getRect()}")
+    return found
+
+
+def parents(widget: QWidget) -> Iterator[QWidget]:
+    while (parent := widget.parentWidget()) is not None and not widget.isWindow():
+        yield parent
+        widget = parent
+
+
+def _said(widget: QWidget) -> str:
+    text = getattr(widget, "text", str)() or widget.accessibleName()
+    return f"{type(widget).__name__} {text[:40]!r}"
 
 
 def untranslated(screen: QWidget) -> list[str]:

@@ -160,11 +160,13 @@ def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.
     assert language.use("tlh") in LANGUAGES
 
 
-@pytest.mark.parametrize("code", ["de", "zh_CN"])
-def test_every_screen_is_translated_and_not_clipped(code: str, tmp_path: Path) -> None:
-    """In a process of its own, which has the language from its beginning."""
+@pytest.mark.parametrize(
+    ("check", "code"), [("screens", "de"), ("screens", "zh_CN"), ("sizes", "en"), ("sizes", "de"), ("sizes", "zh_CN")]
+)
+def test_every_screen_is_translated_and_not_clipped(check: str, code: str, tmp_path: Path) -> None:
+    """In a process of its own, which has the language from its beginning. `sizes` covers window and text sizes."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.app.screens", code],
+        [sys.executable, "-m", f"tests.app.{check}", code],
         env={**os.environ, "SLIPSTREAM_LANGUAGE": code, "QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path)},
         cwd=ROOT,
         capture_output=True,
@@ -178,7 +180,7 @@ def test_every_screen_is_translated_and_not_clipped(code: str, tmp_path: Path) -
 def test_the_screen_check_finds_clipped_and_english_texts(qtbot) -> None:  # type: ignore[no-untyped-def]
     from PySide6.QtWidgets import QLabel, QWidget
 
-    from tests.app.screens import clipped, untranslated
+    from tests.app.screens import clipped, outside, overlapping, untranslated
 
     screen = QWidget()
     qtbot.addWidget(screen)
@@ -192,6 +194,11 @@ def test_the_screen_check_finds_clipped_and_english_texts(qtbot) -> None:  # typ
     screen.show()
     assert [one.split(" ")[1] for one in clipped(screen)] == ["narrow", "low:"]
     assert untranslated(screen) == ["Close the chat"]
+    wrapped.move(20, 40)
+    assert outside(screen) == overlapping(screen) == []
+    wrapped.move(20, 95)
+    label.move(380, 0)
+    assert len(overlapping(screen)) == 1 and len(outside(screen)) == 1
 
 
 def test_a_comparison_uses_the_number_format_of_the_language(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:

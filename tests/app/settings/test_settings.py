@@ -103,7 +103,7 @@ def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
     app.window.preferences.larger_text()
     appearance, contrast = dialog.fields["appearance"], dialog.fields["contrast"]
     assert isinstance(appearance, QComboBox) and isinstance(contrast, QComboBox)
-    assert appearance.currentText() == "Dark" and dialog.size_label.text() == "16 px"
+    assert appearance.currentText() == "Dark" and dialog.size_label.text() == "107%"
     contrast.setCurrentIndex(2)
     contrast.activated.emit(2)
     assert app.slipstream.theme.colors == DARK_CONTRAST

@@ -1,4 +1,4 @@
-"""Text of other people is shown as it is and never interpreted as HTML."""
+"""Labels: markup is never interpreted, text keeps its size, long text is elided."""
 
 import ast
 from dataclasses import replace
@@ -14,8 +14,8 @@ from app.conversations.reply import Reply
 from app.rendering.blocks import CodeBlock
 from app.rendering.code_view import CodeView
 from app.transcript.stats_line import StatsLine
-from app.widgets.controls import Label, as_tooltip
-from app.widgets.theme import Theme
+from app.widgets.controls import ElidedButton, Label, as_tooltip, small_label
+from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
 from mlx_engine.errors import EngineText
 from tests.app.scripted_engine import stats
 
@@ -83,3 +83,23 @@ def test_all_labels_tooltips_and_message_boxes_show_plain_text() -> None:
                 assert is_ours(node.args[-1]), f"{where} shows a tooltip that may contain HTML; use as_tooltip"
         if "QMessageBox(" in source:
             assert source.count("setTextFormat(Qt.TextFormat.PlainText)") >= source.count("QMessageBox("), file.name
+
+
+def test_a_label_keeps_its_size_when_its_look_changes_after_the_text_size(qapp: QApplication) -> None:
+    theme = Theme(qapp)
+    label = small_label(theme, "Fits", "chip")
+    label.show()
+    theme.set_text_size(30)
+    set_look(label, "chip-accent")
+    assert label.font().pixelSize() == theme.small().pixelSize()
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
+
+
+def test_elided_text_keeps_its_full_text_for_screen_readers(qapp: QApplication) -> None:
+    theme = Theme(qapp)
+    label, name = small_label(theme, "x" * 100, elided=True), ElidedButton("Models", "pair", opens_menu=True)
+    name.setText("Fish & " + "x" * 100)
+    for widget in (label, name):
+        widget.resize(80, 30)
+        assert widget.minimumSizeHint().width() < 200 and not widget.grab().isNull()
+        assert widget.text().endswith("x" * 100)

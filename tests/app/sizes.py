@@ -1,0 +1,97 @@
+"""Opens the main screens at several window and text sizes and checks that nothing is clipped and nothing overlaps.
+
+python -m tests.app.sizes LANGUAGE [FOLDER]    with SLIPSTREAM_LANGUAGE set; pictures of the screens go into FOLDER
+"""
+
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+from tests.app.screens import clipped, outside, overlapping, settle  # before Qt: it sets folders and the language
+
+from PySide6.QtCore import QSettings, QSize  # isort: skip
+from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # isort: skip
+
+from app import language
+from app.application import Slipstream
+from app.data_paths import DataPaths
+from app.models.picker_dialog import PickerDialog
+from app.widgets.theme import DEFAULT_TEXT_SIZE
+from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, commit, done
+
+SIZES = (QSize(700, 500), QSize(1000, 760), QSize(1600, 1000))
+PERCENT = (100, 150, 200)
+LONGEST = "Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ"  # as long as names get
+
+
+def main(code: str, folder: Path | None) -> int:
+    application = QApplication([])
+    application.setQuitOnLastWindowClosed(False)
+    language.translate_qt()
+    home = Path(tempfile.mkdtemp())
+    QSettings(str(home / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
+    script = [commit("Thoughts", 2, "thinking"), a_round(), commit("Some text\n\n```python\nprint(1)\n```", 9), done()]
+    engine = ScriptedEngine([script] * 3, replace(PAIR, name=LONGEST, target=LONGEST))
+    slipstream = Slipstream(application, DataPaths(home, home, home), lambda: engine)
+    window, conductor = slipstream.window, slipstream.conductor
+    slipstream.start()
+    settle(300)
+    window.composer.field.setPlainText("Show me")
+    window.composer.button.click()
+    while conductor.busy:
+        settle(30)
+    note = home / "a long name of a file with notes about speculative decoding.md"
+    note.write_text("1")
+    conductor.attachments.attach([note])
+    window.dialogs.show_settings()
+    window.dialogs.show_chat_settings()
+    window.dialogs.show_this_mac()
+    window.dialogs.show_models()
+    conductor.compare()
+    while not window.picker.rows or conductor.busy:
+        settle(30)
+    bad: list[str] = []
+
+    def look(name: str, screen: QWidget) -> None:
+        for _ in range(20):  # layouts and counts may still be on their way
+            settle(40)
+            if not (problems := clipped(screen) + overlapping(screen) + outside(screen)):
+                break
+        bad.extend(f"{name}: {one}" for one in problems)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            screen.grab().save(str(folder / f"{name}.png"))
+
+    screens: list[QWidget] = [window, *window.findChildren(QDialog)]
+    for percent, size in product(PERCENT, SIZES):
+        slipstream.theme.set_text_size(round(DEFAULT_TEXT_SIZE * percent / 100))
+        for screen in screens:
+            screen.resize(size)
+            name = f"{code}-{percent}-{size.width()}-{type(screen).__name__}"
+            if screen.width() > max(size.width(), 1000) or screen.height() > max(size.height(), 700):
+                bad.append(f"{name}: does not fit on a small screen: {screen.size().toTuple()}")
+            pages = screen.findChildren(QStackedWidget) if isinstance(screen, QDialog) else []
+            for stack in pages:
+                for page in range(stack.count()):
+                    stack.setCurrentIndex(page)
+                    look(f"{name}-{page}", screen)
+            if isinstance(screen, PickerDialog):
+                for pair in ("demo", window.picker.rows[-1].id):
+                    window.picker.select(pair)
+                    look(f"{name}-{pair[:4].strip('/')}", screen)
+            elif not pages:
+                look(name, screen)
+    window.close()
+    slipstream.host.wait(60)
+    slipstream.store.wait(60)
+    print("\n".join(bad) or f"{len(screens)} screens")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    sys.stdout.flush()
+    os._exit(status)

@@ -1,0 +1,31 @@
+"""The bar above the chat."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtWidgets import QMenu
+
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine
+
+Start = Callable[..., Running]
+
+
+def test_controls_that_do_not_fit_move_into_a_menu(start: Start) -> None:
+    app = start(ScriptedEngine(pair=replace(PAIR, name="Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", can_think=True)))
+    bar = app.window.top_bar
+    app.window.resize(1300, 700)
+    app.until(lambda: bar.compare.isVisible() and not bar.more.isVisible())
+    app.window.resize(700, 500)
+    app.until(bar.more.isVisible)
+    app.until(lambda: bar.name.width() >= 200)
+    assert not bar.compare.isVisible()
+    bar.more.click()
+    menu = bar.findChild(QMenu)
+    assert menu is not None
+    actions = {action.text(): action for action in menu.actions()}
+    assert "Compare" in actions and actions["Thinking"].isCheckable()
+    before = app.conductor.thinking
+    actions["Thinking"].trigger()
+    assert app.conductor.thinking != before
+    menu.close()
