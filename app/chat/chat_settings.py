@@ -24,7 +24,7 @@ from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.sidebar.chat_library import ChatLibrary
 from app.widgets.controls import button, small_label
-from app.widgets.layout import Form, column, lay_out, row
+from app.widgets.layout import Form, column, flow, lay_out
 from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 
@@ -108,7 +108,7 @@ class ChatSettingsForm(QWidget):
         self.thinking.hide()
         self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
 
-        head = small_label(theme, tr("Preset"), "secondary", bold=True), row((self.preset, 1), self.save_as, self.delete)
+        head = small_label(theme, tr("Preset"), "secondary", bold=True), flow(self.preset, self.save_as, self.delete)
         prompt = small_label(theme, tr("System prompt"), "secondary", bold=True), frame
         generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, 4, form
         column(*head, 10, *prompt, 10, *generation, parent=self)

@@ -115,8 +115,8 @@ class Preferences(QObject):
     token_sources = Setting(
         "tint",
         False,
-        lambda: tr("Show token sources in replies"),
-        help=lambda: tr("Underlines drafted, copied, and target tokens in different styles."),
+        lambda: tr("Show token sources"),
+        help=lambda: tr("Underlines drafted, copied, and target tokens of replies in different styles."),
     )
     language = Setting(
         "language",

@@ -2395,8 +2395,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Show token sources in replies</source>
-            <translation>Herkunft der Tokens in Antworten anzeigen</translation>
+            <source>Show token sources</source>
+            <translation>Token-Herkunft anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2425,8 +2425,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens in different styles.</source>
-            <translation>Unterstreicht entworfene, kopierte und vom Zielmodell stammende Tokens in verschiedenen Stilen.</translation>
+            <source>Underlines drafted, copied, and target tokens of replies in different styles.</source>
+            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Tokens verschieden.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

@@ -2395,8 +2395,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Show token sources in replies</source>
-            <translation>在回复中显示词元来源</translation>
+            <source>Show token sources</source>
+            <translation>显示 token 来源</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2425,8 +2425,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens in different styles.</source>
-            <translation>用不同样式的下划线标出草稿、复制和目标模型的词元。</translation>
+            <source>Underlines drafted, copied, and target tokens of replies in different styles.</source>
+            <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的 token。</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
