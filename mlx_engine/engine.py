@@ -27,6 +27,7 @@ from mlx_engine.generation import generate_reply
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.fit import snapshot_budget
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.requests import (
     Calibrate,
@@ -128,7 +129,7 @@ class Engine:
                     continue
                 kernel_selection.restore(event)
                 self._pair = event
-                self._snapshots = Snapshots(event.target, event.drafter, memory.snapshot_budget(event.held))
+                self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
                 yield replace(
                     event.info,

@@ -10,7 +10,6 @@ import mlx.core as mx
 from mlx_engine.errors import EngineText, UserError
 
 _CPU_SHARE = 3 / 4  # of physical memory, about what Metal recommends
-_SNAPSHOT_SHARE = 1 / 2  # of the working set minus weights; the rest is for the current reply
 _SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX reuses
 _EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc", "unable to allocate")  # in MLX's messages
 
@@ -22,11 +21,6 @@ def working_set() -> int:
 
 def _recommended() -> int:
     return int(mx.device_info().get("max_recommended_working_set_size", 0))
-
-
-def snapshot_budget(weights: int) -> int:
-    """Return the bytes for snapshots, given `weights` bytes of weights."""
-    return max(int((working_set() - weights) * _SNAPSHOT_SHARE), 0)
 
 
 def bound_spare_buffers() -> None:

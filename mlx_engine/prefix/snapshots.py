@@ -16,6 +16,7 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.targets.adapter import arrays
 from mlx_engine.targets.target import Caches, Target
 
+MAX_BRANCHES = 32  # every prompt is compared with all of them
 _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of the kept tokens or less would be lost
 
 
@@ -56,16 +57,17 @@ class Branch:
 
 
 class Snapshots:
-    """The branches of one pair, within a budget. The least recently used are dropped first.
+    """The branches of one pair, at most `MAX_BRANCHES`, within a budget. The least recently used are dropped first.
 
     Args:
         target: whose caches these are.
         drafter: whose contexts these are, or None.
         budget: bytes for all branches that are not in use.
+        limit: bytes that the latest branch may take alone, if it needs more than the budget.
     """
 
-    def __init__(self, target: Target, drafter: Drafter | None, budget: int) -> None:
-        self.budget = budget
+    def __init__(self, target: Target, drafter: Drafter | None, budget: int, limit: int = 0) -> None:
+        self.budget, self.limit = budget, limit
         self._target, self._drafter = target, drafter
         self._branches: list[Branch] = []
         self._clock = 0
@@ -100,7 +102,10 @@ class Snapshots:
             mark.last_used = mark.last_used or self._tick()
         branch.last_used = self._tick()
         self._branches.append(branch)
-        self.drop(self.nbytes - self.budget)
+        if len(self._branches) > MAX_BRANCHES:
+            self._branches.remove(min(self._branches, key=lambda branch: branch.last_used))
+        latest = sum(array.nbytes for array in branch.arrays())
+        self.drop(self.nbytes - max(self.budget, min(latest, self.limit)))
 
     def drop(self, count: int | None = None) -> None:
         """Drop branches and marks until `count` bytes are free; None drops all."""

@@ -1710,6 +1710,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Recent chats</source>
+            <translation>Letzte Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Recurrent state</source>
             <translation>rekurrenter Zustand</translation>
         </message>
@@ -1852,6 +1857,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>unknown</source>
             <translation>unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>up to {size} more</source>
+            <translation>bis zu {size} zusätzlich</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />

@@ -1710,6 +1710,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Recent chats</source>
+            <translation>最近的对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Recurrent state</source>
             <translation>循环状态</translation>
         </message>
@@ -1852,6 +1857,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>unknown</source>
             <translation>未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>up to {size} more</source>
+            <translation>另外最多 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />

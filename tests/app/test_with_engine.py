@@ -1,8 +1,11 @@
 """The window with the real engine: errors of pairs and prompts reach the chat."""
 
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from tests.app.conftest import PATIENCE_MS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"
 Begin = Callable[[], Slipstream]
+MAX_GROWTH_MB = 30  # over 100 short replies
 
 
 @pytest.fixture
@@ -29,9 +33,8 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
-    """Start the app with that pair in place of the demo pair."""
-    monkeypatch.setattr("mlx_engine.engine.demo_pair", lambda: pair)
+def begin_with_demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Start the app with the demo pair."""
     started: list[Slipstream] = []
 
     def start() -> Slipstream:
@@ -46,6 +49,13 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
         slipstream.window.close()
         assert slipstream.host.wait(PATIENCE_MS / 1000)
         slipstream.window.deleteLater()
+
+
+@pytest.fixture
+def begin(begin_with_demo: Begin, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Begin:
+    """Start the app with that pair in place of the demo pair."""
+    monkeypatch.setattr("mlx_engine.engine.demo_pair", lambda: pair)
+    return begin_with_demo
 
 
 def test_missing_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
@@ -109,3 +119,22 @@ def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot:
     assert dialog.record is not None and dialog.record.verdict == "identical"
     assert "identical" in dialog.verdict.text()
     dialog.close()
+
+
+@pytest.mark.long
+def test_memory_stays_flat_over_two_hundred_short_replies(begin_with_demo: Begin, qtbot: QtBot) -> None:
+    conductor = begin_with_demo().conductor
+
+    def megabytes_after(replies: range) -> float:
+        for number in replies:
+            if number % 5 == 0:
+                conductor.new_chat()
+                conductor.set_settings(replace(conductor.chat.settings, max_tokens=24))
+            assert conductor.send(f"How many positive whole-number divisors does {number + 2} have?")
+            qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+        size = subprocess.run(["ps", "-o", "rss=", "-p", str(os.getpid())], capture_output=True, check=True).stdout
+        return int(size) / 1000
+
+    middle = megabytes_after(range(100))
+    end = megabytes_after(range(100, 200))
+    assert end - middle < MAX_GROWTH_MB

@@ -13,6 +13,8 @@ from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit
+from mlx_engine.pairs.fit import snapshot_budget
+from mlx_engine.prefix.snapshots import MAX_BRANCHES
 from mlx_engine.targets import target
 from tests.benchmarks.memory import long_prompt
 from tests.mlx_engine.asking import events, failure, reply, tokens
@@ -88,9 +90,44 @@ def test_spare_buffers_are_limited_and_a_lower_limit_is_kept(metal):
     assert metal.limits["spare"] == 1 << 20
 
 
-def test_the_budget_is_half_of_the_memory_without_weights(metal):
-    assert memory.snapshot_budget(24 << 30) == 20 << 30
-    assert memory.snapshot_budget(80 << 30) == 0
+def test_snapshots_get_an_eighth_of_the_memory_and_the_latest_half_of_what_weights_leave():
+    gigabyte = 1 << 30
+    assert snapshot_budget(64 * gigabyte, 24 * gigabyte) == (8 * gigabyte, 20 * gigabyte)
+    assert snapshot_budget(64 * gigabyte, 60 * gigabyte) == (2 * gigabyte, 2 * gigabyte)
+    assert snapshot_budget(64 * gigabyte, 80 * gigabyte) == (0, 0)
+    assert snapshot_budget(int(5.3 * gigabyte), 3 * gigabyte)[0] < 0.7 * gigabyte  # on a Mac with 8 GB
+
+
+def test_the_loaded_pair_uses_the_budget_of_this_machine(metal):
+    engine = pair()
+    assert (engine.snapshots.budget, engine.snapshots.limit) == snapshot_budget(64 << 30, engine.pair.held)
+
+
+def test_the_latest_chat_is_kept_beyond_the_budget_up_to_the_limit():
+    engine = pair()
+    reply(engine, tokens(PROMPT, max_tokens=4, reuse=True))
+    one = engine.snapshots.nbytes
+    engine.snapshots.budget, engine.snapshots.limit = one // 2, 2 * one
+    reply(engine, tokens(PROMPT[1:] + PROMPT, max_tokens=4, reuse=True))
+    assert 0 < engine.snapshots.nbytes <= one  # the earlier one is dropped
+    engine.snapshots.limit = one // 2
+    reply(engine, tokens(PROMPT, max_tokens=4, reuse=True))
+    assert engine.snapshots.nbytes == 0
+
+
+def test_many_short_chats_keep_a_limited_number_of_snapshots():
+    engine = pair()
+    engine.snapshots.budget = 1 << 40
+    held = []
+    for first in range(3, 3 + 2 * MAX_BRANCHES):
+        reply(engine, tokens((first, *PROMPT), max_tokens=2, reuse=True))
+        held.append(engine.snapshots.nbytes)
+    assert held[MAX_BRANCHES - 1] > held[0] and set(held[MAX_BRANCHES - 1 :]) == {held[MAX_BRANCHES - 1]}
+    latest, oldest = (3 + 2 * MAX_BRANCHES - 1, *PROMPT), (3, *PROMPT)
+    assert [reply(engine, tokens(chat, max_tokens=2, reuse=True)).stats.reused_tokens > 1 for chat in (latest, oldest)] == [
+        True,
+        False,
+    ]
 
 
 @pytest.fixture
@@ -137,7 +174,7 @@ def test_a_load_that_runs_out_of_memory_leaves_nothing(as_on_a_gpu, no_collector
     as_on_a_gpu(gpu)
     before = mx.get_active_memory()
     monkeypatch.setattr(loading, "warm", full)
-    with pytest.raises(UserError, match="not enough memory"):
+    with pytest.raises(UserError, match="n't enough memory"):
         list(Engine().load(GOLDEN / "e2e_qwen3_5" / "target", GOLDEN / "e2e_qwen3_5" / "drafter"))
     assert mx.get_active_memory() - before < 1 << 12
 
@@ -162,7 +199,7 @@ def test_snapshots_stay_within_the_budget():
     for at in range(6):
         reply(engine, tokens(PROMPT[at:], max_tokens=4, reuse=True))
         assert 0 < engine.snapshots.nbytes <= engine.snapshots.budget
-    engine.snapshots.budget = 1
+    engine.snapshots.budget = engine.snapshots.limit = 1
     reply(engine, tokens(PROMPT, max_tokens=4, reuse=True))
     assert engine.snapshots.nbytes == 0
 
@@ -195,7 +232,7 @@ def test_if_memory_stays_short_the_reply_fails_and_the_engine_is_ready(monkeypat
     engine = pair()
     with pytest.MonkeyPatch.context() as patch:
         Exhausted(engine, patch, *failing)
-        assert "not enough memory" in failure(engine, tokens(PROMPT, max_tokens=20, reuse=True))
+        assert "n't enough memory" in failure(engine, tokens(PROMPT, max_tokens=20, reuse=True))
     assert engine.snapshots.nbytes == 0
     assert len(reply(engine, tokens(PROMPT, max_tokens=5, ignore_eos=True, reuse=True)).tokens) == 5
 
