@@ -14,6 +14,7 @@ from app.widgets.controls import Label, ThinBar, button, small_label, styled_lab
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import KernelsSelected, MachineFacts, Phase, Roofline
+from mlx_engine.pairs.machine import installed_gb
 
 CHART_HEIGHT = 220  # at the default text size, as the margins of the chart
 LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40
@@ -144,11 +145,8 @@ class ThisMacDialog(QDialog):
 
 
 def about(facts: MachineFacts) -> str:
-    """Describe the machine, such as "Metal · 14 cores · 48 GB of memory, 38.7 GB for models".
-
-    The memory is in binary units, as in About This Mac.
-    """
-    memory, models = f"{number(facts.memory_bytes / 2**30)} GB", size(facts.working_set_bytes)
+    """Describe the machine, such as "Metal · 14 cores · 48 GB of memory, 38.7 GB for models"."""
+    memory, models = f"{number(installed_gb(facts.memory_bytes))} GB", size(facts.working_set_bytes)
     sizes = tr("{memory} of memory, {models} for models", memory=memory, models=models)
     parts = [facts.device, tr("{count} cores", count=facts.cores), sizes, f"MLX {facts.mlx}"]
     if facts.device != "Metal":

@@ -214,8 +214,9 @@ def _roofline_json(found: Roofline) -> dict[str, Any]:
 
 def roofline_table(found: Roofline) -> str:
     facts = found.facts
+    memory = machine.installed_gb(facts.memory_bytes)
     lines = [
-        f"{facts.name}: {facts.device}, {facts.memory_bytes / 2**30:.0f} GiB, {facts.cores} cores, measured {facts.measured}",
+        f"{facts.name}: {facts.device}, {memory} GB, {facts.cores} cores, measured {facts.measured}",
         f"memory {facts.bandwidth / 1e9:.1f} GB/s, arithmetic {facts.compute / 1e12:.2f} TFLOP/s ({facts.dtype})",
         "",
         f"{'pass':10}{'tokens':>8}{'depth':>8}{'time':>12}{'limit':>12}{'bound':>10}{'reached':>10}{'reads':>12}{'computes':>12}",

@@ -54,6 +54,11 @@ def total_memory() -> int | None:
         return None
 
 
+def installed_gb(count: int) -> int:
+    """Return installed memory in GB as it is sold and as macOS shows it, of 2**30 bytes each. Other sizes are decimal."""
+    return round(count / 2**30)
+
+
 @cache
 def machine_model() -> str:
     """Return the Mac's model identifier, such as Mac15,6, or "" elsewhere."""

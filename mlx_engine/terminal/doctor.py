@@ -16,7 +16,7 @@ from mlx_engine import blas
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompareResult
 from mlx_engine.host import EngineDoor, events
-from mlx_engine.pairs.machine import total_memory
+from mlx_engine.pairs.machine import installed_gb, total_memory
 from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.terminal.console import print_json, say
 from mlx_engine.terminal.session import folders, open_pair
@@ -131,7 +131,7 @@ def _memory() -> Diagnosis:
     total = total_memory()
     if total is None:
         return Diagnosis("memory", "warn", "unknown", "This system doesn't report its memory.")
-    detail = f"{total / 2**30:.1f} GiB"
+    detail = f"{installed_gb(total)} GB"
     if total < 4 * 2**30:
         return Diagnosis("memory", "warn", detail, "This is enough for the demo pair, but larger models need more.")
     return Diagnosis("memory", "ok", detail)

@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from app.conversations.wording import size
 from app.machine import this_mac
-from app.machine.this_mac import ThisMacDialog
+from app.machine.this_mac import ThisMacDialog, about
+from mlx_engine.bench.speed import roofline_table
 from mlx_engine.errors import UserError
 from mlx_engine.events import KernelSaving, KernelsSelected, KernelTrial, Roofline
+from mlx_engine.pairs.fit import gigabytes
+from mlx_engine.terminal import doctor
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
 
@@ -125,3 +129,14 @@ def test_the_page_shows_the_kernels_and_tests_them_again(start: Callable[..., Ru
     running.until(lambda: engine.proofs == [0] and not running.conductor.roofline_job.running)
     assert page.kernels.text().splitlines() == ["Metal kernels", "block_verify: off · not faster"]
     assert page.state.text().startswith("Measured")
+
+
+@pytest.mark.parametrize(("installed", "shown"), [(8 << 30, "8 GB"), (16 << 30, "16 GB"), (int(23.5 * 2**30), "24 GB")])
+def test_installed_memory_is_the_same_everywhere(installed: int, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted as About This Mac does; other sizes are decimal, as in the Finder."""
+    monkeypatch.setattr(doctor, "total_memory", lambda: installed)
+    assert doctor._memory().detail == shown
+    facts = replace(FACTS, memory_bytes=installed)
+    assert f"{shown} of memory, " in about(facts)
+    assert f", {shown}, " in roofline_table(Roofline(facts, ()))
+    assert size(16e9) == "16.0 GB" and gigabytes(16e9) == "16.0 GB"
