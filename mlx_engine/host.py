@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH_S = 0.02
+_WAKE_S = 0.1
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
 
 Deliver = Callable[[Event | None], None]
@@ -182,7 +183,7 @@ def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | 
     if started is not None:
         started(job)
     try:
-        while (event := inbox.get()) is not None:
+        while (event := _next(inbox)) is not None:
             if isinstance(event, Failed):
                 raise UserError.of(event)
             yield event
@@ -190,3 +191,10 @@ def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | 
                 time.sleep(BATCH_S)  # waking for every event would slow decoding on a CPU by 3 %
     finally:
         job.cancel()
+
+
+def _next(inbox: "queue.SimpleQueue[Event | None]") -> Event | None:
+    """Wait with a timeout, because a Ctrl-C whose signal another thread receives wakes nobody."""
+    while True:
+        with suppress(queue.Empty):
+            return inbox.get(timeout=_WAKE_S)

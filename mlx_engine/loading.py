@@ -43,7 +43,10 @@ from mlx_engine.template_sandbox import renderer
 from mlx_engine.warmup import warm
 
 # It warns of prompts that exceed the context; they are refused here with a message of our own.
-logging.getLogger("transformers").setLevel(logging.ERROR)
+for _library in map(logging.getLogger, ("transformers", "huggingface_hub")):
+    _library.setLevel(logging.ERROR)
+    _library.handlers.clear()  # they print to the terminal
+    _library.propagate = True
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
 _MAX_QUOTE = 160  # characters

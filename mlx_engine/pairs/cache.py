@@ -23,7 +23,7 @@ from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.data_files import cannot_write, data_folder, read_bounded, read_json, write_json
+from mlx_engine.pairs.data_files import cannot_delete, cannot_write, data_folder, read_bounded, read_json, write_json
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo, is_commit
 
@@ -296,8 +296,13 @@ class Cache:
             if folder.is_symlink():
                 raise link_leads_out(folder)
             freed = folder_bytes(folder)
-            for place in (folder, self.lock_folder(repo)):
-                shutil.rmtree(place, ignore_errors=True)
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                shutil.rmtree(folder, ignore_errors=True)  # the rest of it
+                if folder.exists():
+                    raise cannot_delete(folder, error) from None
+            shutil.rmtree(self.lock_folder(repo), ignore_errors=True)
         return freed
 
 

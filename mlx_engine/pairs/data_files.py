@@ -37,6 +37,11 @@ def cannot_write(path: Path, error: OSError) -> UserError:
     return UserError("cannot_write", template, path=str(path), reason=why_failed(error))
 
 
+def cannot_delete(path: Path, error: OSError) -> UserError:
+    template = "Can't delete “{path}” ({reason}). Check its permissions, then try again."
+    return UserError("cannot_delete", template, path=str(path), reason=why_failed(error))
+
+
 def not_regular_file(path: Path) -> UserError:
     return UserError("not_regular_file", "“{path}” isn't a regular file. Delete it, then try again.", path=str(path))
 

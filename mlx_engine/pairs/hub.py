@@ -48,6 +48,7 @@ _LONGEST_ANSWER = 60.0  # seconds for a listing or a small file
 _NEEDS_TOKEN = {"repo_gated", "repo_gated_for_account", "repo_not_found_or_private", "token_rejected"}
 
 constants.HF_HUB_DISABLE_TELEMETRY = True  # otherwise the client tells the hub which programs are installed
+hub_logging.get_logger().handlers.clear()  # they print to the terminal
 hub_logging.set_verbosity_error()  # otherwise the client prints warnings sent by the hub
 
 

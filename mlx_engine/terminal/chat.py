@@ -10,7 +10,7 @@ from mlx_engine.events import PairInfo
 from mlx_engine.host import EngineDoor
 from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.terminal import arguments, compare, generate
-from mlx_engine.terminal.console import note
+from mlx_engine.terminal.console import ask, note
 from mlx_engine.terminal.session import cancellable, open_pair
 
 HELP = """\
@@ -48,7 +48,7 @@ class Conversation:
             note(f"Chat with {self._info.name} ({state}). Type /help for commands.")
         while True:
             try:
-                line = input("› " if at_terminal else "").strip()
+                line = ask("› " if at_terminal else "").strip()
             except (EOFError, KeyboardInterrupt):
                 if at_terminal:
                     note("")

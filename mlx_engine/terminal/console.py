@@ -5,9 +5,13 @@ with visible symbols.
 """
 
 import json
+import logging
 import os
 import sys
+import traceback
+import warnings
 from contextlib import suppress
+from types import TracebackType
 from typing import Any
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
@@ -16,6 +20,9 @@ _EIGHT_BITS = {0x80 + letter: "␛" + chr(0x40 + letter) for letter in range(0x2
 _REORDERING = {code: f"<U+{code:04X}>" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _PICTURES = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS, **_REORDERING}
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in (0x7F, *_EIGHT_BITS, *_REORDERING)}
+
+
+_format_warning = warnings.formatwarning
 
 
 def visible(text: str) -> str:
@@ -64,12 +71,41 @@ def write(text: str, dim: bool = False) -> None:
     sys.stdout.flush()
 
 
+def ask(prompt: str) -> str:
+    """Return a line of standard input.
+
+    Raises:
+        EOFError: there is none.
+    """
+    return input(_line(prompt))
+
+
 def at_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+class _VisibleFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
+def _visible_warning(*args: Any, **kwargs: Any) -> str:
+    return visible(_format_warning(*args, **kwargs))
+
+
+def _show_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write(visible("".join(traceback.format_exception(kind, error, trace))))
+
+
 def prepare() -> None:
-    """Print “?” for characters that the encoding lacks, and replace closed streams."""
+    """Print “?” for characters that the encoding lacks, and replace closed streams.
+
+    What Python prints itself becomes visible too: log messages, warnings, and tracebacks.
+    """
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_VisibleFormatter())
+    warnings.formatwarning = _visible_warning
+    sys.excepthook = _show_bug
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115

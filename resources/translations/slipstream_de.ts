@@ -4399,6 +4399,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>cannot_delete</source>
+            <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
+            <translation>„{path}“ lässt sich nicht löschen ({reason}). Prüfen Sie die Zugriffsrechte, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
             <translation>„{path}“ kann nicht gelesen werden ({reason}). Prüfen Sie die Zugriffsrechte.</translation>

@@ -4399,6 +4399,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>cannot_delete</source>
+            <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
+            <translation>无法删除“{path}”（{reason}）。请检查其权限，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
             <translation>无法读取“{path}”（{reason}）。请检查其权限。</translation>

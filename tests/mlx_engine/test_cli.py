@@ -150,6 +150,41 @@ class TestGenerate:
         shown = capsys.readouterr()
         assert (shown.out, shown.err) == ("Hello\n", "Stopped.\n")
 
+    @pytest.mark.parametrize("module", ["argparse", "mlx_engine.cli", "mlx_engine.host", "mlx_engine.terminal.console"])
+    def test_ctrl_c_while_modules_are_imported_shows_no_traceback(self, module: str) -> None:
+        """The first tenths of a second of every command."""
+        code = f"""if True:
+            import sys
+            class Pressed:
+                def find_spec(self, name, *rest):
+                    if name == {module!r}:
+                        raise KeyboardInterrupt
+            sys.modules.pop({module!r}, None)
+            sys.meta_path.insert(0, Pressed())
+            from mlx_engine.__main__ import main
+            sys.exit(main())"""
+        ended = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, timeout=60)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+    def test_ctrl_c_ends_waiting_even_if_another_thread_receives_it(self) -> None:
+        code = """if True:
+            import signal, threading, time
+            from mlx_engine.host import Job, events
+            class Silent:
+                def submit(self, request, deliver):
+                    def press():
+                        time.sleep(0.3)
+                        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+                        time.sleep(60)
+                    threading.Thread(target=press, daemon=True).start()
+                    return Job(request, deliver)
+            try:
+                print(*events(Silent(), None))
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)"""
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
+
 
 class TestErrors:
     @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`slipstream models` with the local hub: output, exit codes, and resumed downloads."""
 
+import errno
 import json
 import os
 import re
@@ -347,6 +348,28 @@ class TestOtherCommands:
         assert status == 0 and printed["freed_bytes"]["owner/target"] > 600_000
         assert not [path for path in cache.root.rglob("*") if path.is_file() and path.name != "CACHEDIR.TAG"]
         assert models(capsys, "rm", *BOTH)[1]["freed_bytes"] == dict.fromkeys(PAIR.repos, 0)
+
+    def test_rm_reports_what_it_can_not_delete(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        main(["models", "pull", *BOTH])
+        capsys.readouterr()
+        unlink = os.unlink
+
+        def refused(path: str | Path, **options: Any) -> None:
+            if Path(path).name == kept.name:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            unlink(path, **options)
+
+        kept = max((cache.folder("owner/target") / "blobs").iterdir(), key=lambda blob: blob.stat().st_size)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "unlink", refused)
+            assert main(["models", "rm", *BOTH]) == 1
+        shown = capsys.readouterr()
+        assert f"Can't delete “{cache.folder('owner/target')}” (Permission denied)" in shown.err and "freed" not in shown.out
+        assert [path.name for path in cache.folder("owner/target").rglob("*") if path.is_file()] == [kept.name]
+        assert models(capsys, "rm", *BOTH)[0] == 0
+        assert not cache.folder("owner/target").exists()
 
 
 class TestLibrary:

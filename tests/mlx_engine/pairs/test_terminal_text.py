@@ -1,7 +1,10 @@
 """Names and messages from outside can't control the terminal."""
 
 import json
+import logging
 import shutil
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from huggingface_hub import constants
 from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub
-from mlx_engine.terminal.console import note, print_json, progress, say, visible
+from mlx_engine.terminal.console import ask, note, prepare, print_json, progress, say, visible
 from tests.golden.__main__ import HERE
 from tests.hub import server
 from tests.hub.server import LocalHub
@@ -89,3 +92,32 @@ def test_error_messages_are_made_visible(
     with pytest.raises(SystemExit):
         main(["generate", "Hi", "--max-tokens", HOSTILE])
     expect_harmless(capsys.readouterr().err)
+
+
+def test_what_python_prints_itself_is_made_visible(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)  # restored at the end
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    prepare()
+    assert logging.lastResort is not None
+    logging.lastResort.handle(logging.LogRecord("x", logging.ERROR, "", 0, "a log of %s", (HOSTILE,), None))
+    sys.stderr.write(warnings.formatwarning(f"a warning of {HOSTILE}", UserWarning, f"{HOSTILE}.py", 3))
+    error = ValueError(f"an error of {HOSTILE}")
+    sys.excepthook(ValueError, error, None)
+    shown = capsys.readouterr()
+    assert not shown.out and shown.err.count("gpj.exe") == 4
+    expect_harmless(shown.err)
+
+
+def test_a_prompt_is_made_visible(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt: say(prompt) or "answer")
+    assert ask(HOSTILE) == "answer"
+    expect_harmless(capsys.readouterr().out)
+
+
+def test_libraries_do_not_print_messages_themselves() -> None:
+    from mlx_engine import loading
+    from mlx_engine.pairs import hub
+
+    assert loading and hub
+    handlers = [handler for name in ("transformers", "huggingface_hub", "mlx_lm") for handler in logging.getLogger(name).handlers]
+    assert not [one for one in handlers if type(one) is logging.StreamHandler]

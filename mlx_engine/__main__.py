@@ -1,0 +1,17 @@
+"""The entry point of the `slipstream` command. Ctrl-C ends it quietly, even while modules are imported."""
+
+import sys
+
+
+def main() -> int:
+    """Run the command and return its exit code."""
+    try:
+        from mlx_engine import cli
+
+        return cli.main()
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
