@@ -58,12 +58,8 @@ def _choose() -> Blas:
         library = ctypes.CDLL(_LIBRARY, mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
         if wanted == "openblas":
-            raise UserError(
-                "blas_missing",
-                "OpenBLAS ({library}) isn't installed. Install it with: {command}",
-                library=_LIBRARY,
-                command=_INSTALL,
-            ) from error
+            template = "OpenBLAS ({library}) isn't installed. Install it with: {command}"
+            raise UserError("blas_missing", template, library=_LIBRARY, command=_INSTALL) from error
         return Blas("wheel", 1, "MLX's reference BLAS, which is slow")
     library.openblas_get_config.restype = ctypes.c_char_p
     return Blas("openblas", threads, library.openblas_get_config().decode().strip())

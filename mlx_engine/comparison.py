@@ -137,8 +137,7 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
 def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
     """Return the largest margin of two penalized logits that rounding alone can flip.
 
-    This is one rounding, in the target's format, of the row's largest logit (at least 16). The repetition penalty scales it like
-    logits.
+    This is one rounding of the row's largest logit, or of 16 if larger. The repetition penalty scales it like logits.
     """
     rounding = _FLOAT32_TIE if dtype == mx.float32 else _TYPICAL_LOGIT * mx.finfo(dtype).eps
     penalty = max(sampling.repetition_penalty, 1 / sampling.repetition_penalty)
@@ -148,10 +147,7 @@ def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
 def _worst_pair(
     pair: LoadedPair, request: GenerationRequest, plain: Sequence[CompletedReply], dflash: Sequence[CompletedReply]
 ) -> tuple[CompletedReply, CompletedReply, TextDifference | None]:
-    """Return a plain and a DFlash reply that differ, preferably by more than a tie.
-
-    Returns those of median rate if none differ.
-    """
+    """Return two replies that differ, or those of median rate if none do."""
     worst: tuple[CompletedReply, CompletedReply, TextDifference] | None = None
     for one, other in product(_distinct(plain), _distinct(dflash)):
         at = first_difference(one.tokens, other.tokens)

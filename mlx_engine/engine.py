@@ -117,12 +117,9 @@ class Engine:
         check(target, drafter)
         self.unload()
         memory.bound_spare_buffers()
-        no_memory = EngineText.of(
-            "no_memory_to_load",
-            "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.",
-            size=(weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9,
-        )
-        with memory.enough_for(no_memory):
+        size = (weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9
+        template = "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model."
+        with memory.enough_for(EngineText.of("no_memory_to_load", template, size=size)):
             for event in load(target, drafter, drafter_bits):
                 if not isinstance(event, LoadedPair):
                     yield event

@@ -91,14 +91,11 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class KernelSaving:
-    """The share of a token's time that a kernel saves at `depth` tokens of context.
+    """The share of a token's time that a kernel saves; negative if it is slower."""
 
-    Negative shares are losses. `error` is the standard error.
-    """
-
-    depth: int
+    depth: int  # tokens of context
     share: float
-    error: float
+    error: float  # standard error
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,8 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
     """
     for token in tokens:
         if not isinstance(token, int) or not 0 <= token < rows:
-            raise UserError(
-                "unknown_prompt_token",
-                "The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use "
-                "other tokens or download the model again.",
-                token=str(token)[:40],
-                last=rows - 1,
-            )
+            template = "Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again."
+            raise UserError("unknown_prompt_token", template, token=str(token)[:40], last=rows - 1)
 
 
 def check_choices(request: GenerationRequest, block: int | None) -> None:
@@ -58,15 +53,9 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
         ("frequency penalty", s.frequency_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
     ):
         if not isinstance(number, int | float) or isinstance(number, bool) or not least <= number <= most:
-            raise UserError(
-                "number_out_of_range",
-                "The {name} is {value}. Use a number from {least:g} to {most:g}{note}.",
-                name=name,
-                value=str(number)[:40],
-                least=least,
-                most=most,
-                note=note,
-            )
+            template = "The {name} is {value}. Use a number from {least:g} to {most:g}{note}."
+            value = str(number)[:40]
+            raise UserError("number_out_of_range", template, name=name, value=value, least=least, most=most, note=note)
     if s.top_p == 0:
         raise UserError("top_p_zero", "Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).")
     for name, whole, lowest, highest, note in (
@@ -88,6 +77,5 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
     if "" in request.stop:
         raise UserError("empty_stop_string", "A stop string is empty, so every reply would end immediately. Remove it.")
     if request.effort is not None and not request.effort.isalpha():
-        raise UserError(
-            "bad_effort", "The effort is “{effort}”. Use one word, such as low, medium, or high.", effort=request.effort
-        )
+        template = "The effort is “{effort}”. Use one word, such as low, medium, or high."
+        raise UserError("bad_effort", template, effort=request.effort)

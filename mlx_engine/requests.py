@@ -106,12 +106,9 @@ class LoadPair:
 
 @dataclass(frozen=True)
 class MeasureMachine:
-    """A request to measure the loaded pair against this machine's limits.
+    """A request to compare the loaded pair with this machine's limits."""
 
-    `again` measures the limits even if they are known.
-    """
-
-    again: bool = False
+    again: bool = False  # measure the limits even if they are known
 
 
 @dataclass(frozen=True)
@@ -123,12 +120,9 @@ class Calibrate:
 
 @dataclass(frozen=True)
 class SelectKernels:
-    """A request to select Metal kernels for the pair. Any other request cancels it.
+    """A request to select Metal kernels for the pair. Any other request cancels it."""
 
-    `again` repeats the trials even if the results are known.
-    """
-
-    again: bool = False
+    again: bool = False  # test the kernels even if the results are known
     gives_way = True
 
 

@@ -42,10 +42,7 @@ _Replies = Sequence[MeasuredReply]
 
 
 def summarize(measured: _Replies) -> dict[str, Any]:
-    """Return the report.
-
-    `replies` contains plain replies and DFlash replies at automatic widths; `fixed` has separate lists.
-    """
+    """Return the report. Replies at fixed widths are listed separately in `fixed`."""
     runs = sorted({each.run for each in measured})
     by_mode = {mode: [each for each in measured if each.mode == mode] for mode in dict.fromkeys(each.mode for each in measured)}
     rates = {mode: [_rate([each for each in mine if each.run == run]) for run in runs] for mode, mine in by_mode.items()}
@@ -91,10 +88,7 @@ def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
 
 
 def by_position(stats: Sequence[Stats]) -> tuple[list[int], list[int]]:
-    """Return accepted and tested drafts by position in the block, without the anchor.
-
-    A draft is tested if all earlier drafts were accepted.
-    """
+    """Return accepted and tested drafts by position in the block, without the anchor."""
     accepted, tested = Counter[int](), Counter[int]()
     for each in stats:
         for width, count in zip(each.widths, each.accepted_per_round, strict=False):

@@ -150,10 +150,7 @@ class Cache:
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """Keep the models from being moved.
-
-        Hold this only briefly: other programs take it for a move in progress.
-        """
+        """Keep the models from being moved; to other programs, this looks like a move."""
         lock = None
         if self._may_be_moved():
             with suppress(OSError):  # on a full disk, no program can lock for a move either
@@ -169,10 +166,7 @@ class Cache:
                 lock.release()
 
     def lock(self, listing: Listing, file: RemoteFile, timeout: float = 0.0) -> filelock.BaseFileLock | None:
-        """Take the lock of a blob, and return None if another program holds it.
-
-        The hub's own client respects this lock too.
-        """
+        """Take the lock of a blob, and return None if another program holds it."""
         return locks.acquire(self.lock_folder(listing.repo) / f"{file.digest}.lock", timeout)
 
     def is_downloading(self, repo: str) -> bool:
@@ -189,7 +183,6 @@ class Cache:
         self._check_current()
 
     def _check_current(self) -> None:
-        """Refuse a cache whose models have been moved since this object was created."""
         if self._was_current and (now := model_folder()) != self.root:
             if problem := model_folder_problem():
                 raise UserError.of(problem)
@@ -267,10 +260,7 @@ class Cache:
 
     # --- Removal ------------------------------------------------------------------------------------------------------------------
     def discard(self, repo: str) -> int:
-        """Delete a repo's unfinished download, and return the bytes freed.
-
-        Keeps files that a snapshot uses, and repos that another program is downloading.
-        """
+        """Delete a repo's unfinished download unless in use, and return the bytes freed."""
         folder = self.folder(repo)
         if folder.is_symlink() or (folder / "blobs").is_symlink():
             return 0
@@ -307,20 +297,14 @@ class Cache:
 
 
 class DeletedModels:
-    """Deleted repos of a cache, which can be restored until they are purged.
-
-    They stay on the same disk, in the cache's .locks folder, where no program looks for models.
-    """
+    """Deleted repos of a cache, which can be restored until they are purged."""
 
     def __init__(self, cache: Cache | None = None) -> None:
         self._cache = cache or Cache()
-        self._root = self._cache.root / ".locks" / ".slipstream.deleted"
+        self._root = self._cache.root / ".locks" / ".slipstream.deleted"  # on the same disk, where no program looks for models
 
     def delete(self, repos: Sequence[str]) -> int:
-        """Delete repos, or none of them on an error.
-
-        Returns the bytes that `purge` will free.
-        """
+        """Delete all of the repos or, on an error, none; return the bytes to be purged."""
         with self._cache.removing(repos):
             for repo in repos:
                 if self._cache.folder(repo).is_dir():

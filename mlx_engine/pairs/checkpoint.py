@@ -65,10 +65,7 @@ def _check_readable(file: Path) -> None:
 
 
 def recommended_sampling(folder: Path) -> Sampling:
-    """Return the sampling that the target's authors recommend.
-
-    This is greedy if generation_config.json is missing or invalid, or doesn't sample.
-    """
+    """Return the sampling recommended by the target's authors, by default greedy."""
     try:
         data = json.loads(read_bounded(folder / "generation_config.json", LARGEST_CONFIG))
     except (OSError, UserError, ValueError, RecursionError):
@@ -111,10 +108,7 @@ def weight_bytes(folder: Path) -> int:
 
 
 def check_safetensors(file: Path, name: str) -> None:
-    """Check that a safetensors file has all the data that its header describes.
-
-    Error messages call the file `name`.
-    """
+    """Check that a safetensors file has all the data that its header describes."""
     try:
         open_regular(file).close()
         with safe_open(file, framework="np"):

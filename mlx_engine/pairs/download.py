@@ -131,9 +131,7 @@ class Download:
     def run(
         self, stop: threading.Event, report: Callable[[DownloadProgress], None] = lambda progress: None
     ) -> tuple[Path, ...] | None:
-        """Download missing files, and return the snapshot folders, target first.
-
-        Returns None if stopped.
+        """Download missing files, and return the snapshot folders, or None if stopped.
 
         Raises:
             UserError: the pair can't be downloaded, or the download can't continue. Downloaded data is kept.

@@ -77,22 +77,13 @@ class QueueFile:
             return ()
 
     def load(self) -> tuple[QueuedPair, ...]:
-        """Return the queue.
-
-        Raises:
-            DamagedFile: the file's content is invalid.
-            UserError: the file can't be read.
-        """
         raw = read_json(self.path)
         if raw is not None and not isinstance(raw, list):
             raise damaged_file(self.path)
         return tuple(queued for item in (raw or ())[:1000] if (queued := QueuedPair.from_json(item)))
 
     def change(self, change: Callable[[tuple[QueuedPair, ...]], Iterable[QueuedPair]]) -> tuple[QueuedPair, ...]:
-        """Read, change, and write the queue under a lock.
-
-        A damaged file is renamed to downloads.damaged.json.
-        """
+        """Read, change, and write the queue under a lock. A damaged file is set aside."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = locks.acquire(self.path.with_suffix(".lock"), timeout=10.0)
@@ -220,10 +211,7 @@ class DownloadQueue:
             self._halt(pair)
 
     def cancel(self, pair: Pair) -> int:
-        """Remove a pair and its unfinished download, and return the bytes freed.
-
-        Data that another pair or program needs is kept.
-        """
+        """Remove a pair and its unneeded unfinished data, and return the bytes freed."""
         self._remove(pair)
         self._halt(pair, wait=True)
         needed = {repo for queued in self._queue() for repo in queued.pair.repos}

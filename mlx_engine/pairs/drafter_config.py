@@ -188,9 +188,7 @@ class Fields:
                 if name in self._read or value in (None, False, 0, "", [], {}):
                     continue
                 if level in self._strict or (name not in _INERT and any(part in name.lower() for part in _SIGNIFICANT)):
-                    template = (
-                        "Can't use this drafter: unknown field “{field}” ({value}) in its config.json. Choose another drafter."
-                    )
+                    template = "Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter."
                     raise UserError("drafter_field_unknown", template, field=name, value=_short(value))
 
 
@@ -297,10 +295,7 @@ def _windows(fields: Fields, types: list[str]) -> tuple[int | None, ...]:
 
 
 def _causality(fields: Fields, kind: str, speculators: bool, types: list[str]) -> tuple[bool, ...]:
-    """Return per layer whether attention within the block is causal.
-
-    Without an explicit value, sliding layers are, unless the format has another default.
-    """
+    """Return per layer whether attention within the block is causal."""
     explicit, older = fields.flag("is_causal"), fields.flag("causal")
     if explicit is not None and older is not None and explicit != older:
         raise contradiction("is_causal", explicit, "causal", older)
@@ -315,11 +310,9 @@ def _causality(fields: Fields, kind: str, speculators: bool, types: list[str]) -
 
 
 def _taps(fields: Fields, speculators: bool, layers: int, target_layers: int | None) -> tuple[int, ...]:
-    """Return the tapped target layers, 0-based.
-
-    Speculators and vLLM count layer inputs instead, so their numbers are higher by one.
-    """
+    """Return the tapped target layers, 0-based."""
     taps = fields.list("target_layer_ids", int)
+    # speculators and vLLM count layer inputs, so their numbers are higher by one
     inputs = fields.list("aux_hidden_state_layer_ids", int) or fields.list("eagle_aux_hidden_state_layer_ids", int)
     if inputs:
         if 0 in inputs:
@@ -419,10 +412,7 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
 
 
 def number(name: str, value: Any, default: float | None = None, above: float = -_LARGEST) -> float:
-    """Return a finite number above `above`, or the default if `value` is None.
-
-    `name` is for error messages.
-    """
+    """Return `value`, or the default if it is None, as a finite number above `above`."""
     value = default if value is None else value
     if value is None:
         raise missing(name)

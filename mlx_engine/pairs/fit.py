@@ -1,7 +1,4 @@
-"""Prediction of the memory that a pair needs, from its configs and file sizes.
-
-`tests.benchmarks.fit` compares predictions with measured peaks.
-"""
+"""Prediction of the memory that a pair needs, from its configs and file sizes."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -129,10 +126,8 @@ def predict_fit(
 
 
 def _weights(config: dict, stored: int, on_cpu: bool) -> tuple[int, str]:
-    """Return the bytes of weights in memory, and their formula.
-
-    Metal keeps weights as stored. A CPU computes in float32, so floating-point weights grow.
-    """
+    """Return the bytes of weights in memory, and their formula."""
+    # Metal keeps weights as stored; a CPU computes in float32, so floating-point weights grow
     files, quantized = gigabytes(stored), config.get("quantization")
     if not on_cpu:
         return stored, files
@@ -171,10 +166,7 @@ def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
 
 
 def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLine:
-    """Return the drafter's context memory.
-
-    Layers with the same window share an array for twice the window, or one that grows in steps.
-    """
+    # layers with the same window share an array for twice the window, or one that grows in steps
     held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
     rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
     width = 2 * config.kv_heads * config.head_dim

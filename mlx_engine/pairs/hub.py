@@ -151,9 +151,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             template = "“{endpoint}” isn't a valid hub address. Check HF_ENDPOINT (default: https://huggingface.co)."
             return NoAnswer("invalid_endpoint", template, **values)
         case httpx2.TransportError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            template = (
-                "This system doesn't trust the certificate for {endpoint}. Install your proxy's certificate, or set SSL_CERT_FILE."
-            )
+            template = "The certificate of {endpoint} isn't trusted. Install your proxy's certificate, or set SSL_CERT_FILE."
             return NoAnswer("untrusted_certificate", template, **values)
         case httpx2.TransportError():
             template = "Can't reach {endpoint}. Check your network connection; downloaded data is kept."
@@ -221,9 +219,7 @@ class Hub:
         return value
 
     def locate(self, listing: Listing, file: RemoteFile) -> tuple[str, dict[str, str]]:
-        """Return the current URL of a file, and the headers to send.
-
-        Signed URLs expire; call this again if one is refused.
+        """Return the current URL of a file, and the headers to send. Signed URLs expire.
 
         Raises:
             RevisionGone: the commit or the file has changed since the listing.
@@ -384,10 +380,7 @@ def store_token(endpoint: str, token: str) -> str:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Return whether another token may give access.
-
-    The hub reports private repos as missing.
-    """
+    """Return whether another token may help. Private repos are reported as missing."""
     if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
         return True
     return isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403)

@@ -79,10 +79,8 @@ def working_set(facts: MachineFacts | None) -> int | None:
 
 
 def without_gpu(facts: MachineFacts | None) -> bool:
-    """Return whether models run on the CPU alone.
-
-    Without measurements, this is assumed of all machines but Macs.
-    """
+    """Return whether models run on the CPU alone."""
+    # without measurements, Macs are assumed to have a GPU, and other machines none
     return facts.device == "CPU" if facts is not None else sys.platform != "darwin"
 
 

@@ -1,7 +1,4 @@
-"""Search for drafters by name: in the catalog, on this disk, and on the hub.
-
-Whether a drafter fits is decided by its config.
-"""
+"""Search for drafters by name. Whether a drafter fits is decided by its config."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -57,10 +54,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
 
 
 def find_local_drafter(local: list[LocalModel], target: Path) -> Path:
-    """Return the folder of the first local drafter that fits a target's folder.
-
-    Raises the same errors as `find_drafter`.
-    """
+    """Return the first local drafter that fits. Raises like `find_drafter`."""
     config = read_config(target)
     _check_for_dflash(config)
     for model in local:
@@ -91,10 +85,7 @@ def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
 
 
 def shared_repos(catalog: Catalog, local: list[LocalModel], pair: Pair) -> dict[str, str]:
-    """Return the repos of a pair that other pairs on this disk need.
-
-    Each repo maps to the other repo of such a pair.
-    """
+    """Return the repos of a pair that other local pairs need, with their other repos."""
     here = {model.repo.lower() for model in local if model.problem is None}
     others = [Pair(target.repo, entry.drafter) for entry in catalog.entries if entry.drafter for target in entry.targets]
     others += [one.pair for one in custom_pairs() if not one.is_local and one.drafter]

@@ -136,12 +136,9 @@ class ModelMove:
         return True
 
     def _plan(self, old: Path, new: Path, links: bool) -> list[tuple[Path, Path]]:
-        """Return each file with its destination.
-
-        On a disk without links, a blob goes where a snapshot links to it.
-        """
+        """Return each file with its destination."""
         files = list(self._files(old))
-        linked: dict[Path, Path] = {}
+        linked: dict[Path, Path] = {}  # without links, a blob goes where a snapshot links to it
         for place in [] if links else [file for file in files if file.is_symlink()]:
             linked.setdefault(Path(os.path.normpath(place.parent / os.readlink(place))), new / place.relative_to(old))
         return [(place, linked.get(place, new / place.relative_to(old))) for place in files]
@@ -206,10 +203,7 @@ class ModelMove:
 
 
 def _same(place: Path, target: Path) -> bool:
-    """Return whether a file was copied and hasn't changed since.
-
-    Copies are verified before they get their final names.
-    """
+    """Return whether a file was copied and hasn't changed since."""
     try:
         if target.is_symlink():
             return place.is_symlink() and os.readlink(place) == os.readlink(target)
@@ -221,10 +215,7 @@ def _same(place: Path, target: Path) -> bool:
 
 
 def _has_links(folder: Path) -> bool:
-    """Return whether the disk supports symbolic links.
-
-    FAT doesn't; there, snapshots contain the files.
-    """
+    """Return whether the disk supports symbolic links, unlike FAT."""
     probe = folder / f".links{_UNFINISHED}"
     probe.unlink(missing_ok=True)
     try:

@@ -33,10 +33,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class CustomPair:
-    """A pair added by the user: two repos (OWNER/NAME) or two absolute folders.
-
-    Without a drafter, decoding is plain.
-    """
+    """A pair of two repos (OWNER/NAME) or two absolute folders, added by the user."""
 
     target: str
     drafter: str | None = None

@@ -83,10 +83,7 @@ class Partial:
         return len(self._segments[1])
 
     def _divide(self, segment: int) -> list[int]:
-        """Start over with empty segments, and return their bounds.
-
-        Readers see all old segments or all new ones.
-        """
+        """Start over with empty segments. Readers see all old segments or all new ones."""
         bounds = segment_bounds(self.size, segment)
         self._length, self._segments = segment, (bounds, [0] * (len(bounds) - 1))
         return bounds
@@ -143,10 +140,7 @@ class Partial:
             return 0 if fd is None else os.preadv(fd, [into], start)
 
     def restart(self, whole: bool = False) -> int:
-        """Discard all bytes, and return the new generation.
-
-        `whole` makes the file a single segment.
-        """
+        """Discard all bytes and return the new generation, if `whole` with one segment."""
         with self._lock:
             self.generation += 1
             self._clear(max(self.size, _MIB) if whole else segment_length(self.size))

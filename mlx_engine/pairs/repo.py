@@ -81,10 +81,7 @@ def is_wanted(path: str) -> bool:
 
 
 def climbs_out(path: str) -> bool:
-    """Return whether a name would leave its folder.
-
-    A repo with such a name is refused even if the file is unwanted.
-    """
+    """Return whether a name would leave its folder."""
     return ".." in path.replace("\\", "/").split("/")
 
 
@@ -101,11 +98,8 @@ def check_file(repo: str, path: object, size: object, digest: object) -> RemoteF
 
 
 def check_distinct(repo: str, paths: Iterable[str]) -> None:
-    """Refuse names that are the same file on a Mac.
-
-    Its file system ignores case and the composition of accents, so the second file would replace the verified first one.
-    """
-    seen: dict[str, str] = {}
+    """Refuse names that are the same file on a Mac, where one would replace another."""
+    seen: dict[str, str] = {}  # by name without case and composition of accents, which the file system ignores
     for path in paths:
         folded = unicodedata.normalize("NFD", unicodedata.normalize("NFD", path).casefold())
         if folded in seen:

@@ -130,7 +130,7 @@ def speed_key(target: str, drafter: str | None) -> str:
 
 
 def _this_machine() -> list[object]:
-    """Return what identifies this machine; its name may change with the network."""
+    # without the host name, which may change with the network
     return [machine_model(), platform.machine(), os.cpu_count(), total_memory()]
 
 
@@ -175,10 +175,7 @@ class _Passes:
         return chosen, experts, min(layers * experts * 3 * hidden * inner * self._stored, 0.98 * self._size)
 
     def read(self, rows: int) -> float:
-        """Return the bytes of weights that a pass reads.
-
-        Each row chooses its experts independently.
-        """
+        """Return the bytes of weights that a pass reads, for independent expert choices."""
         return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
 
     def seconds(self, rows: int, full: bool) -> float:
@@ -189,10 +186,7 @@ class _Passes:
         return max((self.read(rows) + past) / self._facts.bandwidth, 2 * rows * used / self._facts.compute)
 
     def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
-        """Return the tokens per second at the best width.
-
-        `tokens` is the yield of a round of a whole block; `full` selects the slowest case.
-        """
+        """Return the tokens per second at the best width, given the yield of a full block."""
         return max(self._by_width(drafter, _acceptance(drafter.block_size, tokens), full))
 
     def _by_width(self, drafter: DrafterConfig, acceptance: float, full: bool) -> Iterator[float]:

@@ -1,7 +1,4 @@
-"""Facts from a target's config.json: problems, drafter fit, and cached state.
-
-The cached state mirrors the caches of mlx-lm's models; a test compares the two for each family.
-"""
+"""Facts from a target's config.json: problems, drafter fit, and cached state."""
 
 from dataclasses import dataclass
 
@@ -46,9 +43,7 @@ def target_problem(target: dict) -> EngineText | None:
         return EngineText.of("target_too_many_layers", template, most=MOST_LAYERS)
     quantized = target.get("quantization_config")
     if isinstance(quantized, dict) and not target.get("quantization") and quantized.get("quant_method") not in _READABLE_FORMATS:
-        template = (
-            "The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community."
-        )
+        template = "The target's quantization format “{method}” isn't supported. Choose an MLX version, such as mlx-community's."
         return EngineText.of("target_format_unsupported", template, method=str(quantized.get("quant_method")))
     return None
 
@@ -84,13 +79,10 @@ class LayerState:
     convolution: int = 0  # values of its short convolution's state
 
     def rows(self, context: int) -> int:
-        """Return the cached rows at `context` tokens.
-
-        A window also holds the rows of the pass that filled it.
-        """
+        """Return the cached rows at `context` tokens."""
         if self.window is None:
             return -(-context // STEP) * STEP
-        return min(context, self.window - 1 + min(context, PREFILL_ROWS))
+        return min(context, self.window - 1 + min(context, PREFILL_ROWS))  # with the rows of the pass that filled it
 
     def bytes(self, context: int, element: int) -> int:
         """Return the bytes at `context` tokens, with `element` bytes per value."""

@@ -1,8 +1,4 @@
-"""Parallel transfer of listed files into the cache.
-
-Several files, and several ranges of each, are downloaded at once. Each file is verified before it gets its final name. Downloaded
-bytes survive every failure, unless a message says otherwise.
-"""
+"""Parallel transfer of listed files into the cache, resumable after any failure."""
 
 import errno
 import hashlib
@@ -53,10 +49,7 @@ class _Damaged(Exception):
 
 @dataclass
 class _FileDownload:
-    """The download of one file.
-
-    The transfer's lock protects the fields, except those of the hash, which belong to one thread.
-    """
+    """The download of one file. Except for the hash, the transfer's lock protects it."""
 
     listing: Listing
     remote: RemoteFile
@@ -214,13 +207,10 @@ class FileTransfer:
             return None
 
     def _free_segment(self, file: _FileDownload, partial: Partial) -> tuple[int, int] | None:
-        """Return a segment to download.
-
-        Only one connection downloads a file until its host is known to support Range.
-        """
+        """Return a segment to download, or None."""
         generation = partial.generation
         taken = {segment for age, segment in file.active if age == generation}
-        if taken and not file.ranged:
+        if taken and not file.ranged:  # one connection only, until the host is known to support Range
             return None
         free = (segment for segment in range(partial.count) if segment not in taken and not partial.is_full(segment))
         return next(((generation, segment) for segment in free), None)
@@ -397,9 +387,7 @@ class FileTransfer:
             if file.partial is not None:
                 file.partial.restart()
         if again:
-            template = (
-                "{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror."
-            )
+            template = "{file} in {repo} was corrupted twice and deleted. Try again later, or use another mirror."
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
         template = "{file} was corrupted during download and is being downloaded again."
         self._note(EngineText.of("file_damaged", template, file=file.remote.path))

@@ -208,10 +208,7 @@ def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
 
 
 def check_text(text: str) -> str:
-    """Return a text if it is valid UTF-8.
-
-    Other arguments contain lone surrogates.
-    """
+    """Return a text unless it has lone surrogates, which stand for invalid UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

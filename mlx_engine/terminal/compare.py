@@ -27,10 +27,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
-    """Return the result, or None if the comparison was stopped.
-
-    If `printing`, print both replies as they arrive.
-    """
+    """Return the result, or None if stopped. If `printing`, print the replies."""
     printed = generate.PrintedReply(printing=False)
     try:
         for event in events:
@@ -86,10 +83,7 @@ def verdict(result: CompareResult) -> str:
 
 
 def as_json(result: CompareResult) -> dict[str, Any]:
-    """Return the object that `--json` prints; scripts depend on its shape.
-
-    Margin and verdict are added if the replies differ.
-    """
+    """Return the object that `--json` prints; scripts depend on its shape."""
     identical = result.first_difference is None
     return {
         "plain": generate.as_json(result.plain),

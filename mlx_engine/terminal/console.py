@@ -47,10 +47,7 @@ def note(*lines: str) -> None:
 
 
 def progress(text: str) -> None:
-    """Replace the progress line on standard error; an empty text removes it.
-
-    Does nothing if standard error isn't a terminal.
-    """
+    """Replace the progress line of a terminal; an empty text removes it."""
     if shows_progress():
         print(f"\r\033[K{_line(text)[:200]}", end="", file=sys.stderr, flush=True)
 

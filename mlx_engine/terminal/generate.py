@@ -33,10 +33,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 class PrintedReply:
-    """A reply that is collected and, if `printing`, printed as it arrives.
-
-    Thinking is dimmed on a terminal, and omitted elsewhere.
-    """
+    """A reply that is collected and, if `printing`, printed as it arrives."""
 
     def __init__(self, printing: bool = True) -> None:
         self._printing = printing
@@ -79,10 +76,7 @@ def show(events: Iterator[Event], printing: bool) -> CompletedReply:
 
 
 def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
-    """Return a line such as "DFlash · 418 tok/s · 78% accepted · 120 tokens".
-
-    The seed is added only if the reply was sampled.
-    """
+    """Return a line such as "DFlash · 418 tok/s · 78% accepted · 120 tokens"."""
     parts = [("DFlash" if stats.mode == "dflash" else "plain") + (", exact" if stats.exact else "")]
     if stats.decode_tok_s is not None:
         parts.append(f"{stats.decode_tok_s:.0f} tok/s")

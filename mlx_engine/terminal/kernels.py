@@ -22,10 +22,7 @@ _EXPLANATION = (
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Test and print, and return the exit code.
-
-    It is 0 without Metal, where plain MLX replaces the kernels.
-    """
+    """Test the kernels, print the results, and return the exit code."""
     if not mx.metal.is_available():
         _print(given, KernelsSelected(tuple(KernelTrial(name, NO_METAL) for name in KERNELS)), "")
         return 0

@@ -1,7 +1,4 @@
-"""`slipstream models`: list, search, download, check, move, and delete pairs.
-
-Imports no MLX.
-"""
+"""`slipstream models`: manage pairs on this disk, without importing MLX."""
 
 import argparse
 import getpass
@@ -265,10 +262,7 @@ def _check(given: argparse.Namespace) -> int:
 
 
 def _faults(cache: Cache, repo: str) -> list[str]:
-    """Return the problems of a downloaded repo.
-
-    Blobs are named by their checksums, so no network is needed.
-    """
+    """Return the problems of a downloaded repo, without using the network."""
     commit = cache.main_commit(repo)
     snapshot = cache.snapshot(repo, commit) if commit else None
     if snapshot is None or not snapshot.is_dir():

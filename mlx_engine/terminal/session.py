@@ -19,10 +19,7 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
 
 
 def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
-    """Yield a request's events. Ctrl-C cancels the request.
-
-    A second Ctrl-C raises KeyboardInterrupt.
-    """
+    """Yield a request's events. Ctrl-C cancels, then raises KeyboardInterrupt."""
     jobs: list[Job] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -52,10 +49,7 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
 
 
 def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
-    """Load the pair that the command line names.
-
-    If `calibrated`, measure the cost of its passes unless known. Ctrl-C skips the measurement.
-    """
+    """Load the pair of the command line and, if `calibrated`, calibrate it if needed."""
     info = None
     try:
         for event in events(door, LoadPair(*folders(given), given.drafter_bits)):
@@ -67,5 +61,5 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
         progress("")
     assert info is not None, "loading ends with a PairInfo"
     if calibrated and not info.calibrated:
-        measure(door, Calibrate())
+        measure(door, Calibrate())  # Ctrl-C skips it
     return info

@@ -4100,8 +4100,8 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens or download the model again.</extracomment>
-            <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}. Verwenden Sie andere Tokens, oder laden Sie das Modell erneut.</translation>
+            <extracomment>Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again.</extracomment>
+            <translation>Token {token} liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Tokens, oder laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4341,7 +4341,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
-            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}.</translation>
+            <translation>„{id}“ ist nicht im Katalog (ähnlich: {similar}). Mit „slipstream models list“ sehen Sie alle Paare.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4532,8 +4532,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: unknown field “{field}” ({value}) in its config.json. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: unbekanntes Feld „{field}“ ({value}) in seiner config.json. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält ein unbekanntes „{field}“ ({value}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
@@ -4617,7 +4617,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
             <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
-            <translation>Slipstream wurde ohne Zugriff auf den Modell-Hub gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+            <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Entfernen Sie die Variable, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4629,7 +4629,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
+            <translation>„{endpoint}“ ist keine gültige Hub-Adresse. Prüfen Sie HF_ENDPOINT (Standard: https://huggingface.co).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4665,7 +4665,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
-            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}), daher kann es nicht gesichert werden.</translation>
+            <translation>Das Token kann nicht im Schlüsselbund gespeichert werden ({reason}). Führen Sie „hf auth login“ aus, oder setzen Sie HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4683,7 +4683,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
             <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
-            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie den Bedingungen unter {page} zu. Geben Sie dann Ihr Zugriffstoken unter Einstellungen &gt; Modelle ein.</translation>
+            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie auf {page} den Bedingungen zu, und geben Sie dann ein Zugriffstoken in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4701,7 +4701,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
-            <translation>{repo} ist unter {endpoint} nicht zu finden. Prüfen Sie die Schreibweise. Ist es privat, geben Sie unter Einstellungen &gt; Modelle ein Zugriffstoken ein.</translation>
+            <translation>{repo} wurde unter {endpoint} nicht gefunden. Prüfen Sie die Schreibweise, oder melden Sie sich mit einem Zugriffstoken an, falls das Repo privat ist.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4719,7 +4719,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
-            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es unter Einstellungen &gt; Modelle ein.</translation>
+            <translation>Der Hub hat Ihr Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4743,7 +4743,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
-            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
+            <translation>Dem Zertifikat von {endpoint} wird nicht vertraut. Installieren Sie das Zertifikat Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4940,8 +4940,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_format_unsupported</source>
-            <extracomment>The target is quantized in an unsupported format (“{method}”). Choose an MLX version, such as one from mlx-community.</extracomment>
-            <translation>Das Zielmodell ist in einem nicht unterstützten Format quantisiert („{method}“). Wählen Sie eine MLX-Version, etwa von mlx-community.</translation>
+            <extracomment>The target's quantization format “{method}” isn't supported. Choose an MLX version, such as mlx-community's.</extracomment>
+            <translation>Das Quantisierungsformat „{method}“ des Zielmodells wird nicht unterstützt. Wählen Sie eine MLX-Version, etwa die von mlx-community.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -4994,8 +4994,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} in {repo} was corrupted twice during download and was deleted. Try again later, or use another mirror.</extracomment>
-            <translation>{file} in {repo} wurde beim Download zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
+            <extracomment>{file} in {repo} was corrupted twice and deleted. Try again later, or use another mirror.</extracomment>
+            <translation>{file} in {repo} wurde zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />

@@ -290,7 +290,7 @@ class TestCompatibility:
             ({"num_hidden_layers": 9}, {}, "needs a target with “num_hidden_layers” 4, not 9"),
             ({"model_type": "zebra"}, {}, "DFlash isn't available for the “zebra” family"),
             ({"model_file": "x.py"}, {}, "requires custom Python code"),
-            ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantized in an unsupported format"),
+            ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantization format “exl2” isn't supported"),
             ({}, {"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),
             ({}, {"dflash_config": {"target_layer_ids": [1, 4], "mask_token_id": 127}}, "target_layer_ids"),
             ({}, {"dflash_config": {"target_layer_ids": [1, 2], "mask_token_id": 128}}, "mask_token_id"),

@@ -72,7 +72,7 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
             r"\(status 403\)\. Try again later; downloaded data is kept\.$",
         ),
         (451, r"^The content host refused .* \(status 451\)\. Try again later; downloaded data is kept\.$"),
-        (416, r"was corrupted twice during download and was deleted\. Try again later, or use another mirror\.$"),
+        (416, r"was corrupted twice and deleted\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "permanent", "no such range"],
 )
