@@ -34,7 +34,7 @@ def compare(
     request: CompareRequest,
     cancel: threading.Event,
 ) -> Iterator[Event]:
-    """Generate replies with both modes and one seed, and compare them.
+    """Generate replies in both modes with one seed, and compare them.
 
     Yields:
         A `CompareRun` and the events of each run. Last a `CompareResult`, or the `Failed` or canceled `Finished` of a run.

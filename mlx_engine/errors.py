@@ -41,7 +41,7 @@ class UserError(Exception):
 
     @classmethod
     def of(cls, text: EngineText) -> "UserError":
-        """Return the error with an existing text."""
+        """Return an error with an existing text."""
         error = cls(text.code, "{text}", text=text.message)
         error.text = text
         return error

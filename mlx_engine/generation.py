@@ -141,7 +141,7 @@ def _token_limit(request: GenerationRequest, length: int, context_limit: int) ->
 
 @dataclass
 class Tally:
-    """Statistics of a reply in progress. `began` is on the clock of `perf_counter`."""
+    """Statistics of a reply in progress. `began` is a `time.perf_counter` value."""
 
     began: float
     mode: Mode

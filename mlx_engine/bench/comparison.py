@@ -31,7 +31,7 @@ class PairedRatio:
 
 
 def paired_ratio(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> PairedRatio:
-    """Return ours / theirs from rates [prompts][runs] of simultaneous runs.
+    """Return ours / theirs from rates [prompts][runs], paired run by run.
 
     Each prompt contributes the median ratio of its runs, so that one disturbed run matters little. Then prompts are resampled
     (percentile bootstrap, fixed seed), because the result should hold for other prompts.

@@ -1,1 +1,1 @@
-"""Choosing a pair: what is on disk and what goes with what. Imports no MLX."""
+"""Pairs: catalog, downloads, local models, and memory fit. Imports no MLX."""

@@ -150,7 +150,7 @@ class Cache:
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """Keep the models from being moved; to other programs, this looks like a move."""
+        """Take the move lock, so that no program moves the models. Hold it only briefly."""
         lock = None
         if self._may_be_moved():
             with suppress(OSError):  # on a full disk, no program can lock for a move either
@@ -304,7 +304,7 @@ class DeletedModels:
         self._root = self._cache.root / ".locks" / ".slipstream.deleted"  # on the same disk, where no program looks for models
 
     def delete(self, repos: Sequence[str]) -> int:
-        """Delete all of the repos or, on an error, none; return the bytes to be purged."""
+        """Delete all repos, or none on an error, and return the bytes that can be purged."""
         with self._cache.removing(repos):
             for repo in repos:
                 if self._cache.folder(repo).is_dir():

@@ -65,7 +65,7 @@ def _check_readable(file: Path) -> None:
 
 
 def recommended_sampling(folder: Path) -> Sampling:
-    """Return the sampling recommended by the target's authors, by default greedy."""
+    """Return the sampling that the target's authors recommend, or greedy sampling."""
     try:
         data = json.loads(read_bounded(folder / "generation_config.json", LARGEST_CONFIG))
     except (OSError, UserError, ValueError, RecursionError):

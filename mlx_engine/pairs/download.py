@@ -31,7 +31,7 @@ _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.jso
 
 @dataclass(frozen=True)
 class Inspection:
-    """Facts about a pair before its download, each for target, then drafter."""
+    """Facts about a pair before its download. Tuples hold target, then drafter."""
 
     pair: Pair
     listings: tuple[Listing, ...]

@@ -70,7 +70,7 @@ class QueueFile:
         self.running_lock = self.path.with_suffix(".running")  # held by the process that runs the queue
 
     def read(self) -> tuple[QueuedPair, ...]:
-        """Return the queue, empty if the file can't be read."""
+        """Return the queue, or () if the file can't be read."""
         try:
             return self.load()
         except UserError:
@@ -211,9 +211,10 @@ class DownloadQueue:
             self._halt(pair)
 
     def cancel(self, pair: Pair) -> int:
-        """Remove a pair and its unneeded unfinished data, and return the bytes freed."""
+        """Remove a pair and its unfinished download, and return the bytes freed."""
         self._remove(pair)
         self._halt(pair, wait=True)
+        # other pairs may need the same repos
         needed = {repo for queued in self._queue() for repo in queued.pair.repos}
         freed = sum(self._cache.discard(repo) for repo in pair.repos if repo not in needed)
         self._report_changes()
@@ -392,7 +393,7 @@ def event_to_json(event: QueueEvent) -> dict[str, Any]:
 
 
 def _command(queue: DownloadQueue, line: str) -> tuple[Callable[[], object], Pair | None]:
-    """Return the work that a command line requests, and the pair it names."""
+    """Return the action that a command requests, and the pair that it names."""
     try:
         command = json.loads(line)
         if command["do"] == "limit":

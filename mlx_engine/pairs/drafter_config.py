@@ -240,7 +240,7 @@ def parse(config: dict) -> DrafterConfig:
 
 
 def _layout(config: dict) -> tuple[str, bool, Fields]:
-    """Return the kind of drafter, whether the layout is speculators', and the fields."""
+    """Return the drafter kind, whether it uses the speculators layout, and the fields."""
     speculators = config.get("speculators_model_type") is not None or config.get("transformer_layer_config") is not None
     levels = {"config.json": config}
     for name in ("dflash_config", "transformer_layer_config"):

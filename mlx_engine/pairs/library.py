@@ -134,6 +134,6 @@ def looks_like_drafter(config: dict) -> bool:
 
 
 def base_name(repo: str) -> str:
-    """Return a name without owner and format, so OWNER/Qwen3-8B-MLX-8bit is Qwen3-8B."""
+    """Return a repo's name without owner and format, such as Qwen3-8B."""
     name = repo.split("/")[-1]
     return re.sub(r"(?i)(-(mlx|bf16|fp16|\d+bit|mxfp\d|nvfp4|q\d|dwq\w*|optiq|fp8|instruct|it))+$", "", name)

@@ -71,7 +71,7 @@ def is_held(path: Path) -> bool:
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Keep other programs from starting a download or removal in this lock folder.
+    """Keep other programs from downloading or removing the repo of a lock folder.
 
     A download creates its mark under this lock, and a removal checks for marks under it, so whichever comes second sees the first.
     """

@@ -26,7 +26,7 @@ def facts_file() -> Path:
 
 
 def load_facts() -> MachineFacts | None:
-    """Return saved measurements, or None if processor or MLX have changed since."""
+    """Return saved measurements, or None if the processor or MLX has changed."""
     try:
         saved = read_json(facts_file())
         facts = MachineFacts(**{field.name: saved[field.name] for field in fields(MachineFacts)})

@@ -54,7 +54,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
 
 
 def find_local_drafter(local: list[LocalModel], target: Path) -> Path:
-    """Return the first local drafter that fits. Raises like `find_drafter`."""
+    """Return the first local drafter that fits, or raise like `find_drafter`."""
     config = read_config(target)
     _check_for_dflash(config)
     for model in local:
@@ -85,7 +85,7 @@ def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
 
 
 def shared_repos(catalog: Catalog, local: list[LocalModel], pair: Pair) -> dict[str, str]:
-    """Return the repos of a pair that other local pairs need, with their other repos."""
+    """Return the shared repos of a pair, each with its partner in another local pair."""
     here = {model.repo.lower() for model in local if model.problem is None}
     others = [Pair(target.repo, entry.drafter) for entry in catalog.entries if entry.drafter for target in entry.targets]
     others += [one.pair for one in custom_pairs() if not one.is_local and one.drafter]

@@ -140,7 +140,7 @@ class Partial:
             return 0 if fd is None else os.preadv(fd, [into], start)
 
     def restart(self, whole: bool = False) -> int:
-        """Discard all bytes and return the new generation, if `whole` with one segment."""
+        """Discard all bytes and return the new generation, with one segment if `whole`."""
         with self._lock:
             self.generation += 1
             self._clear(max(self.size, _MIB) if whole else segment_length(self.size))

@@ -175,11 +175,12 @@ class _Passes:
         return chosen, experts, min(layers * experts * 3 * hidden * inner * self._stored, 0.98 * self._size)
 
     def read(self, rows: int) -> float:
-        """Return the bytes of weights that a pass reads, for independent expert choices."""
+        """Return the bytes of weights that a pass reads."""
+        # rows choose their experts independently
         return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
 
     def seconds(self, rows: int, full: bool) -> float:
-        """Return the least seconds of a pass; if `full`, with a full context."""
+        """Return the least seconds of a pass, with a full context if `full`."""
         element = 4 if self._facts.device == "CPU" else 2
         past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
         used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights used per row

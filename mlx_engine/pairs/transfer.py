@@ -49,7 +49,7 @@ class _Damaged(Exception):
 
 @dataclass
 class _FileDownload:
-    """The download of one file. Except for the hash, the transfer's lock protects it."""
+    """The download of one file. The transfer's lock protects all fields but the hash."""
 
     listing: Listing
     remote: RemoteFile
@@ -207,7 +207,6 @@ class FileTransfer:
             return None
 
     def _free_segment(self, file: _FileDownload, partial: Partial) -> tuple[int, int] | None:
-        """Return a segment to download, or None."""
         generation = partial.generation
         taken = {segment for age, segment in file.active if age == generation}
         if taken and not file.ranged:  # one connection only, until the host is known to support Range
@@ -341,7 +340,7 @@ class FileTransfer:
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
     def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
-        """Restart a file as one request, since its host ignores Range. Needs the lock."""
+        """Restart a file as one request, since its host ignores Range."""
         lost = partial.received
         generation = partial.restart(whole=True)
         file.active.add((generation, 0))

@@ -1,1 +1,1 @@
-"""The commands of the console script, one file each, and what they share."""
+"""Commands of the console script, one module each, and shared helpers."""

@@ -208,7 +208,7 @@ def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
 
 
 def check_text(text: str) -> str:
-    """Return a text unless it has lone surrogates, which stand for invalid UTF-8."""
+    """Return a command-line text after checking that it is valid UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -61,7 +61,7 @@ def print_json(value: Any) -> None:
 
 
 def write(text: str, dim: bool = False) -> None:
-    """Write part of a reply to standard output, making it visible on a terminal."""
+    """Write part of a reply, with control characters made visible on a terminal."""
     if at_terminal():
         text = f"{_DIM}{visible(text)}{_NORMAL}" if dim else visible(text)
     sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""`slipstream doctor --kernels`: test the Metal kernels, and select faster ones."""
+"""`slipstream doctor --kernels`: test the Metal kernels and select faster ones."""
 
 import argparse
 import platform

@@ -331,7 +331,7 @@ def _why_missing(hub: Hub, repo: str) -> str:
 
 
 def _login(given: argparse.Namespace) -> int:
-    """Save a token, typed without echo or read from standard input, or remove it."""
+    """Save an access token for the hub in use, or remove it."""
     endpoint = Hub().endpoint
     if given.forget:
         removed = delete_token(endpoint)

@@ -19,7 +19,7 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
 
 
 def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
-    """Yield a request's events. Ctrl-C cancels, then raises KeyboardInterrupt."""
+    """Yield a request's events. The first Ctrl-C cancels it, a second one interrupts."""
     jobs: list[Job] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -49,7 +49,7 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
 
 
 def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
-    """Load the pair of the command line and, if `calibrated`, calibrate it if needed."""
+    """Load the selected pair. If `calibrated`, calibrate it unless already done."""
     info = None
     try:
         for event in events(door, LoadPair(*folders(given), given.drafter_bits)):
