@@ -4341,7 +4341,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
-            <translation>„{id}“ ist nicht im Katalog (ähnlich: {similar}). Mit „slipstream models list“ sehen Sie alle Paare.</translation>
+            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4617,7 +4617,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
             <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
-            <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Entfernen Sie die Variable, und versuchen Sie es erneut.</translation>
+            <translation>Slipstream wurde ohne Zugriff auf den Modell-Hub gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4629,7 +4629,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>„{endpoint}“ ist keine gültige Hub-Adresse. Prüfen Sie HF_ENDPOINT (Standard: https://huggingface.co).</translation>
+            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4665,7 +4665,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
-            <translation>Das Token kann nicht im Schlüsselbund gespeichert werden ({reason}). Führen Sie „hf auth login“ aus, oder setzen Sie HF_TOKEN.</translation>
+            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}), daher kann es nicht gesichert werden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4683,7 +4683,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
             <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
-            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie auf {page} den Bedingungen zu, und geben Sie dann ein Zugriffstoken in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
+            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie den Bedingungen unter {page} zu. Geben Sie dann Ihr Zugriffstoken unter Einstellungen &gt; Modelle ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4701,7 +4701,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
-            <translation>{repo} wurde unter {endpoint} nicht gefunden. Prüfen Sie die Schreibweise, oder melden Sie sich mit einem Zugriffstoken an, falls das Repo privat ist.</translation>
+            <translation>{repo} ist unter {endpoint} nicht zu finden. Prüfen Sie die Schreibweise. Ist es privat, geben Sie unter Einstellungen &gt; Modelle ein Zugriffstoken ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4719,7 +4719,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
-            <translation>Der Hub hat Ihr Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es in den Einstellungen ein, oder führen Sie „slipstream models login“ aus.</translation>
+            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es unter Einstellungen &gt; Modelle ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4743,7 +4743,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
-            <translation>Dem Zertifikat von {endpoint} wird nicht vertraut. Installieren Sie das Zertifikat Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
+            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />

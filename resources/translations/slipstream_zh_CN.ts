@@ -4341,7 +4341,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
-            <translation>“{id}”不在目录中（相近的有：{similar}）。运行“slipstream models list”可查看所有模型对。</translation>
+            <translation>“{id}”不在目录中。相近的有：{similar}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4617,7 +4617,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
             <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
-            <translation>已设置 HF_HUB_OFFLINE，因此无法使用模型 Hub。请取消设置，然后重试。</translation>
+            <translation>Slipstream 启动时禁用了模型 Hub。请退出 Slipstream，然后照常打开。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4629,7 +4629,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>“{endpoint}”不是有效的 Hub 地址。请检查 HF_ENDPOINT（默认：https://huggingface.co）。</translation>
+            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4665,7 +4665,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
-            <translation>无法将令牌存入钥匙串（{reason}）。请运行“hf auth login”，或设置 HF_TOKEN。</translation>
+            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法保存。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4683,7 +4683,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
             <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
-            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在设置中添加访问令牌，或运行“slipstream models login”。</translation>
+            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在“设置 &gt; 模型”中输入访问令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4701,7 +4701,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
-            <translation>在 {endpoint} 找不到 {repo}。请检查拼写；如果是私有仓库，请使用访问令牌登录。</translation>
+            <translation>在 {endpoint} 上找不到 {repo}。请检查拼写；如果它是私有的，请在“设置 &gt; 模型”中输入访问令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4719,7 +4719,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
-            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在设置中输入，或运行“slipstream models login”。</translation>
+            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在“设置 &gt; 模型”中输入。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4743,7 +4743,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
-            <translation>{endpoint} 的证书不受信任。请安装代理的证书，或设置 SSL_CERT_FILE。</translation>
+            <translation>此系统不信任 {endpoint} 的证书。请将代理的证书添加到系统中。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
