@@ -1,13 +1,16 @@
 """Shows attached files as chips with name, size and tokens."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, Signal, Slot
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.attachments import Attachment
 from app.conversations.wording import number, size
 from app.language import tr
-from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
+from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import TokenCount
@@ -107,6 +110,44 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
         tokens = wording.tokens(count.tokens)
         parts.append(tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
     return " · ".join(parts), too_long
+
+
+class DropTarget(QFrame):
+    """Covers the window while files are dragged over it."""
+
+    dropped = Signal(list)  # of Path
+
+    def __init__(self, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        set_look(self, "drop")
+        self.setAcceptDrops(True)
+        self.label = styled_label(theme, tr("Drop files to attach them"), size=1.3, bold=True)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column((self.label, 1), parent=self)
+        self.hide()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Accept files. The window passes its own event when the pointer enters it."""
+        if files_in(event.mimeData()):
+            event.acceptProposedAction()
+            self.setGeometry(self._window.rect().adjusted(8, 8, -8, -8))
+            self.raise_()
+            self.show()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.hide()
+        if files := files_in(event.mimeData()):
+            event.acceptProposedAction()
+            self.dropped.emit(files)
+
+
+def files_in(data: QMimeData) -> list[Path]:
+    """Return the local files in dropped or pasted data."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class AttachmentDialog(QDialog):

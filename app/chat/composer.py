@@ -1,12 +1,10 @@
 """The message field. Enter sends, Shift+Enter starts a new line."""
 
-from pathlib import Path
-
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
-from app.chat.attachment_chips import AttachmentChips, shortened
+from app.chat.attachment_chips import AttachmentChips, files_in, shortened
 from app.chat.attachment_reader import AttachmentReader
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Turn
@@ -37,6 +35,7 @@ class Composer(QFrame):
         self.field.setAccessibleName(tr("Message"))
         self.field.submitted.connect(self.send_requested)
         self.field.dropped.connect(attachments.attach)
+        self.field.image_pasted.connect(lambda: attachments.refused.emit(tr("Slipstream can't read images yet.")))
         self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
@@ -141,6 +140,7 @@ class Composer(QFrame):
 class _Field(QPlainTextEdit):
     submitted = Signal()
     dropped = Signal(list)  # of Path
+    image_pasted = Signal()
     paged = Signal(int)
 
     def __init__(self, composer: Composer) -> None:
@@ -155,12 +155,14 @@ class _Field(QPlainTextEdit):
         self._fit()
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return bool(files_in(source)) or super().canInsertFromMimeData(source)
+        return bool(files_in(source)) or source.hasImage() or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Attach pasted or dropped files instead of inserting their addresses."""
         if files := files_in(source):
             self.dropped.emit(files)
+        elif source.hasImage() and not source.hasText():
+            self.image_pasted.emit()
         else:
             super().insertFromMimeData(source)
 
@@ -202,11 +204,6 @@ class _Field(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(scroll)
         if height != self.maximumHeight():
             self.setFixedHeight(height)
-
-
-def files_in(data: QMimeData) -> list[Path]:
-    """Return the local files in dropped or pasted data."""
-    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class _RoundButton(QAbstractButton):

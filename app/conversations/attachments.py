@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import mimetypes
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -82,6 +83,8 @@ def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment
         UserError: the file can't be read, is too large or has no text, or reading it was cancelled.
     """
     name = clean(" ".join(file.name.split())) or "file"
+    if str(mimetypes.guess_type(name)[0]).startswith("image/") and not name.lower().endswith(".svg"):  # SVG is text
+        raise UserError("attachment_is_image", "“{name}” is an image. Slipstream can't read images yet.", name=name)
     try:
         if file.is_dir():
             raise UserError("attachment_is_folder", "“{name}” is a folder. Attach the files in it instead.", name=name)

@@ -130,9 +130,9 @@ class ReplyActions(QWidget):
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
         super().__init__(stats)
         self._turn = turn
-        self.details = button(
-            tr("Details"), tr("How this reply was decoded"), clicked=lambda: stats.show_details(self.mapToGlobal(QPoint()))
-        )
+        self.details = button(tr("Details"), tr("How this reply was decoded"))
+        self.details.setCheckable(True)
+        self.details.toggled.connect(stats.show_details)
         self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.answer.strip())
         self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), clicked=lambda: actions.retry.emit(turn))
         self.regenerate.setToolTip(tr("Regenerate (keeps this reply)"))

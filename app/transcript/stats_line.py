@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from statistics import fmean
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
@@ -24,6 +24,7 @@ class StatsLine(QWidget):
         self._theme = theme
         self._stacked = stacked
         self._reply: Reply | None = None
+        self._details: StatsDetails | None = None
         self.chip = small_label(theme, elided=True)
         self.facts = _Facts()
         theme.set_font(self.facts, SMALL)
@@ -50,10 +51,16 @@ class StatsLine(QWidget):
             self.chip.setToolTip(tip)
             self.facts.setToolTip(tip)
 
-    def show_details(self, corner: QPoint) -> None:
-        """Show all statistics and a chart of the rounds above a point of the screen."""
-        if self._reply is not None and self._reply.stats is not None:
-            StatsPopover(self._theme, self._reply.stats, self).open_at(corner)
+    @Slot(bool)
+    def show_details(self, shown: bool) -> None:
+        """Show all statistics and a chart of the rounds below the figures, where they cover no text."""
+        if self._details is not None:
+            self._details.hide()
+            self._details.deleteLater()
+            self._details = None
+        if shown and self._reply is not None and self._reply.stats is not None:
+            self._details = StatsDetails(self._theme, self._reply.stats)
+            self.lines.addWidget(self._details)
 
 
 class _Facts(Label):
@@ -69,37 +76,27 @@ class _Facts(Label):
 
 
 CHART = QSize(320, 72)
-LEGEND_HEIGHT = 22
+LEGEND_GAP = 6  # above the legend
+LEGEND_SPACING = 18  # after a label
+SQUARE = 14  # from a label's square to its text
 BAR_HEIGHT = 10
 MAX_BAR_WIDTH = 14.0
 
 
-class StatsPopover(QFrame):
-    """Closes with the next click or Esc."""
+class StatsDetails(QFrame):
+    """All statistics of a reply, with charts."""
 
-    def __init__(self, theme: Theme, stats: Stats, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    def __init__(self, theme: Theme, stats: Stats) -> None:
+        super().__init__()
         self.setAccessibleName(tr("Details of this reply"))
-        set_look(self, "popover")
+        set_look(self, "notice")
         charts: list[QWidget] = []
         if stats.rounds:
             charts += [small_label(theme, tr("Drafted and accepted tokens per round"), bold=True), RoundsChart(theme, stats)]
         if stats.prompt_tokens:
             charts += [small_label(theme, tr("Reused and processed prompt tokens"), bold=True), PromptBar(theme, stats)]
-        self.facts = small_label(theme, wording.details(stats), "secondary", selectable=True)
+        self.facts = small_label(theme, wording.details(stats), "secondary", wrap=True, selectable=True)
         column(*charts, self.facts, spacing=10, margins=(16, 14, 16, 14), parent=self)
-
-    def open_at(self, corner: QPoint) -> None:
-        """Show above this point of the screen, or where there is space."""
-        self.adjustSize()
-        place = corner - QPoint(0, self.height() + 4)
-        screen = self.screen().availableGeometry()
-        place.setX(max(screen.left() + 8, min(place.x(), screen.right() - self.width() - 8)))
-        if place.y() < screen.top() + 8:
-            place.setY(corner.y() + 28)
-        self.move(place)
-        self.show()
 
 
 class PromptBar(QWidget):
@@ -114,8 +111,8 @@ class PromptBar(QWidget):
         if stats.prompt_tok_s is not None and self._processed:
             processed = tr("{count} processed at {rate}", count=count, rate=wording.rate(stats.prompt_tok_s))
         self.legend = tr("{count} reused", count=wording.number(self._reused)), processed
-        self.setFixedSize(CHART.width(), BAR_HEIGHT + LEGEND_HEIGHT)
-        self.setFont(theme.small())
+        theme.set_font(self, SMALL)
+        self.setFixedSize(_legend_size(self, self.legend) + QSize(0, BAR_HEIGHT))
         self.setAccessibleName(tr("Prompt"))
         self.setAccessibleDescription("; ".join(self.legend))
 
@@ -140,8 +137,10 @@ class RoundsChart(QWidget):
         accepted = stats.accepted_per_round
         widths = stats.widths if len(stats.widths) == len(accepted) else ()
         self.bars = merge_rounds(accepted, widths, CHART.width() // 4)
-        self.setFixedSize(CHART.width(), CHART.height() + LEGEND_HEIGHT)
         theme.set_font(self, SMALL)
+        highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=0.0)
+        self.legend = tr("accepted"), tr("drafted (up to {highest})", highest=wording.number(highest))
+        self.setFixedSize(_legend_size(self, self.legend) + QSize(0, CHART.height()))
         self.setAccessibleName(tr("Accepted and drafted tokens of each round"))
         least, most = min(accepted, default=0), max(accepted, default=0)
         self.setAccessibleDescription(
@@ -161,8 +160,7 @@ class RoundsChart(QWidget):
                 _draw_bar(painter, QRectF(number * step, CHART.height() - height, step - gap, height), color, 1.5)
         painter.setPen(QPen(QColor(colors.line), 1))
         painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
-        parts = ((tr("accepted"), colors.accent), (tr("drafted (up to {highest})", highest=f"{highest:.0f}"), colors.track))
-        _draw_legend(painter, self._theme, CHART.height(), parts)
+        _draw_legend(painter, self._theme, CHART.height(), zip(self.legend, (colors.accent, colors.track), strict=True))
         painter.end()
 
 
@@ -184,9 +182,17 @@ def _draw_bar(painter: QPainter, rect: QRectF, color: str, radius: float) -> Non
 
 def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tuple[str, str]]) -> None:
     """Draw labels, each after a square of its color."""
-    x = 0
+    x, metrics = 0, painter.fontMetrics()
     for label, color in parts:
-        _draw_bar(painter, QRectF(x, top + 9, 9, 9), color, 2)
+        baseline = top + LEGEND_GAP + metrics.ascent()
+        _draw_bar(painter, QRectF(x, baseline - 9, 9, 9), color, 2)
         painter.setPen(QColor(theme.colors.secondary))
-        painter.drawText(x + 14, top + 18, label)
-        x += 14 + painter.fontMetrics().horizontalAdvance(label) + 18
+        painter.drawText(x + SQUARE, baseline, label)
+        x += SQUARE + metrics.horizontalAdvance(label) + LEGEND_SPACING
+
+
+def _legend_size(widget: QWidget, labels: Iterable[str]) -> QSize:
+    """Return the size of a legend that is at least as wide as a chart."""
+    metrics = widget.fontMetrics()
+    width = sum(SQUARE + metrics.horizontalAdvance(label) + LEGEND_SPACING for label in labels)
+    return QSize(max(CHART.width(), width), LEGEND_GAP + metrics.height())

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.chat.announcer import Announcer
-from app.chat.composer import files_in
+from app.chat.attachment_chips import DropTarget
 from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
@@ -76,6 +77,8 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(theme, conductor)
         self.split = SidebarSplit(theme, self.sidebar, chat)
         self.setCentralWidget(self.split)
+        self.drop_target = DropTarget(theme, self)
+        self.drop_target.dropped.connect(self._attach)
         self.dialogs = Dialogs(self, theme, conductor, self.picker, self.preferences, self.updates.release, log_folder)
         self.chat_commands = ChatCommands(conductor, self.split, self)
         self.commands = Actions(
@@ -205,15 +208,12 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Slipstream" if chat.empty else chat.title)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if files_in(event.mimeData()):
-            event.acceptProposedAction()
+        self.drop_target.dragEnterEvent(event)
 
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Attach files dropped anywhere in the window."""
-        if files := files_in(event.mimeData()):
-            event.acceptProposedAction()
-            self.conductor.attachments.attach(files)
-            self.composer.focus()
+    @Slot(list)
+    def _attach(self, files: list[Path]) -> None:
+        self.conductor.attachments.attach(files)
+        self.composer.focus()
 
     @Slot()
     def bring_to_front(self) -> None:

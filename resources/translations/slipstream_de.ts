@@ -70,6 +70,11 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
+            <source>Drop files to attach them</source>
+            <translation>Dateien hier ablegen, um sie anzuhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Reading {name}…</source>
             <translation>{name} wird gelesen …</translation>
         </message>
@@ -317,6 +322,11 @@
             <location filename="../../app/chat/composer.py" />
             <source>Send (Enter)</source>
             <translation>Senden (Eingabetaste)</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Slipstream can't read images yet.</source>
+            <translation>Slipstream kann noch keine Bilder lesen.</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -3652,6 +3662,12 @@
             <source>attachment_is_folder</source>
             <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
             <translation>„{name}“ ist ein Ordner. Hängen Sie stattdessen die Dateien darin an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_is_image</source>
+            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
+            <translation>„{name}“ ist ein Bild. Slipstream kann noch keine Bilder lesen.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />

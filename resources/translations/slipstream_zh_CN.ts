@@ -70,6 +70,11 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
+            <source>Drop files to attach them</source>
+            <translation>将文件拖放到此处以添加附件</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Reading {name}…</source>
             <translation>正在读取 {name}…</translation>
         </message>
@@ -317,6 +322,11 @@
             <location filename="../../app/chat/composer.py" />
             <source>Send (Enter)</source>
             <translation>发送（回车）</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Slipstream can't read images yet.</source>
+            <translation>Slipstream 目前还不能读取图片。</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -3652,6 +3662,12 @@
             <source>attachment_is_folder</source>
             <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
             <translation>“{name}”是文件夹。请改为附加其中的文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_is_image</source>
+            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
+            <translation>“{name}”是图片。Slipstream 目前还不能读取图片。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />

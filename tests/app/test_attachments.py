@@ -101,7 +101,7 @@ def test_a_pdf_that_opens_without_a_password_is_read(file: File, tmp_path: Path)
         ("nothing.txt", b"", "is empty"),
         ("blank.txt", b" \n\t ", "is empty"),
         ("program", b"\x7fELF\x02\x01\x01\x00\x00", "contains no readable text"),
-        ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "contains no readable text"),
+        ("program.bin", b"\x7fELF\x02\x01\x01\0\0", "contains no readable text"),
         ("cut.txt", b"\xff\xfea", "contains no readable text"),
         ("locked.pdf", pdf("Secret", password="pass"), "password-protected"),
         ("scan.pdf", pdf("", ""), "contains only scanned pages"),

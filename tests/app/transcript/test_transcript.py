@@ -13,7 +13,7 @@ from app.conversations.chat_tree import Chat, Turn
 from app.rendering.blocks import plain_text
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ReplyView
-from app.transcript.stats_line import PromptBar, RoundsChart, StatsPopover, merge_rounds
+from app.transcript.stats_line import PromptBar, RoundsChart, StatsDetails, merge_rounds
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
@@ -436,11 +436,16 @@ def test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds(start: Sta
     app.ask("Hi")
     assert app.reply.buttons.details.isVisible()
     app.reply.buttons.details.click()
-    (popover,) = app.window.findChildren(StatsPopover)
-    assert popover.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
-    assert popover.findChild(PromptBar).legend == ("0 reused", "9 processed at 240 tok/s")
-    assert "Prompt: 9 tokens, 0 reused" in popover.facts.text()
-    popover.close()
+    (details,) = app.window.findChildren(StatsDetails)
+    assert details.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
+    assert details.findChild(PromptBar).legend == ("0 reused", "9 processed at 240 tok/s")
+    assert "Prompt: 9 tokens, 0 reused" in details.facts.text()
+    app.until(lambda: details.isVisible() and details.height() >= details.sizeHint().height())
+    reply = app.reply
+    assert details.mapTo(reply, QPoint()).y() >= reply.blocks.geometry().bottom()  # it never covers the reply
+    assert not details.isWindow() and app.window.transcript.following
+    reply.buttons.details.click()
+    app.until(lambda: not app.window.findChildren(StatsDetails))
     bars = merge_rounds(tuple(range(1000)), (16,) * 1000, 80)
     assert len(bars) <= 80 and bars[0] == (6.0, 15.0)
 

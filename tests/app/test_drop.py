@@ -1,0 +1,56 @@
+"""Dropped files, and images, which can't be attached yet."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+
+from app.conversations.attachments import read
+from mlx_engine.errors import UserError
+from tests.app.conftest import Running
+
+Start = Callable[..., Running]
+LEFT, NONE, COPY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
+
+
+def test_files_dragged_over_the_window_highlight_it(start: Start, tmp_path: Path) -> None:
+    app = start()
+    note = tmp_path / "note.md"
+    note.write_text("A note.")
+    data = QMimeData()
+    data.setText("Only text")
+    app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, data, LEFT, NONE))
+    assert app.window.drop_target.isHidden()
+    data.setUrls([QUrl.fromLocalFile(str(note))])
+    for last in (QDragLeaveEvent(), QDropEvent(QPointF(9, 9), COPY, data, LEFT, NONE)):
+        app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, data, LEFT, NONE))
+        assert app.window.drop_target.isVisible() and app.window.drop_target.geometry().contains(app.window.rect().center())
+        app.window.drop_target.event(last)
+        assert app.window.drop_target.isHidden()
+    app.until(lambda: [file.name for file in app.conductor.attachments.files] == ["note.md"])
+
+
+def test_a_pasted_image_says_that_images_are_not_supported(start: Start) -> None:
+    app = start()
+    said: list[str] = []
+    app.conductor.notified.connect(lambda notice: said.append(notice.text))
+    image = QMimeData()
+    image.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
+    field = app.window.composer.field
+    assert field.canInsertFromMimeData(image)
+    field.insertFromMimeData(image)
+    assert said == ["Slipstream can't read images yet."] and field.toPlainText() == ""
+    image.setText("A cell of a table")  # copied together with its picture
+    field.insertFromMimeData(image)
+    assert field.toPlainText() == "A cell of a table" and len(said) == 1
+
+
+@pytest.mark.parametrize("name", ["photo.PNG", "photo.jpeg", "scan.heic", "a.webp"])
+def test_an_image_file_is_refused_as_an_image(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x89PNG\r\n\x00\x01")
+    with pytest.raises(UserError, match=f"“{name}” is an image. Slipstream can't read images yet."):
+        read(tmp_path / name)
+    (tmp_path / "icon.svg").write_text("<svg/>")
+    assert read(tmp_path / "icon.svg").text == "<svg/>"
