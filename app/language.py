@@ -18,25 +18,25 @@ VARIABLE = "SLIPSTREAM_LANGUAGE"  # takes precedence over the setting
 
 # English texts for the window where the engine's own names what to do in a terminal
 WINDOW_TEXTS = {
-    "blas_missing": "OpenBLAS ({library}) is not installed. Install it, then start Slipstream again.",
-    "blas_unknown": "Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream and open it in the usual way.",
+    "blas_missing": "OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.",
+    "blas_unknown": "Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.",
     "folder_set_by_environment": "The model folder was set where Slipstream was started ({variable}). Change it there.",
-    "hub_offline": "Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.",
-    "invalid_endpoint": "“{endpoint}” isn't the address of a hub. Correct the model hub in Settings > Models.",
-    "no_keychain": "This system has no keychain for the token ({reason}), so it can't be saved.",
-    "not_in_catalog": "“{id}” isn't in the catalog. Similar: {similar}.",
+    "hub_offline": "Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.",
+    "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct the model hub in Settings > Models.",
+    "no_keychain": "Can't store the token: this system has no keychain ({reason}).",
+    "not_in_catalog": "“{id}” isn't in the catalog (similar: {similar}). Choose another pair.",
     "proxy_refused": "The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.",
     "repo_gated": "{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings > Models.",
     "repo_not_found_or_private": (
         "Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings > Models if it is private."
     ),
     "threads_invalid": (
-        "Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream and open it in the usual way."
+        "Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally."
     ),
     "token_rejected": (
         "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings > Models."
     ),
-    "untrusted_certificate": "This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.",
+    "untrusted_certificate": "The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.",
 }
 
 _translator = QTranslator()

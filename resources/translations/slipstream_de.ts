@@ -3840,19 +3840,19 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) is not installed. Install it, then start Slipstream again.</extracomment>
+            <extracomment>OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.</extracomment>
             <translation>OpenBLAS ({library}) ist nicht installiert. Installieren Sie es, und starten Sie Slipstream erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
-            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
+            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream wurde mit einer unbekannten BLAS („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>threads_invalid</source>
-            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
+            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream wurde mit einer ungültigen Anzahl von Threads („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
         </message>
         <message>
@@ -4356,8 +4356,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
-            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}.</translation>
+            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
+            <translation>„{id}“ ist nicht im Katalog (ähnlich: {similar}). Wählen Sie ein anderes Paar.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4632,7 +4632,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
-            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
+            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream wurde ohne Zugriff auf den Modell-Hub gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
         </message>
         <message>
@@ -4644,8 +4644,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct the model hub in Settings &gt; Models.</extracomment>
+            <translation>„{endpoint}“ ist keine gültige Hub-Adresse. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4680,8 +4680,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
-            <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
-            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}), daher kann es nicht gesichert werden.</translation>
+            <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
+            <translation>Das Token kann nicht gespeichert werden: Dieses System hat keinen Schlüsselbund ({reason}).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4758,8 +4758,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
-            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
+            <extracomment>The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
+            <translation>Dem Zertifikat von {endpoint} wird nicht vertraut. Installieren Sie das Zertifikat Ihres Proxys auf diesem Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />

@@ -3840,19 +3840,19 @@
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) is not installed. Install it, then start Slipstream again.</extracomment>
+            <extracomment>OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.</extracomment>
             <translation>未安装 OpenBLAS（{library}）。请安装后重新启动 Slipstream。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
-            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
+            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream 启动时指定了未知的 BLAS（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>threads_invalid</source>
-            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream and open it in the usual way.</extracomment>
+            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream 启动时指定了无效的线程数（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
         </message>
         <message>
@@ -4356,8 +4356,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog. Similar: {similar}.</extracomment>
-            <translation>“{id}”不在目录中。相近的有：{similar}。</translation>
+            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
+            <translation>“{id}”不在目录中（相近的有：{similar}）。请选择其他模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4632,7 +4632,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
-            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream and open it in the usual way.</extracomment>
+            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream 启动时禁用了模型 Hub。请退出 Slipstream，然后照常打开。</translation>
         </message>
         <message>
@@ -4644,8 +4644,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't the address of a hub. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct the model hub in Settings &gt; Models.</extracomment>
+            <translation>“{endpoint}”不是有效的 Hub 地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4680,8 +4680,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
-            <extracomment>This system has no keychain for the token ({reason}), so it can't be saved.</extracomment>
-            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法保存。</translation>
+            <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
+            <translation>无法存储令牌：此系统没有钥匙串（{reason}）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4758,8 +4758,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>This system doesn't trust the certificate for {endpoint}. Add your proxy's certificate to it.</extracomment>
-            <translation>此系统不信任 {endpoint} 的证书。请将代理的证书添加到系统中。</translation>
+            <extracomment>The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
+            <translation>{endpoint} 的证书不受信任。请在这台电脑上安装代理的证书。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />

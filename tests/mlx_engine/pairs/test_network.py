@@ -63,5 +63,5 @@ def test_a_trusted_certificate_is_accepted(secure: tuple[LocalHub, Path], cache:
 
 def test_an_untrusted_certificate_is_reported(secure: tuple[LocalHub, Path]) -> None:
     local, _ = secure
-    with pytest.raises(UserError, match="doesn't trust the certificate"):
+    with pytest.raises(UserError, match="isn't trusted"):
         Hub(local.url).listing("owner/target")
