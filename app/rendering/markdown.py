@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import unescapeAll
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_inline import StateInline
@@ -258,7 +259,7 @@ class _BlockBuilder:
                     yield self._text(tokens[index + 1], int(token.tag[1]) if token.type == "heading_open" else 0)
                     index += 2
                 case "fence" | "code_block":
-                    language = token.info.split()[0].lower() if token.info.split() else ""
+                    language = next(iter(unescapeAll(token.info).split()), "").lower()
                     yield CodeBlock(language, token.content.removesuffix("\n"), len(self.lists), self.quote)
                 case "math_block":
                     if token.meta["closed"]:
@@ -317,6 +318,8 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
         text, link = token.content, links[-1] if links else ""
         if name in depth:
             depth[name] += token.nesting
+        elif token.type == "text":
+            text = text.replace("\n", " ")  # written as &#10;
         elif token.type == "link_open":
             links.append(_safe_link(token.attrGet("href")))
         elif token.type == "link_close":
