@@ -10,7 +10,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.channels import ChannelParser, markers_of, tokens_opening
 from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, Source
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.limits import rolling_window
+from mlx_engine.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.template_sandbox import RenderingCancelled, cancelled_by
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
@@ -71,6 +72,23 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
             "another one.",
         )
     return RenderedPrompt(tokens[:shared] + opening, opening, continued)
+
+
+def fitting(
+    tokenizer: TokenizerWrapper, request: GenerationRequest | CountTokens, limit: int, cancel: threading.Event | None = None
+) -> tuple[Message, ...]:
+    """Return the messages of a request that are sent in a context of `limit` tokens: all of them, or a rolling window."""
+    if request.rolling is None:
+        return request.messages
+    effort, written = None, ""
+    if isinstance(request, GenerationRequest):
+        effort, written = request.effort, request.continue_thinking + request.continue_from
+    size = len(tokenizer.encode(written, add_special_tokens=False))
+
+    def count(messages: Sequence[Message]) -> int:
+        return size + len(template(tokenizer, messages, request.thinking, effort, cancel=cancel))
+
+    return rolling_window(request.messages, request.rolling, limit, request.max_tokens, count)
 
 
 def _check(messages: Sequence[Message]) -> None:

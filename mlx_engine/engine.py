@@ -164,8 +164,9 @@ class Engine:
 
     def count_tokens(self, request: CountTokens, cancel: threading.Event | None = None) -> TokenCount:
         """Return the number of tokens of a chat."""
-        tokens = chat.template(self.pair.tokenizer, request.messages, request.thinking, cancel=cancel)
-        return TokenCount(len(tokens), self.pair.info.context_limit)
+        limit = self.pair.info.context_limit
+        messages = chat.fitting(self.pair.tokenizer, request, limit, cancel)
+        return TokenCount(len(chat.template(self.pair.tokenizer, messages, request.thinking, cancel=cancel)), limit)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         """Generate a reply, retrying once if memory runs out before its first token.

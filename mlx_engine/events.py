@@ -204,11 +204,16 @@ class Roofline:
 
 @dataclass(frozen=True)
 class PrefillProgress:
-    """Progress of prefill: `done` of `total` prompt tokens, `reused` from a snapshot."""
+    """Progress of prefill: `done` of `total` prompt tokens, `reused` from a snapshot.
+
+    Attributes:
+        left_out: number of the oldest messages that a rolling window leaves out of the prompt.
+    """
 
     done: int
     total: int
     reused: int
+    left_out: int = 0
 
 
 @dataclass(frozen=True)

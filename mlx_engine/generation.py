@@ -56,6 +56,8 @@ def _generate(
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
     try:
+        messages = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
+        left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
         rendered = chat.render(tokenizer, request, cancel)
     except RenderingCancelled:
         yield Finished("cancelled", Tally(began, mode, 0, 0, seed, why_plain, request.exact).stats())
@@ -78,7 +80,7 @@ def _generate(
     steps: Generator[Step, None, None] | None = None
     consistent = True  # whether caches and context hold the same tokens
     try:
-        yield PrefillProgress(branch.reused, length, branch.reused)
+        yield PrefillProgress(branch.reused, length, branch.reused, left_out)
         reads_context = mode == "dflash" or request.reuse  # for rounds or a later turn
         for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
@@ -90,10 +92,10 @@ def _generate(
             if cancel.is_set():
                 reason = "cancelled"
                 break
-            yield PrefillProgress(done, length, branch.reused)
+            yield PrefillProgress(done, length, branch.reused, left_out)
         if first is not None:
             penalties.add((first,))
-            yield PrefillProgress(length, length, branch.reused)
+            yield PrefillProgress(length, length, branch.reused, left_out)
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
                 controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)

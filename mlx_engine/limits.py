@@ -1,11 +1,12 @@
-"""Valid ranges of requests, checked before anything is computed."""
+"""Valid ranges of requests, and what fits into the context, checked before anything is computed."""
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.requests import GenerationRequest, Message
 
 PREFILL_ROWS = 512  # tokens per prefill pass: enough to be efficient, few enough to cancel quickly
 MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't be rewound
@@ -14,6 +15,37 @@ _MAX_PENALTY = 100.0  # positive or negative
 _ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
 _ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")
 _WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
+
+
+def rolling_window(
+    messages: tuple[Message, ...], left_out: int, limit: int, max_tokens: int, count: Callable[[Sequence[Message]], int]
+) -> tuple[Message, ...]:
+    """Return the messages of a chat that are sent, without the oldest turns if the context is full.
+
+    System messages and the last turn always stay. Room for the reply stays free: `max_tokens`, or a quarter of the context if that
+    is less. Once more turns have to be left out, another quarter is freed, so that the next prompts begin like this one and reuse
+    its snapshot.
+
+    Args:
+        messages: of the whole chat.
+        left_out: number of messages that an earlier request left out, not counting system messages. They stay left out.
+        limit: tokens of the context.
+        max_tokens: of the reply.
+        count: returns the number of tokens of a prompt.
+    """
+    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
+    starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
+    room = limit - min(max_tokens, limit // 4)
+
+    def sent_from(start: int) -> tuple[Message, ...]:
+        return (*messages[:head], *messages[start:])
+
+    start = next((at for at in starts if at >= head + left_out), starts[-1] if starts else head) if left_out else head
+    later = [at for at in starts if at > start]
+    if later and count(sent_from(start)) > room:
+        index = bisect_left(later, True, key=lambda at: count(sent_from(at)) <= room - limit // 4)
+        start = later[min(index, len(later) - 1)]
+    return sent_from(start)
 
 
 def check_tokens(tokens: Sequence[int], rows: int) -> None:

@@ -46,6 +46,8 @@ class GenerationRequest:
         effort: reasoning effort, for chat templates that support it.
         stop: strings that end the answer.
         reuse: use and save snapshots of the prompt.
+        rolling: leave out the oldest turns if the prompt leaves too little room for the reply, and at least this many messages;
+            None sends all of them.
         gives_way: whether any other request cancels this one.
         exact: compute each row in an order that doesn't depend on the number of rows, so that text with and without DFlash is
             identical in every format. Slower, and without snapshots.
@@ -65,6 +67,7 @@ class GenerationRequest:
     effort: str | None = None
     stop: tuple[str, ...] = ()
     reuse: bool = True
+    rolling: int | None = None
     gives_way: bool = False
     exact: bool = False
 
@@ -85,10 +88,12 @@ class CompareRequest:
 
 @dataclass(frozen=True)
 class CountTokens:
-    """A request to count the tokens of `messages` in the chat template."""
+    """A request to count the tokens of `messages` in the chat template. `rolling` is as in `GenerationRequest`."""
 
     messages: tuple[Message, ...]
     thinking: bool = False
+    rolling: int | None = None
+    max_tokens: int = 1024
 
 
 @dataclass(frozen=True)

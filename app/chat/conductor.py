@@ -106,6 +106,10 @@ class Conductor(QObject):
     def set_thinking(self, on: bool) -> None:
         self.set_settings(replace(self.chat.settings, thinking=on))
 
+    @Slot(bool)
+    def set_rolling(self, on: bool) -> None:
+        self.set_settings(replace(self.chat.settings, rolling=on))
+
     def apply_preset(self, preset: Preset) -> None:
         self.set_settings(preset.applied_to(self.chat.settings))
 
@@ -227,8 +231,19 @@ class Conductor(QObject):
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off."""
         if turn.reply.can_continue and self._can_start():
-            request = replace(continuation(turn), mode=self.next_mode, max_tokens=self.chat.settings.max_tokens)
-            self.reply_job.resume(turn, self.chat, request)
+            self._resume(turn)
+
+    def _resume(self, turn: Turn) -> None:
+        request = replace(continuation(turn), mode=self.next_mode, max_tokens=self.chat.settings.max_tokens)
+        self.reply_job.resume(turn, self.chat, replace(request, rolling=self.chat.rolling_after(turn.answered)))
+
+    @Slot()
+    def continue_rolling(self) -> None:
+        """Leave out the oldest messages from now on, and continue a reply that ended because the context was full."""
+        self.set_rolling(True)
+        turns = self.chat.turns
+        if len(turns) > 1 and turns[-1].reply.context_full and self._can_start():
+            self._resume(turns[-1])
 
     def edit(self, turn: Turn) -> None:
         """Start editing a message. The old version is kept."""

@@ -8,7 +8,7 @@ from shiboken6 import isValid
 
 from app.chat.conductor import Conductor
 from app.conversations.attachments import prompt_text
-from app.conversations.chat_tree import Turn, messages_to
+from app.conversations.chat_tree import Node, Turn, messages_to
 from app.engine_adapter import Delivery
 from mlx_engine.events import Failed, TokenCount
 from mlx_engine.requests import CountTokens, Message
@@ -130,8 +130,9 @@ class ContextMeter(QObject):
         conductor = self._conductor
         if conductor.loader.pair is None or conductor.busy:
             return  # counted when the reply has ended
-        messages = self._messages()
-        request = CountTokens(messages, conductor.thinking)
+        messages, after = self._messages()
+        settings = conductor.chat.settings
+        request = CountTokens(messages, conductor.thinking, conductor.chat.rolling_after(after), settings.max_tokens)
         if not any(message.role == "user" for message in messages):
             self._request = self._counting = None
             self._show(ContextUse(0, conductor.loader.pair.context_limit))
@@ -141,18 +142,23 @@ class ContextMeter(QObject):
             if self.slow:
                 self.changed.emit()
 
-    def _messages(self) -> tuple[Message, ...]:
-        """The messages that the next request would have."""
+    def _messages(self) -> tuple[tuple[Message, ...], Node | None]:
+        """The messages that the next request would have, and the one that the draft follows."""
         chat, editing = self._conductor.chat, self._conductor.editing
         system = (Message("system", chat.settings.system),) if chat.settings.system.strip() else ()
         files = tuple(self._conductor.attachments.files)
         draft = self._draft.strip()
-        before = chat.history()
+        turns = chat.turns
+        after = turns[-1].last if turns else None
         if editing is not None and editing.asked is not None:
-            before = messages_to(editing.asked.parent) if editing.asked.parent is not None else ()
-        elif not draft and not files and chat.turns and chat.turns[-1].reply.error and chat.turns[-1].reply.empty:
-            return chat.turns[-1].request.messages  # the message that was refused
-        return (*system, *before, *((Message("user", prompt_text(draft, files)),) if draft or files else ()))
+            after = editing.asked.parent
+        elif not draft and not files and turns and turns[-1].reply.error and turns[-1].reply.empty:
+            return turns[-1].request.messages, after  # the message that was refused
+        before = messages_to(after) if after is not None else ()
+        last = (Message("user", prompt_text(draft, files)),) if draft or files else ()
+        if before and not last and chat.settings.rolling:
+            last = (SHORTEST,)  # whatever the next message is, the oldest turns make room for it
+        return (*system, *before, *last), after
 
     def _counted(self, request: CountTokens, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
 from app.chat.composer import Composer
 from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter, ContextUse
+from app.chat.full_context import FullContextBar
 from app.conversations.attachments import prompt_text
 from app.conversations.wording import number
 from app.language import tr
@@ -43,7 +44,10 @@ class Foot(QWidget):
         inner.setMaximumWidth(COLUMN + 24)
         self.unsaved = UnsavedBar(theme, conductor)
         self.notices = NoticeBar(theme)
-        column(self.notices, self.unsaved, self.elsewhere, self.waiting, self.composer, self.notes, spacing=5, parent=inner)
+        self.full = FullContextBar(theme, conductor, self._meter, self.composer)
+        column(
+            self.notices, self.unsaved, self.elsewhere, self.full, self.waiting, self.composer, self.notes, spacing=5, parent=inner
+        )
         row(None, (inner, 1000), None, spacing=0, margins=(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 8), parent=self)
         self.composer.field.textChanged.connect(self._set_draft)
         self.composer.send_requested.connect(self.send)
@@ -152,7 +156,7 @@ def sentence(use: ContextUse) -> str:
         over = number(1 - use.left)
         return tr("{about}{over} tokens over the limit of {limit}. Shorten the message.", about=about, over=over, limit=limit)
     if use.full:
-        return tr("This chat is full ({limit} tokens). Start a new chat or edit an earlier message.", limit=limit)
+        return tr("This chat is full ({limit} tokens).", limit=limit)
     if use.left == 1:
         return tr("{about}1 token left", about=about)
     left, used = number(use.left), number(use.used)

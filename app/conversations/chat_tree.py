@@ -186,6 +186,23 @@ class Chat:
         turns = self.turns
         return messages_to(turns[-1].last) if turns else ()
 
+    def rolling_after(self, node: Node | None) -> int | None:
+        """Return how many messages the next request after a message leaves out at least; None without a rolling window."""
+        path = node.path() if node is not None else []
+        return max((one.reply.left_out for one in path if one.reply), default=0) if self.settings.rolling else None
+
+    @property
+    def first_sent(self) -> Turn | None:
+        """The first turn that was sent with the last one; None if that is the first of the chat."""
+        turns = self.turns
+        left_out = next((turn.reply.left_out for turn in reversed(turns) if turn.reply.left_out or not turn.reply.empty), 0)
+        for turn in turns if left_out else ():
+            if left_out <= 0:
+                return turn
+            if turn.reply.answer.strip():  # others are never sent
+                left_out -= 1 if turn.asked is None else 2
+        return None
+
     @property
     def first_words(self) -> str:
         """The title of a chat that nobody has named: the beginning of its first message."""
@@ -211,6 +228,7 @@ class Chat:
             seed=settings.seed,
             max_tokens=settings.max_tokens,
             thinking=thinking,
+            rolling=self.rolling_after(asked),
         )
         answered = asked.add(Node("assistant", reply=Reply.to(request), request=request))
         self.changed = time.time()

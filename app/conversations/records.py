@@ -18,8 +18,21 @@ from app.conversations.settings import MAX_TOKENS, ChatSettings
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest, Message, Mode
 
-_REPLY = ("mode", "reason", "error", "origin", "thinking_s", "tokens", "tokens_before", "rounds", "tested", "accepted", "stats")
-_REQUEST = ("mode", "width", "sampling", "seed", "max_tokens", "thinking", "effort", "stop")
+_REPLY = (
+    "mode",
+    "reason",
+    "error",
+    "origin",
+    "thinking_s",
+    "tokens",
+    "tokens_before",
+    "rounds",
+    "tested",
+    "accepted",
+    "left_out",
+    "stats",
+)
+_REQUEST = ("mode", "width", "sampling", "seed", "max_tokens", "thinking", "effort", "stop", "rolling")
 
 _Json = dict[str, Any]
 

@@ -101,6 +101,7 @@ class Reply:
     Attributes:
         origin: the model that wrote an imported reply; empty for Slipstream's own.
         tokens_before: those of `tokens` that were there when the reply was last continued.
+        left_out: how many of the messages before it, the oldest, were not sent.
         thinking_s: seconds from the first to the last text of its thinking.
     """
 
@@ -118,6 +119,7 @@ class Reply:
     rounds: int = 0
     tested: int = 0
     accepted: int = 0
+    left_out: int = 0
     rate: LiveRate = field(default_factory=LiveRate)
     thinking_s: float | None = None
     answer_by: Suppliers = field(default_factory=Suppliers)
@@ -148,7 +150,7 @@ class Reply:
                 self.tested += event.tested
                 self.accepted += event.accepted
             case PrefillProgress():
-                self.prefill = event
+                self.prefill, self.left_out = event, event.left_out
             case Finished():
                 self.reason = event.reason
                 stats = joined(self.stats, event.stats) if self.stats else event.stats

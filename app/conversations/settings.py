@@ -19,6 +19,7 @@ class ChatSettings:
         sampling: None uses what the target's makers recommend.
         seed: None draws a new one for each reply.
         thinking, dflash: ignored for pairs that don't support them.
+        rolling: leave out the oldest messages when the context is full.
     """
 
     system: str = ""
@@ -27,6 +28,7 @@ class ChatSettings:
     max_tokens: int = MAX_TOKENS
     thinking: bool = False
     dflash: bool = True
+    rolling: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -40,13 +42,13 @@ class ChatSettings:
 
 @dataclass(frozen=True)
 class Preset:
-    """Named settings. The DFlash and thinking switches are not part of them."""
+    """Named settings. The switches for DFlash, thinking, and the rolling window are not part of them."""
 
     name: str
     settings: ChatSettings
 
     def applied_to(self, settings: ChatSettings) -> ChatSettings:
-        return replace(self.settings, dflash=settings.dflash, thinking=settings.thinking)
+        return replace(self.settings, dflash=settings.dflash, thinking=settings.thinking, rolling=settings.rolling)
 
     def fits(self, settings: ChatSettings) -> bool:
         """Whether these settings are the preset's."""

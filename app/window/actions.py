@@ -97,6 +97,8 @@ class Actions(QObject):
         self.dflash.triggered.connect(conductor.set_dflash)
         self.thinking = add(tr("&Thinking"), None, "Ctrl+Shift+T", checkable=True)
         self.thinking.triggered.connect(conductor.set_thinking)
+        self.rolling = add(tr("Rolling &Window"), None, checkable=True)
+        self.rolling.triggered.connect(conductor.set_rolling)
         self.edit = add(tr("&Edit Last Message"), commands.edit, "Ctrl+Shift+E")
         self.regenerate = add(tr("&Regenerate Reply"), commands.regenerate, "Ctrl+R")
         self.resume = add(tr("Contin&ue Reply"), commands.resume, "Ctrl+Shift+R")
@@ -177,6 +179,7 @@ class Actions(QObject):
         self.dflash.setChecked(conductor.next_mode == "dflash")
         self.thinking.setEnabled(conductor.can_think)
         self.thinking.setChecked(conductor.thinking)
+        self.rolling.setChecked(conductor.chat.settings.rolling)
         for action, setting, value in self._checked:
             action.setChecked(setting.read(self._preferences) == value)
 
@@ -239,7 +242,19 @@ def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
     _fill(bar.addMenu(tr("&Edit")), *edit, *find)
     looks = (do.appearance, do.contrast, do.larger_text, do.smaller_text, do.actual_size, do.token_sources)
     _fill(bar.addMenu(tr("&View")), do.sidebar, *looks, None, do.palette, do.focus_message, do.focus_list, do.scroll_to_end)
-    replies = (do.stop, do.compare, do.compare_prompt, None, do.dflash, do.thinking, None, do.edit, do.regenerate, do.resume)
+    replies = (
+        do.stop,
+        do.compare,
+        do.compare_prompt,
+        None,
+        do.dflash,
+        do.thinking,
+        do.rolling,
+        None,
+        do.edit,
+        do.regenerate,
+        do.resume,
+    )
     chat = (do.rename, do.pin, do.move_to_folder, do.duplicate, do.delete, do.delete_all, None, do.previous_chat, do.next_chat)
     _fill(bar.addMenu(tr("&Chat")), *replies, do.previous_version, do.next_version, None, do.chat_settings, None, *chat)
     _fill(bar.addMenu(tr("&Window")), do.minimize, do.zoom)

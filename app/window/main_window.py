@@ -115,6 +115,8 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.compare.connect(conductor.compare_turn)
         conductor.turn_added.connect(self.transcript.add_turn)
         conductor.turns_changed.connect(self.transcript.show_turns)
+        for signal in (conductor.turns_changed, conductor.reply_job.changed):
+            signal.connect(self._show_divider)
         conductor.turn_revealed.connect(self.transcript.go_to_node)
         conductor.reply_job.changed.connect(self.transcript.refresh)
         conductor.chat_changed.connect(self.transcript.clear)
@@ -201,6 +203,10 @@ class MainWindow(QMainWindow):
         if not self.conductor.loader.running:
             self.foot.notices.clear("loaded")
         self.transcript.welcome.show_state(self.conductor.loader.progress, self.conductor.loader.pair)
+
+    @Slot()
+    def _show_divider(self) -> None:
+        self.transcript.show_divider(self.conductor.chat.first_sent)
 
     @Slot()
     def _show_title(self) -> None:

@@ -450,8 +450,8 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This chat is full ({limit} tokens). Start a new chat or edit an earlier message.</source>
-            <translation>Dieser Chat ist voll ({limit} Tokens). Beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+            <source>This chat is full ({limit} tokens).</source>
+            <translation>Dieser Chat ist voll ({limit} Token).</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -472,6 +472,46 @@
             <location filename="../../app/chat/foot.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
             <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Cancel the summary</source>
+            <translation>Zusammenfassung abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Continue in a Rolling Window</source>
+            <translation>Mit gleitendem Fenster fortfahren</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Leaves out the oldest messages when the context is full. The chat stays complete.</source>
+            <translation>Lässt die ältesten Nachrichten weg, wenn der Kontext voll ist. Der Chat bleibt vollständig.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Start New Chat with Summary</source>
+            <translation>Neuer Chat mit Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Summarizing the chat…</source>
+            <translation>Der Chat wird zusammengefasst …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Summary of “{title}”:</source>
+            <translation>Zusammenfassung von „{title}“:</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>The model wrote no summary.</source>
+            <translation>Das Modell hat keine Zusammenfassung geschrieben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
+            <translation>Der Kontext des Modells ist voll. Fahren Sie hier fort, beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
@@ -3247,6 +3287,11 @@
             <location filename="../../app/window/actions.py" />
             <source>Re&amp;name…</source>
             <translation>&amp;Umbenennen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Rolling &amp;Window</source>
+            <translation>&amp;Gleitendes Fenster</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />

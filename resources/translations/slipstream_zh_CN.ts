@@ -450,8 +450,8 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This chat is full ({limit} tokens). Start a new chat or edit an earlier message.</source>
-            <translation>此对话已满（{limit} 个词元）。请新建对话，或编辑之前的消息。</translation>
+            <source>This chat is full ({limit} tokens).</source>
+            <translation>此对话已满（{limit} 个 token）。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -472,6 +472,46 @@
             <location filename="../../app/chat/foot.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
             <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Cancel the summary</source>
+            <translation>取消生成摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Continue in a Rolling Window</source>
+            <translation>以滚动窗口继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Leaves out the oldest messages when the context is full. The chat stays complete.</source>
+            <translation>上下文满时不再发送最早的消息。对话本身保持完整。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Start New Chat with Summary</source>
+            <translation>用摘要新建对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Summarizing the chat…</source>
+            <translation>正在生成对话摘要…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>Summary of “{title}”:</source>
+            <translation>“{title}”的摘要：</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>The model wrote no summary.</source>
+            <translation>模型没有写出摘要。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/full_context.py" />
+            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
+            <translation>模型的上下文已满。可以在此继续、新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
@@ -3247,6 +3287,11 @@
             <location filename="../../app/window/actions.py" />
             <source>Re&amp;name…</source>
             <translation>重新命名(&amp;N)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Rolling &amp;Window</source>
+            <translation>滚动窗口(&amp;W)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />

@@ -22,9 +22,7 @@ times = st.integers(0, 4_000_000_000).map(float)
 modes = st.sampled_from(["dflash", "plain"])
 samplings = st.builds(Sampling, shares, shares, st.integers(0, 1000), shares, shares, shares, shares)
 seeds = st.one_of(st.none(), st.integers(0, 2**64 - 1))
-settings = st.builds(
-    ChatSettings, texts, st.one_of(st.none(), samplings), seeds, st.integers(1, 10**6), st.booleans(), st.booleans()
-)
+settings = st.builds(ChatSettings, texts, st.one_of(st.none(), samplings), seeds, st.integers(1, 10**6), *[st.booleans()] * 3)
 requests = st.builds(
     GenerationRequest,
     messages=st.one_of(st.just(()), texts.filter(bool).map(lambda text: (Message("system", text),))),
@@ -36,6 +34,7 @@ requests = st.builds(
     thinking=st.booleans(),
     effort=st.one_of(st.none(), st.sampled_from(["low", "high"])),
     stop=st.lists(texts, max_size=2).map(tuple),
+    rolling=st.one_of(st.none(), counts),
 )
 reasons = st.builds(
     EngineText,
@@ -67,6 +66,7 @@ def nodes(draw: st.DrawFn) -> Node:
         rounds=draw(counts),
         tested=draw(counts),
         accepted=draw(counts),
+        left_out=draw(counts),
         thinking_s=draw(st.one_of(st.none(), st.floats(0, 1e6))),
     )
     if not reply.origin:

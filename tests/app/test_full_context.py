@@ -1,0 +1,135 @@
+"""A chat that has filled the context goes on in a rolling window, or in a new chat with a summary."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from app.transcript.message_views import DividerView
+from mlx_engine.events import Event, PrefillProgress, TokenCount
+from mlx_engine.limits import rolling_window
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done
+from tests.app.test_chats_window import texts
+
+Start = Callable[..., Running]
+LIMIT = 100
+
+
+class RollingEngine(ScriptedEngine):
+    """Counts words, and leaves out messages as the engine does."""
+
+    def __init__(self, *replies: Script) -> None:
+        super().__init__(replies, pair=replace(PAIR, context_limit=LIMIT))
+        self.counts_words = True
+
+    def sent(self, request: GenerationRequest | CountTokens) -> tuple[Message, ...]:
+        if request.rolling is None:
+            return request.messages
+        return rolling_window(request.messages, request.rolling, LIMIT, request.max_tokens, words)
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+        sent = self.sent(request)
+        assert words(sent) < LIMIT
+        yield PrefillProgress(1, 1, 0, len(request.messages) - len(sent))
+        yield from super().generate(request, cancel)
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return super().count_tokens(replace(request, messages=self.sent(request)))
+
+
+def words(messages: tuple[Message, ...]) -> int:
+    return sum(len(message.content.split()) for message in messages)
+
+
+def fill(app: Running) -> None:
+    """Ask until the chat has filled the context."""
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief."))
+    for number in range(3):
+        app.ask(f"Question {number}")
+    app.until(app.window.foot.full.isVisible)
+
+
+LONG = [answer("word " * size + "end") for size in (29, 29, 35)]
+
+
+def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(RollingEngine(*LONG, answer("Four.")), data=tmp_path / "data")
+    fill(app)
+    assert app.window.foot.full.label.text() == (
+        "The model's context is full. Continue here, start a new chat, or edit an earlier message."
+    )
+    app.window.foot.full.roll.click()
+    app.until(lambda: not app.window.foot.full.isVisible())
+    app.ask("Question 3")
+    request = app.engine.requests[-1]
+    assert [message.content for message in request.messages][::2] == ["Be brief.", *(LONG_ANSWERS)]
+    assert request.rolling == 0 and app.conductor.chat.turns[3].reply.left_out == 4
+    assert [prompt for prompt, _ in texts(app)] == [f"Question {number}" for number in range(4)], "the chat stays complete"
+    kinds = [item.kind for item in app.window.transcript.column.items]
+    assert kinds == ["prompt", "reply", "prompt", "reply", "divider", "prompt", "reply", "prompt", "reply"]
+    (divider,) = app.window.transcript.findChildren(DividerView)
+    assert divider.label.text() == "Messages above this line are no longer sent to the model."
+    chat = app.conductor.chat.id
+    app.window.close()
+    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    again = start(RollingEngine(answer("Five.")), data=tmp_path / "data")
+    again.until(lambda: again.conductor.chat.id == chat)
+    assert [item.kind for item in again.window.transcript.column.items] == kinds
+    assert again.window.commands.rolling.isChecked()
+    again.ask("Question 4")
+    assert again.engine.requests[-1].rolling == 4, "messages that were left out stay left out"
+
+
+LONG_ANSWERS = ["word " * 29 + "end", "word " * 29 + "end", "word " * 35 + "end"]
+
+
+def test_a_reply_that_filled_the_context_is_continued_in_the_window(start: Start) -> None:
+    cut_off = [commit("word " * 70, 70), done(reason="length", tokens=70)]
+    app = start(RollingEngine(answer("word " * 28), cut_off, [commit("end."), done(tokens=1)]))
+    app.ask("One")
+    app.ask("Two")
+    app.until(app.window.foot.full.isVisible)
+    app.window.foot.full.roll.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.conductor.chat.turns[1].reply.answer == "word " * 70 + "end."
+    assert app.engine.requests[-1].rolling == 0 and app.engine.requests[-1].continue_from == "word " * 70
+
+
+def test_a_new_chat_opens_with_a_summary(start: Start) -> None:
+    app = start(RollingEngine(*LONG, answer("We counted words.")))
+    app.conductor.use(LoadPair(Path("target")))
+    app.until(lambda: not app.conductor.loader.running)
+    app.window.preferences.chat_titles = False
+    fill(app)
+    app.window.foot.full.summarize.click()
+    app.until(lambda: app.conductor.chat.empty)
+    assert app.window.composer.text == "Summary of “Question 0”:\n\nWe counted words.\n\n"
+    request = app.engine.requests[-1]
+    assert request.messages[-1].content.startswith("Summarize our conversation") and request.rolling == 0
+    assert app.conductor.chat.settings.system == "Be brief." and not app.conductor.chat.settings.rolling
+    app.until(lambda: not app.window.foot.full.isVisible())
+
+
+def test_a_summary_can_be_canceled(start: Start) -> None:
+    gate = threading.Event()
+    app = start(RollingEngine(*LONG, [commit("We"), gate, done()], answer("Again.")))
+    app.conductor.use(LoadPair(Path("target")))
+    app.until(lambda: not app.conductor.loader.running)
+    app.window.preferences.chat_titles = False
+    fill(app)
+    chat, bar = app.conductor.chat, app.window.foot.full
+    bar.summarize.click()
+    assert bar.label.text() == "Summarizing the chat…" and not bar.roll.isVisible()
+    app.until(lambda: len(app.engine.requests) == 4)
+    bar.cancel.click()
+    app.until(lambda: app.engine.closed_early == 1 and not app.slipstream.engine.busy)
+    assert app.conductor.chat is chat and bar.roll.isVisible() and app.window.composer.text == ""
+
+
+def test_the_demo_pair_offers_no_summary(start: Start) -> None:
+    app = start(RollingEngine(*LONG))
+    fill(app)
+    assert app.window.foot.full.roll.isVisible() and not app.window.foot.full.summarize.isVisible()
