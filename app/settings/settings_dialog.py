@@ -10,9 +10,10 @@ from app.language import tr
 from app.settings.preferences import SETTINGS, Pane, Preferences, Setting
 from app.widgets.controls import Label, button
 from app.widgets.layout import Form, ScrollingPage, column, line, row
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import SMALL, Theme, set_look
 
 DEFAULT_SIZE = QSize(680, 480)
+MIN_LIST_WIDTH = 120
 
 
 def pane_names() -> dict[Pane, str]:
@@ -57,6 +58,7 @@ class SettingsDialog(QDialog):
         self.restart.clicked.connect(preferences.restart_requested)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Panes"))
+        theme.set_font(self.list, SMALL)
         set_look(self.list, "history")
         self.list.ensurePolished()
         self._stack = QStackedWidget()
@@ -87,7 +89,7 @@ class SettingsDialog(QDialog):
         below: list[QWidget] = []
         if part is not None:
             below = [self.parts.setdefault(pane, part())]
-        column(*([form] if form.rowCount() else []), *below, None, spacing=18, margins=(24, 22, 24, 22), parent=page)
+        column(*([form] if form.rowCount() else []), *below, None, spacing=18, margins=(20, 20, 20, 20), parent=page)
         return page
 
     def _add_row(self, form: Form, setting: Setting) -> None:
@@ -124,7 +126,7 @@ class SettingsDialog(QDialog):
     @Slot()
     def _set_width(self) -> None:
         """Make room for the names of the panes at any text size."""
-        self._side.setFixedWidth(self.list.sizeHintForColumn(0) + 40)
+        self._side.setFixedWidth(max(MIN_LIST_WIDTH, self.list.sizeHintForColumn(0) + 28))
         self.size_label.setMinimumWidth(self.size_label.fontMetrics().horizontalAdvance("200 %") + 4)
 
     @Slot()

@@ -26,6 +26,7 @@ from app.widgets.controls import Label, button, small_label
 from app.widgets.theme import Theme, set_look
 
 FORM_SPACING = 14  # between rows
+WRAPPING_TEXT = 22  # pixels: from this text size on
 
 # A widget or layout, also with its stretch factor and alignment; a number is an empty space in pixels and None a flexible one.
 Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout, int] | tuple[QWidget, int, Qt.AlignmentFlag]
@@ -208,17 +209,16 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
 
 
 class Form(QFormLayout):
-    """Builds the rows from top to bottom. A field that doesn't fit next to its label stands below it."""
+    """Builds the rows from top to bottom. With large text, fields stand below their labels."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._names: list[Label] = []
-        theme.text_resized.connect(self._align_names)
+        theme.text_resized.connect(self._place_names)
         self.setContentsMargins(0, 0, 0, 0)
         self.setHorizontalSpacing(16)
         self.setVerticalSpacing(FORM_SPACING)
-        self.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
 
     def add_row(
@@ -250,15 +250,19 @@ class Form(QFormLayout):
         name.setBuddy(field)
         name.setToolTip(tip)
         self._names.append(name)
-        self._align_names()
+        self._place_names()
         self.addRow(name, whole)
 
     @Slot()
-    def _align_names(self) -> None:
+    def _place_names(self) -> None:
         """Center each label on its field, also where there is help below the field."""
+        above = self._theme.text_pixels >= WRAPPING_TEXT
+        policy = QFormLayout.RowWrapPolicy
+        self.setRowWrapPolicy(policy.WrapAllRows if above else policy.DontWrapRows)
         for name in self._names:
             name.buddy().ensurePolished()
-            name.setFixedHeight(max(name.sizeHint().height(), name.buddy().sizeHint().height()))
+            height = name.sizeHint().height()
+            name.setFixedHeight(height if above else max(height, name.buddy().sizeHint().height()))
 
 
 class NoticeView(QFrame):

@@ -124,8 +124,8 @@ class Dialogs(QObject):
         form.add_row(tr("Logs"), logs, help=tr("Logs contain no messages from your chats."))
         report = button(tr("Report a Problem…"), look="bordered", clicked=self.show_report)
         form.add_row(tr("Support"), report, help=tr("Collects the version and the state of this computer, and sends nothing."))
-        reset = button(tr("Reset All Settings…"), look="bordered", clicked=self._reset_settings)
-        form.add_row(tr("Settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
+        reset = button(tr("Reset…"), tr("Reset all settings"), "bordered", clicked=self._reset_settings)
+        form.add_row(tr("All settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
         column(form, parent=page)
         return page
 

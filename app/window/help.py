@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QMenu, QMen
 from app.language import tr
 from app.rendering.markdown import is_safe_link
 from app.widgets.layout import column, line, row
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import SMALL, Theme, set_look
 from app.window.palette import plain_title
 
 FOLDER = Path(__file__).parents[2] / "docs"
@@ -39,6 +39,7 @@ class HelpDialog(QDialog):
         self.resize(DEFAULT_SIZE)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Pages"))
+        theme.set_font(self.list, SMALL)
         set_look(self.list, "history")
         self.list.ensurePolished()
         for page in (*PAGES, SHORTCUTS):
@@ -72,7 +73,7 @@ class HelpDialog(QDialog):
 
     @Slot()
     def _set_width(self) -> None:
-        self._side.setFixedWidth(self.list.sizeHintForColumn(0) + 40)
+        self._side.setFixedWidth(self.list.sizeHintForColumn(0) + 28)
 
     @Slot()
     def _draw(self) -> None:

@@ -3400,6 +3400,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>All settings</source>
+            <translation>Alle Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>All settings return to their defaults. Chats, presets, models, and the hub token are kept.</source>
             <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle und das Hub-Token bleiben erhalten.</translation>
         </message>
@@ -3460,8 +3465,13 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Reset All Settings…</source>
-            <translation>Alle Einstellungen zurücksetzen …</translation>
+            <source>Reset all settings</source>
+            <translation>Alle Einstellungen zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Reset…</source>
+            <translation>Zurücksetzen …</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4402,7 +4412,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
-            <translation>„{id}“ ist nicht im Katalog (ähnlich: {similar}). Wählen Sie ein anderes Paar.</translation>
+            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4690,7 +4700,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't a valid hub address. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>„{endpoint}“ ist keine gültige Hub-Adresse. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
+            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4726,7 +4736,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
-            <translation>Das Token kann nicht gespeichert werden: Dieses System hat keinen Schlüsselbund ({reason}).</translation>
+            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}), daher kann es nicht gesichert werden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4804,7 +4814,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
-            <translation>Dem Zertifikat von {endpoint} wird nicht vertraut. Installieren Sie das Zertifikat Ihres Proxys auf diesem Computer.</translation>
+            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />

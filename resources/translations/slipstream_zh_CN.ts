@@ -3400,6 +3400,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>All settings</source>
+            <translation>所有设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>All settings return to their defaults. Chats, presets, models, and the hub token are kept.</source>
             <translation>所有设置都会恢复为默认值。对话、预设、模型和 Hub 令牌会保留。</translation>
         </message>
@@ -3460,8 +3465,13 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Reset All Settings…</source>
-            <translation>重置所有设置…</translation>
+            <source>Reset all settings</source>
+            <translation>重置所有设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Reset…</source>
+            <translation>重置…</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4402,7 +4412,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
-            <translation>“{id}”不在目录中（相近的有：{similar}）。请选择其他模型对。</translation>
+            <translation>“{id}”不在目录中。相近的有：{similar}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4690,7 +4700,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't a valid hub address. Correct the model hub in Settings &gt; Models.</extracomment>
-            <translation>“{endpoint}”不是有效的 Hub 地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
+            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4726,7 +4736,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
-            <translation>无法存储令牌：此系统没有钥匙串（{reason}）。</translation>
+            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法保存。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4804,7 +4814,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
-            <translation>{endpoint} 的证书不受信任。请在这台电脑上安装代理的证书。</translation>
+            <translation>此系统不信任 {endpoint} 的证书。请将代理的证书添加到系统中。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />

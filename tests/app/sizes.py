@@ -49,6 +49,8 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
     window.dialogs.show_this_mac()
+    window.dialogs.show_help()
+    window.dialogs.show_report()
     window.dialogs.show_models()
     conductor.compare()
     while not window.picker.rows or conductor.busy:

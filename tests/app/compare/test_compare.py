@@ -306,3 +306,13 @@ def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
     edge = [image.pixel(x, y) for x in range(WIDTH - 40, WIDTH, 4) for y in range(0, HEIGHT, 3)]
     edge += [image.pixel(x, HEIGHT - 10) for x in range(60, WIDTH, 5)]
     assert set(edge) == {ground}
+
+
+def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(start: Start) -> None:
+    app = start()
+    app.window.dialogs.show_compare()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: dialog.isVisible() and dialog.exact.height() > 0)
+    assert dialog.prompt.document().documentMargin() >= 8
+    centers = {control.geometry().center().y() for control in (dialog.exact, dialog.repeats, dialog.run_button)}
+    assert max(centers) - min(centers) <= 1

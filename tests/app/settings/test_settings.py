@@ -186,7 +186,7 @@ def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.append(texts[1]) or True)
     app.window.dialogs.show_settings("advanced")
     dialog = app.window.dialogs.find(SettingsDialog)
-    next(one for one in dialog.findChildren(QPushButton) if one.text().startswith("Reset All")).click()
+    next(one for one in dialog.findChildren(QPushButton) if one.text() == "Reset…").click()
     assert asked == ["Reset All Settings?"]
     assert (preferences.appearance, preferences.text_size, preferences.new_chats) == ("system", DEFAULT_TEXT_SIZE, ChatSettings())
     assert app.slipstream.theme.text_pixels == DEFAULT_TEXT_SIZE
