@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlx_engine.events import Commit, Failed
 from mlx_engine.host import local_engine
-from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from mlx_engine.events import (
 from mlx_engine.generation import generate_reply
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs.checkpoint import weight_bytes
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import snapshot_budget
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.requests import (
     Calibrate,

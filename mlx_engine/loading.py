@@ -32,9 +32,9 @@ from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS, read_config, recommended_sampling, weight_bytes, weight_files
 from mlx_engine.pairs.data_files import read_bounded
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import repo_of
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlx_engine.events import Event
-from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import (
     Calibrate,
     CompareRequest,

@@ -15,12 +15,11 @@ from app.models.survey import Candidate, Estimator, Filter, Survey, Variant, che
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Stats
 from mlx_engine.pairs.catalog import load_catalog
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
-from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, remove_custom_pair
+from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds
 from mlx_engine.requests import LoadPair
 

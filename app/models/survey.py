@@ -19,13 +19,12 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, TargetRepo, load_catalog
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import LocalModel, local_models
-from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs
+from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
 from mlx_engine.requests import Mode

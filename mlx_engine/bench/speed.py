@@ -23,7 +23,7 @@ from mlx_engine.events import Roofline
 from mlx_engine.host import EngineDoor
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.data_files import write_json
-from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import GenerationRequest, MeasureMachine
 from mlx_engine.terminal import generate, session
 from mlx_engine.terminal.console import note, print_json, progress, say

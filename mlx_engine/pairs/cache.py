@@ -289,7 +289,7 @@ class Cache:
             try:
                 shutil.rmtree(folder)
             except OSError as error:
-                shutil.rmtree(folder, ignore_errors=True)  # the rest of it
+                shutil.rmtree(folder, ignore_errors=True)
                 if folder.exists():
                     raise cannot_delete(folder, error) from None
             shutil.rmtree(self.lock_folder(repo), ignore_errors=True)

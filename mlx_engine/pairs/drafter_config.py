@@ -37,7 +37,7 @@ _SIGNIFICANT = (
     "scal", "softcap", "multiplier", "causal", "rope", "rotary", "window", "sink", "norm", "activation", "anchor", "gating",
     "mask_embedding", "shift", "pos_emb", "markov", "hc_mult",
 )  # fmt: skip
-# Fields with such names that configs inherit from the target and dense drafters ignore
+# Fields with such names that configs inherit from the target, and that dense drafters ignore
 _INERT = frozenset(
     {
         "norm_topk_prob", "routed_scaling_factor", "moe_routed_scaling_factor", "qk_rope_head_dim", "qk_nope_head_dim",

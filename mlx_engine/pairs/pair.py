@@ -4,6 +4,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import resources
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import check_repo
@@ -58,6 +59,12 @@ class CustomPair:
     @property
     def pair(self) -> Pair:
         return Pair(self.target, self.drafter)
+
+
+def demo_pair() -> tuple[Path, Path]:
+    """Return the folders of the target and drafter that ship with Slipstream."""
+    folder = Path(resources.__file__).parent / "demo_pair"
+    return folder / "target", folder / "drafter"
 
 
 def custom_pairs() -> tuple[CustomPair, ...]:

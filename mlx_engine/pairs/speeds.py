@@ -6,7 +6,6 @@ depends on how many drafts the target accepts, and so on the text.
 
 import os
 import platform
-from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
@@ -188,15 +187,14 @@ class _Passes:
 
     def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
         """Return the tokens per second at the best width, given the yield of a full block."""
-        return max(self._by_width(drafter, _acceptance(drafter.block_size, tokens), full))
-
-    def _by_width(self, drafter: DrafterConfig, acceptance: float, full: bool) -> Iterator[float]:
+        acceptance = _acceptance(drafter.block_size, tokens)
         draft = (self._draft + self._head) / self._facts.bandwidth
-        for width in LADDER:
-            if width <= drafter.block_size:
-                factor = 1 + _ROW_COST * (width - 1) if full and self._quantized else 1.0
-                seconds = max(self.seconds(width, full), factor * self.seconds(1, full))
-                yield _tokens(width, acceptance) / (seconds + (draft if width > 1 else 0.0))
+        rates = []
+        for width in (width for width in LADDER if width <= drafter.block_size):
+            factor = 1 + _ROW_COST * (width - 1) if full and self._quantized else 1.0
+            seconds = max(self.seconds(width, full), factor * self.seconds(1, full))
+            rates.append(_tokens(width, acceptance) / (seconds + (draft if width > 1 else 0.0)))
+        return max(rates)
 
 
 def _tokens(width: int, acceptance: float) -> float:

@@ -81,7 +81,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
-    parser.add_argument("--prompts", type=whole(1), metavar="N", help="only the first N prompts")
+    parser.add_argument("--prompts", type=whole(1), metavar="N", help="use only the first N prompts")
     parser.add_argument(
         "--set",
         choices=("mixed", "long", "general"),
@@ -133,7 +133,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
     fit.add_argument("--context", type=whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
     pull = command("pull", "download a pair; run again to resume")
     pair(pull)
-    pull.add_argument("--limit", type=_MEGABYTES, metavar="MB", help="megabytes per second (default: the limit set in the app)")
+    pull.add_argument("--limit", type=_MEGABYTES, metavar="MB", help="limit in MB per second (default: the limit set in the app)")
     pull.add_argument("--connections", type=whole(1, 32), default=6, metavar="N", help="parallel connections (default 6)")
     pair(command("rm", "delete a pair from the hub cache"))
     check = command("check", "verify the checksums of downloaded files")

@@ -8,7 +8,7 @@ from types import FrameType
 
 from mlx_engine.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.host import EngineDoor, Job, events
-from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import Calibrate, LoadPair, Request
 from mlx_engine.terminal.console import progress
 

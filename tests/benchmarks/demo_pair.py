@@ -20,7 +20,7 @@ blas.prepare()  # before MLX is imported
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import Finished  # noqa: E402
-from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.pairs.pair import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
 from training.corpus.questions import Question, fresh_questions  # noqa: E402
 

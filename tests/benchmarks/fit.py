@@ -32,8 +32,8 @@ from mlx_engine import memory  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import MachineFacts  # noqa: E402
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes  # noqa: E402
-from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.pairs.fit import predict_fit  # noqa: E402
+from mlx_engine.pairs.pair import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest  # noqa: E402
 from tests.benchmarks.memory import ask  # noqa: E402
 

@@ -26,7 +26,7 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import CompletedReply, Failed, Finished, PrefillProgress  # noqa: E402
-from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.pairs.pair import demo_pair  # noqa: E402
 from mlx_engine.requests import CountTokens, GenerationRequest, Message  # noqa: E402
 
 MB = 1 << 20

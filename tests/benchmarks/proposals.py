@@ -33,7 +33,7 @@ from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.drafters.context import DraftContext  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
-from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.pairs.pair import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
 from tests.mlx_engine.target_passes import fork  # noqa: E402

@@ -18,7 +18,7 @@ blas.prepare()  # before MLX is imported
 
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import Commit, Finished, Round, Stats  # noqa: E402
-from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.pairs.pair import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 

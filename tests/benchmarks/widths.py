@@ -32,7 +32,7 @@ from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.decoding.costs import LADDER  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import CompletedReply, Finished  # noqa: E402
-from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.pairs.pair import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlx_lm.tokenizer_utils import load as load_tokenizer
 
 from mlx_engine import chat
-from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.pair import demo_pair
 from tests.mlx_engine.made_tokenizers import ids, made
 
 FRESH = chat.RenderedPrompt([], [], [])

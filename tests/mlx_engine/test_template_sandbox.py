@@ -28,7 +28,7 @@ from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Finished, PairInfo, TokenCount
 from mlx_engine.host import EngineHost, Job, events
-from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.template_sandbox import TemplateProcess, cancelled_by, renderer

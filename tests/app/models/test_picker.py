@@ -22,9 +22,9 @@ from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache, DeletedModels, move_lock
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds
 from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse

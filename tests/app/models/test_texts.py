@@ -15,9 +15,8 @@ from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.errors import EngineText
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit, FitLine, predict_fit
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import Pair, demo_pair
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS

@@ -19,12 +19,11 @@ from mlx_engine.cli import main
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import custom_catalog_file, load_catalog
-from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import base_name, local_models, repo_of
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import Pair, demo_pair
 from mlx_engine.pairs.transfer import RetryPolicy
 from mlx_engine.terminal import model_pull
 from tests.golden.__main__ import HERE
