@@ -118,7 +118,9 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
         found[one] = ImportedChat(chat, folder if folder in known else "", pinned == 1)
     nodes: dict[str, dict[str, Node]] = {}
     ids: set[str] = set()
-    for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in reader.rows("message", _MESSAGE):
+    for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in _parents_first(
+        list(reader.rows("message", _MESSAGE))
+    ):
         if chat_id in deleted or role not in ("user", "assistant"):
             continue
         more = as_dict(parse_json(details))
@@ -132,7 +134,7 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
             reader.damaged = True
         before = nodes.setdefault(chat_id, {})
         root = found[chat_id].chat.root
-        if parent is not None and parent not in before:  # rows are stored in order, parents first
+        if parent is not None and parent not in before:
             reader.damaged = True
             above = next(reversed(before.values()), root)
         else:
@@ -148,6 +150,24 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
     if reader.damaged and len(chats) < len(found):
         remark += " " + tr("Chats lost: {count}.", count=number(len(found) - len(chats)))
     return ImportedChats(chats, folders, presets, [one for one in records if one is not None], remark)
+
+
+def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return messages in the order of their rows, but none before its parent: another program may have stored them so."""
+    stored = {(row[0], row[4]) for row in rows}
+    found: list[tuple[Any, ...]] = []
+    waiting: dict[tuple[str, str], list[tuple[Any, ...]]] = {}  # by parent
+    for row in rows:
+        if (row[0], row[1]) in stored:
+            waiting.setdefault((row[0], row[1]), []).append(row)
+            continue
+        ready = [row]
+        while ready:
+            found.append(ready.pop())
+            key = found[-1][0], found[-1][4]
+            stored.discard(key)
+            ready += reversed(waiting.pop(key, []))
+    return found + [row for rows in waiting.values() for row in rows]  # these are each other's ancestors
 
 
 def _decode(data: bytes) -> str:
@@ -168,7 +188,7 @@ class _Reader:
             self.damaged = self.damaged or table != "comparison"  # the first version has none
             return
         select = ", ".join(one if one in existing else "''" for one in columns)
-        ranges, reads = [(0, self._last(table))], 0
+        ranges, reads = [(min(0, self._row_number("min", table, 0)), self._row_number("max", table, MAX_ROWS))], 0
         while ranges and reads < MAX_READS:
             first, last = ranges.pop()
             reads += 1
@@ -193,9 +213,10 @@ class _Reader:
                 if any(values[column] for column in _TEXTS & values.keys()):  # the rest of a damaged page may be empty rows
                     yield tuple(values.values())
 
-    def _last(self, table: str) -> int:
+    def _row_number(self, which: str, table: str, unknown: int) -> int:
+        """Return the lowest ("min") or highest ("max") row number, or `unknown` where it can't be read."""
         try:
-            return int(self._database.execute(f"SELECT max(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0)
+            return int(self._database.execute(f"SELECT {which}(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0)
         except sqlite3.DatabaseError:
             self.damaged = True
-            return MAX_ROWS
+            return unknown

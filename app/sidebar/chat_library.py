@@ -142,25 +142,23 @@ class ChatLibrary(QObject):
 
     def duplicate(self, chat_id: str, then: Callable[[str], None]) -> None:
         """Copy a chat with all branches and call `then` with the copy's id."""
-        entry = self.entries[chat_id]
-        title = tr("{title} copy", title=entry.title)
-
-        def copy(store: Store) -> Chat | None:
-            chat = store.load(chat_id)
-            if chat is not None:
-                renew_ids(chat)
-                chat.title, chat.changed = title, time.time()
-                store.save(Snapshot.of(chat, chat.root.below(), entry.folder))
-            return chat
+        entry, unsaved = self.entries[chat_id], self._unsaved_copy(chat_id)
 
         def copied(chat: Chat | None) -> None:
             if chat is not None:
-                self._open[chat.id] = chat
-                self.entries[chat.id] = Snapshot.of(chat, (), entry.folder).summary
-                self.changed.emit()
+                renew_ids(chat)
+                chat.title, chat.changed = tr("{title} copy", title=entry.title), time.time()
+                self.save(chat, chat.root.below())  # which is tried again if the disk is full
+                if entry.folder in self.folders:
+                    self.move(chat.id, entry.folder)
                 then(chat.id)
 
-        self._store.write(copy, copied)
+        self._store.read(lambda store: unsaved or store.load(chat_id), copied)
+
+    def _unsaved_copy(self, chat_id: str) -> Chat | None:
+        """Return a copy of a chat whose latest changes are not on the disk; None for any other."""
+        chat = self._open.get(chat_id) if chat_id in self.unsaved else None
+        return chat_from_json(chat_to_json(chat)) if chat is not None else None
 
     def delete(self, chat_ids: Sequence[str]) -> None:
         """Delete chats. They can be restored until the app quits."""
@@ -266,9 +264,7 @@ class ChatLibrary(QObject):
     def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
         """Write chats to a file, as Markdown or JSON by its extension."""
         folders = dict(self.folders)
-        unsaved = {
-            one: chat_from_json(chat_to_json(chat)) for one in self.unsaved.intersection(chat_ids) if (chat := self._open.get(one))
-        }
+        unsaved = {one: self._unsaved_copy(one) for one in chat_ids}
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
         def export(store: Store) -> str:

@@ -282,6 +282,32 @@ def test_a_message_whose_parent_is_lost_stays_in_its_chat(tmp_path: Path) -> Non
     assert "damaged" in imported.remark
 
 
+@pytest.mark.parametrize("cycle", [False, True])
+def test_messages_with_any_row_number_are_imported(tmp_path: Path, cycle: bool) -> None:
+    """Rows with negative numbers were left out, and a child stored before its parent lost its place."""
+    chat = Chat("Three")
+    for prompt in ("One", "Two", "Three"):
+        chat.ask(prompt, "plain").reply.accept(commit(f"To {prompt}"), 0.0)
+    file = tmp_path / "f.db"
+    with closing(Store(file)) as store:
+        store.save(Snapshot.of(chat, chat.root.below()))
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE message SET number = -number")
+        database.execute("UPDATE message SET number = 7 WHERE text = 'Two'")
+        if cycle:
+            database.execute("UPDATE message SET parent = (SELECT id FROM message WHERE text = 'To Three') WHERE text = 'Two'")
+        database.commit()
+    imported = chat_import.read(file)
+    (found,) = imported.chats
+    texts = [node.text or (node.reply.answer if node.reply else "") for node in found.chat.root.below()]
+    assert sorted(texts) == ["One", "Three", "To One", "To Three", "To Two", "Two"]
+    if not cycle:
+        assert texts == ["One", "To One", "Two", "To Two", "Three", "To Three"] and imported.remark == ""
+        with closing(Store(file)) as store:
+            loaded = store.load(chat.id)
+        assert loaded is not None and [turn.prompt for turn in loaded.turns] == ["One", "Two", "Three"]
+
+
 def packed(file: Path, *, harm: str) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", "[" + "1, " * 5000 + "1]")

@@ -111,6 +111,33 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     assert app.window.close() and len(asked) == 1
 
 
+def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy appeared nowhere until the next launch."""
+    monkeypatch.setattr("app.store_thread.RETRY_S", 0.05)
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data")
+    library, limits = app.conductor.library, []
+    folder = library.add_folder("Work")
+    saved = chat_with(app, "word " * 20_000)
+    library.move(saved, folder.id)
+    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
+    app.window.commands.duplicate.trigger()
+    app.until(lambda: app.conductor.chat.id != saved)
+    copy = app.conductor.chat.id
+    app.until(app.window.foot.unsaved.isVisible)
+    assert library.entries[copy].title.endswith(" copy") and library.unsaved == {copy}
+    app.window.commands.duplicate.trigger()  # of a chat that is only in memory
+    app.until(lambda: len(library.unsaved) == 2 and app.conductor.chat.id != copy)
+    assert texts(app) == [(("word " * 20_000).strip(), "Fine.")]
+    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
+    app.until(lambda: not library.unsaved)
+    stored: list[int] = []
+    app.slipstream.store.read(lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.folder], stored.extend)
+    app.until(lambda: stored == [1, 1, 1])
+
+
 def test_a_chat_that_is_only_in_memory_says_so(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data", data_writable=False)
