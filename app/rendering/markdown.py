@@ -32,26 +32,46 @@ MAX_STEPS = 20_000  # tokens passed in search of the ends of links, which for op
 _formula = re.compile(
     r"\$\$((?:[^$]|(?<=\\)\$){1,2000})(?<!\\)\$\$"
     r"|\$(?![\s$])((?:[^$]|(?<=\\)\$){1,2000})(?<![\s\\])\$(?!\d)"
-    r"|\\\((.{0,2000}?)\\\)|\\\[(.{0,2000}?)\\\]",
-    re.DOTALL,
 )
-_display = re.compile(r"\$\$|\\\[|\\begin\{((?:align|equation|gather|multline)\*?)\}")
+_closers = {"\\(": "\\)", "\\[": "\\]"}
+_display = re.compile(r"\$\$|\\\[|\\begin\{((?:align|equation|gather|multline)\*?|[bBpvV]?matrix|cases)\}")
+_scripts = re.compile(r"(?:[\^_](?:\w|\{[^{}]{0,100}\}))*\s*$")  # after an environment
 _address = re.compile(r"\bhttps?://(?:\([^\s<>()\"]*\)|[^\s<>()\"])+")
-_footnote = re.compile(r"\[\^(\d{1,3})\]:?")
+_footnote = re.compile(r"\[\^(\w[\w-]{0,30})\]:?")
 _superscripts = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _task = re.compile(r"\[([ xX])\](?: |$)")
 _surrogates = re.compile("[\ud800-\udfff]")
 
 
 def _math_inline(state: StateInline, silent: bool) -> bool:
-    match = _formula.match(state.src, state.pos, state.posMax)
-    latex = "".join(filter(None, match.groups())).strip() if match is not None else ""
-    if match is None or not latex:
+    start, closer = state.pos + 2, _closers.get(state.src[state.pos : state.pos + 2])
+    if closer is not None:
+        at = _next_closer(state, closer, start)
+        latex, end = state.src[start:at] if at - start <= MAX_FORMULA and at < state.posMax else "", at + 2
+    else:
+        match = _formula.match(state.src, state.pos, state.posMax)
+        latex, end = (match[1] or match[2], match.end()) if match is not None else ("", 0)
+    if not (latex := latex.strip()):
         return False
     if not silent:
         state.push("math_inline", "math", 0).content = latex
-    state.pos = match.end()
+    state.pos = end
     return True
+
+
+def _next_closer(state: StateInline, closer: str, start: int) -> int:
+    """Return where `closer` comes next, or the end of the text. It is searched for once, however many formulas are open."""
+    known = state.env.setdefault("closers", {})
+    src, at = known.get(closer, ("", -1))
+    if src is not state.src or at < start:
+        at = _find(state.src, closer, start)
+        known[closer] = state.src, at
+    return at
+
+
+def _find(src: str, text: str, start: int) -> int:
+    at = src.find(text, start)
+    return at if at >= 0 else len(src)
 
 
 def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
@@ -62,7 +82,7 @@ def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     opener, environment = match[0], match[1]
     closer = f"\\end{{{environment}}}" if environment else {"$$": "$$", "\\[": "\\]"}[opener]
     content, closed, rest = state.src[match.end() : end].partition(closer)
-    if rest.strip():
+    if not (_scripts.match(rest) if environment else not rest.strip()):
         return False  # text follows on the same line: inline math
     if silent:
         return True
@@ -73,13 +93,14 @@ def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
             line -= 1
             break
         text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
-        if text.rstrip().endswith(closer):
-            closed, text = closer, text.rstrip().removesuffix(closer)
+        before, found, rest = text.rpartition(closer)
+        if found and (_scripts.match(rest) if environment else not rest.strip()):
+            closed, text = closer, before
         lines.append(text)
     token = state.push("math_block", "math", 0)
     token.block, token.markup, token.content = True, opener, "\n".join(lines).strip()
     if environment and closed:
-        token.content = f"{opener}{token.content}{closer}"
+        token.content = f"{opener}{token.content}{closer}{rest.strip()}"
     token.map, token.meta = [first, line + 1], {"closed": bool(closed)}
     state.line = line + 1
     return True
@@ -313,7 +334,7 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
     spans: list[TextSpan] = []
     links: list[str] = []
     depth = {"strong": 0, "em": 0, "s": 0}
-    for token in children:
+    for index, token in enumerate(children):
         name = token.type.rsplit("_", 1)[0]
         text, link = token.content, links[-1] if links else ""
         if name in depth:
@@ -325,7 +346,8 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
         elif token.type == "link_close":
             links.pop()
         elif token.type == "softbreak":
-            text = " "
+            following = children[index + 1].content if index + 1 < len(children) else ""
+            text = LINE_BREAK if _footnote.match(following) and "]:" in following else " "
         elif token.type == "hardbreak":
             text = LINE_BREAK
         elif token.type == "image":
@@ -354,10 +376,15 @@ def _split_addresses(text: str) -> Iterator[tuple[str, str]]:
     for match in _address.finditer(text):
         address = match[0].rstrip(".,:;!?'*_~]")
         if is_safe_link(address):
-            yield _footnote.sub(lambda found: found[1].translate(_superscripts), text[at : match.start()]), ""
+            yield _footnote.sub(_footnote_mark, text[at : match.start()]), ""
             yield address, address
             at = match.start() + len(address)
-    yield _footnote.sub(lambda found: found[1].translate(_superscripts), text[at:]), ""
+    yield _footnote.sub(_footnote_mark, text[at:]), ""
+
+
+def _footnote_mark(found: re.Match[str]) -> str:
+    """Return a raised number, or a name in brackets."""
+    return found[1].translate(_superscripts) if found[1].isascii() and found[1].isdigit() else f"[{found[1]}]"
 
 
 def _safe_link(address: object) -> str:

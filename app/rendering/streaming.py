@@ -199,11 +199,13 @@ class StreamingMarkdown:
         if section.end - section.line > 1 + code_lines or "\n" not in (self._open.head if self._open else self._tail):
             return False
         head = "" if self._open else self._tail[: self._tail.index("\n") + 1]
-        size = self._tail.rfind("\n", len(head)) + 1 or len(self._tail)
+        size, kept = self._tail.rfind("\n", len(head)) + 1, section.content.rfind("\n") + 1
+        if not size:  # the rest must not start with what could be the indent or the end of the fence
+            size = len(self._tail.rstrip(" \t`~")) - 1
+            size = size if size > MAX_TAIL // 2 else len(self._tail)
+            kept = len(section.content) - (len(self._tail) - size)
         self._open = self._open or _PartlyFrozen(head)
-        self._open.code += (
-            section.content[: section.content.rfind("\n") + 1] if "\n" in self._tail[len(head) :] else section.content
-        )
+        self._open.code += section.content[:kept]
         self._tail_start += size
         self._tail = self._tail[size:]
         return True

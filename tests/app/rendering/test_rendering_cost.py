@@ -1,8 +1,9 @@
 """Markdown that is hard to parse takes work in proportion to its length.
 
-Work is counted in function calls, which don't depend on the machine.
+Work is counted in function calls and in characters that are searched, which don't depend on the machine.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -37,6 +38,8 @@ HARD = {
     "addresses": "<a@b.c>",
     "entities": "&amp;",
     "dollars": "$a ",
+    "open formulas": "\\(a ",
+    "open displayed formulas": "a \\[",
     "quotes": "> a\n> > b\n",
     "quotes in lists": "> - > - a\n",
     "lists": "- a\n  - b\n",
@@ -51,19 +54,41 @@ HARD = {
 
 
 def calls(action: Callable[[], object]) -> int:
-    count = 0
+    """Return the calls and the characters that searches for the ends of formulas pass."""
+    count, find = 0, markdown._find
 
     def profile(*_: object) -> None:
         nonlocal count
         count += 1
 
+    def counted(src: str, text: str, start: int) -> int:
+        nonlocal count
+        at = find(src, text, start)
+        count += at - start
+        return at
+
     before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markdown, "_find", counted)
+        patch.setattr(markdown, "_formula", _Counting(markdown._formula, counted))
+        sys.setprofile(profile)
+        try:
+            action()
+        finally:
+            sys.setprofile(before)
     return count
+
+
+class _Counting:
+    """A pattern that counts the characters up to the next dollar sign, which is how far it looks."""
+
+    def __init__(self, pattern: re.Pattern[str], find: Callable[[str, str, int], int]) -> None:
+        self._pattern, self._find = pattern, find
+
+    def match(self, src: str, start: int, end: int) -> re.Match[str] | None:
+        if src[start : start + 1] == "$":
+            self._find(src, "$", start + 2)
+        return self._pattern.match(src, start, end)
 
 
 def costs(text: str, piece: int) -> list[int]:
@@ -91,7 +116,7 @@ def test_a_long_reply_costs_a_bounded_number_of_calls_per_character(name: str) -
     assert calls(lambda: StreamingMarkdown(text)) < CALLS_PER_CHAR * len(text)
 
 
-@pytest.mark.parametrize("name", ["open brackets", "open images", "open links", "short lines"])
+@pytest.mark.parametrize("name", ["open brackets", "open images", "open links", "open formulas", "short lines"])
 def test_the_cost_of_streaming_grows_with_the_length_only(name: str) -> None:
     found = costs((HARD[name] * 24_000)[:24_000], 250)
     third = len(found) // 3

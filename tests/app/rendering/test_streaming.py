@@ -97,6 +97,17 @@ def test_a_very_long_line_of_code_stays_in_its_block(lines: list[str]) -> None:
         assert stream(parts)[0] == parse_blocks(text)
 
 
+@pytest.mark.parametrize("indent", ["", " ", "   "])
+@pytest.mark.parametrize("unit", ["a b", "a  ", " x```", "\tb~"])
+def test_a_very_long_line_of_an_indented_fence_keeps_its_spaces(indent: str, unit: str) -> None:
+    text = f"{indent}```py\n" + f"{indent}{unit * 7000}\n" * 2 + f"{indent}```\nEnd\n"
+    for step in (1000, 3331, len(text)):
+        reply = StreamingMarkdown()
+        for at in range(0, len(text), step):
+            reply.append(text[at : at + step])
+        assert reply.blocks == parse_blocks(text)
+
+
 def test_a_very_long_cell_keeps_the_rows_above_it() -> None:
     rows = "".join(f"| row {number} | {'y' * 20} |\n" for number in range(40))
     shown, _ = stream(["| a | b |\n|---|---|\n" + rows, "| " + "z " * 6000 + "| end |\n"])
@@ -206,6 +217,11 @@ def test_footnotes_are_superscripts() -> None:
     )
 
 
+def test_each_footnote_starts_a_line() -> None:
+    texts = [span.text for block in parse_blocks("A[^1], b[^note].\n\n[^1]: One\n[^note]: Two") for span in block.spans]
+    assert texts == ["A¹, b[note].", "¹ One\u2028[note] Two"]
+
+
 def test_bold_italic_text() -> None:
     assert parse_blocks("***both***") == (TextBlock((TextSpan("both", bold=True, italic=True),)),)
 
@@ -235,6 +251,8 @@ def test_display_math(source: str) -> None:
 def test_environments_are_display_math() -> None:
     source = "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}"
     assert parse_blocks(f"so\n{source}\n\nEnd.")[1] == MathBlock("\\begin{align*}a &= b \\\\\nc &= d\\end{align*}")
+    for inverse in ("\\begin{pmatrix}1&2\\end{pmatrix}^{-1}", "\\begin{pmatrix}\n1&2\n\\end{pmatrix}^{-1}"):
+        assert parse_blocks(inverse) == (MathBlock("\\begin{pmatrix}1&2\\end{pmatrix}^{-1}"),)
 
 
 @pytest.mark.parametrize(
