@@ -67,7 +67,7 @@ class MemoryWatch(QObject):
             self._warn(tr("The last reply used {peak} of the {budget} available to models.", **sizes))
 
     def _warn(self, reason: str) -> None:
-        self.short.emit(f"{reason} {tr('Close other apps or shorten the chat to keep replies fast.')}")
+        self.short.emit(f"{reason} {tr('Quit other apps or shorten the chat to keep replies fast.')}")
 
 
 def pressure() -> Pressure:

@@ -97,7 +97,7 @@ class PassCosts:
         self.counts = Counter[PassKind]()
         self._scatter = min(max(_SCATTER, table.scatter), _MAX_SCATTER)
         self._outliers = 0
-        self._tabled: dict[tuple[PassKind, int], float] = {}
+        self._tabulated: dict[tuple[PassKind, int], float] = {}
         self._rows: dict[int, list[float]] = {}
 
     def seconds(self, kind: PassKind, depth: int) -> float:
@@ -112,7 +112,7 @@ class PassCosts:
         step = depth // _DEPTH_STEP
         if step not in self._rows:
             self._rows[step] = [self._table(kind, depth) for kind in self.kinds]
-        plain, *rounds = (tabled * exp(mean) for tabled, mean in zip(self._rows[step], self._mean, strict=True))
+        plain, *rounds = (table_seconds * exp(mean) for table_seconds, mean in zip(self._rows[step], self._mean, strict=True))
         return [plain, *(min(seconds, cap * plain) for seconds, cap in zip(rounds, self._caps, strict=True))]
 
     def uncertainty(self, kind: PassKind, other: PassKind) -> float:
@@ -150,9 +150,9 @@ class PassCosts:
 
     def _table(self, kind: PassKind, depth: int) -> float:
         key = (kind, depth // _DEPTH_STEP)
-        if key not in self._tabled:
-            self._tabled[key] = self.table.seconds(kind, depth // _DEPTH_STEP * _DEPTH_STEP)
-        return self._tabled[key]
+        if key not in self._tabulated:
+            self._tabulated[key] = self.table.seconds(kind, depth // _DEPTH_STEP * _DEPTH_STEP)
+        return self._tabulated[key]
 
     def _update_scatter(self, error: float, variance: float) -> None:
         """Update the scatter by the part of an error beyond the cost's uncertainty."""

@@ -235,13 +235,13 @@ class DFlashDrafter:
     @staticmethod
     def _mask(context: DraftContext, window: int | None, causal: bool, width: int) -> mx.array | None:
         """Return the visible keys of each row, [width, keys] bool, or None for all."""
-        held, start, placed = context.kinds[window], context.start, context.span is not None
-        if not placed and not causal and (window is None or held.rows + width <= window):
+        held, start, queued = context.kinds[window], context.start, context.span is not None
+        if not queued and not causal and (window is None or held.rows + width <= window):
             return None  # the last row's window includes the oldest key
         query = start + mx.arange(width)[:, None]
         key = mx.concatenate([held.first + mx.arange(held.rows), start + mx.arange(width)])[None]
         visible = mx.ones((width, held.rows + width), dtype=mx.bool_)
-        if placed:  # hide the context's unfilled rows
+        if queued:  # hide the context's unfilled rows
             visible = visible & ((key < start) | (mx.arange(held.rows + width) >= held.rows))
         if causal:
             visible = visible & (key <= query)

@@ -143,7 +143,7 @@ class _Window:
         if self.keys is None:
             self.keys, self.values = (_padded(each[..., :0, :], 0, _STEP) for each in (keys, values))
         elif start + keys.shape[2] > self.keys.shape[2]:
-            oldest = max(0, self.offset - ROWS - self._size) // _PART * _PART  # visible after a rewind
+            oldest = max(0, self.offset - ROWS - self._size) // _PART * _PART  # oldest position visible after a rewind
             begin, self.first = max(oldest - self.first, 0), max(oldest, self.first)
             self.keys, self.values = (_padded(each[..., begin:start, :], 0, _STEP) for each in (self.keys, self.values))
             start -= begin

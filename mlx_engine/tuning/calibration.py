@@ -25,7 +25,7 @@ _TIMES = 6  # timed runs of each pass, after a warm-up
 _ENOUGH_S = 6.0  # seconds after which no further depth is started
 _FORMAT = 6  # of saved tables
 _NO_MEMORY = EngineText.of(
-    "no_memory_to_calibrate", "There is not enough memory to calibrate. Close other apps or load a smaller model."
+    "no_memory_to_calibrate", "There isn't enough memory to calibrate. Quit other apps, or load a smaller model."
 )
 
 

@@ -25,7 +25,7 @@ from mlx_engine.warmup import warm
 
 NO_METAL = EngineText.of("no_metal", "Metal isn't available on this machine")
 _NO_MEMORY = EngineText.of(
-    "no_memory_to_try_kernels", "There is not enough memory to test the kernels. Close other apps or load a smaller model."
+    "no_memory_to_try_kernels", "There isn't enough memory to test the kernels. Quit other apps, or load a smaller model."
 )
 _NOT_EXACT = EngineText.of(
     "kernels_not_exact", "not exact: with the kernels, DFlash and plain decoding differ by more than rounding error"

@@ -149,7 +149,7 @@ def try_kernels(
         for index, depth in enumerate(trials.depths if right else ()):
             step = EngineText.of("timing_kernels", "Timing kernels at {depth:,} tokens", depth=depth)
             paired = _PairedTimes(trials, depth, turns.setdefault(depth, []), clock)
-            for kept[depth], slower in _keep(paired, right):
+            for kept[depth], slower in _kept_kernels(paired, right):
                 done = min(len(turns[depth]) / (3 * _TURNS[0]), 1.0)
                 yield TuningProgress(0.2 + 0.8 * (index + done) / len(trials.depths), step)
                 slow.update(slower)
@@ -164,7 +164,7 @@ def try_kernels(
     for name in right if kept else ():
         used = tuple(depth for depth in kept if name in kept[depth])
         found[name] = replace(found[name], used_at=used, why=_reason(used, found[name].savings, name in slow))
-    yield KernelsSelected(tuple(found.values()), tuple(kept), _switch(found, kept))
+    yield KernelsSelected(tuple(found.values()), tuple(kept), _switch_length(found, kept))
 
 
 class _PairedTimes:
@@ -214,11 +214,11 @@ def _per_plain_step(seconds: dict[int, float]) -> float:
     return seconds.get(1, 1.0)
 
 
-def _pays(saving: KernelSaving) -> bool:
+def _saves_time(saving: KernelSaving) -> bool:
     return saving.share > _SURE * saving.error
 
 
-def _costs(saving: KernelSaving) -> bool:
+def _costs_time(saving: KernelSaving) -> bool:
     return saving.share < -_SURE * saving.error
 
 
@@ -226,24 +226,24 @@ def _without(names: Names, name: str) -> Names:
     return tuple(other for other in names if other != name)
 
 
-def _keep(times: _PairedTimes, right: Names) -> Iterator[tuple[Names, Names]]:
+def _kept_kernels(times: _PairedTimes, right: Names) -> Iterator[tuple[Names, Names]]:
     """Yield the kernels to keep and those that slow down plain steps, after each set.
 
     Only the last value is complete.
     """
     for _ in times.take(right, *(_without(right, name) for name in right)):
         yield (), ()
-    slow = tuple(name for name in right if _costs(times.saving(right, _without(right, name), _per_plain_step)))
+    slow = tuple(name for name in right if _costs_time(times.saving(right, _without(right, name), _per_plain_step)))
     savings = {name: times.saving(right, _without(right, name)) for name in right if name not in slow}
-    kept = sure = tuple(name for name, saving in savings.items() if _pays(saving))
-    likely = tuple(name for name, saving in savings.items() if not _costs(saving))
+    kept = sure = tuple(name for name, saving in savings.items() if _saves_time(saving))
+    likely = tuple(name for name, saving in savings.items() if not _costs_time(saving))
     if likely != sure:  # decide together on kernels that are too close to call alone
         for _ in times.take(likely, sure):
             yield (), slow
-        kept = likely if _pays(times.saving(likely, sure)) else sure
+        kept = likely if _saves_time(times.saving(likely, sure)) else sure
     for _ in times.take(kept, ()) if kept else ():
         yield (), slow
-    if kept and (not _pays(times.saving(kept, ())) or _costs(times.saving(kept, (), _per_plain_step))):
+    if kept and (not _saves_time(times.saving(kept, ())) or _costs_time(times.saving(kept, (), _per_plain_step))):
         kept = ()
     yield kept, slow
 
@@ -258,13 +258,13 @@ def _reason(used: tuple[int, ...], savings: tuple[KernelSaving, ...], slow: bool
         return EngineText.of("kernel_faster_in_long", "{saving:.1%} less time per token in long contexts", saving=saving)
     if slow:
         return EngineText.of("kernel_slower_plain_steps", "slows down plain decoding")
-    if any(map(_costs, savings)):
+    if any(map(_costs_time, savings)):
         return EngineText.of("kernel_not_faster", "not faster: {ratio:.1%} of plain MLX's time", ratio=1 - saving)
     noise = _SURE * max(each.error for each in savings)
-    return EngineText.of("kernel_gain_in_noise", "no gain larger than the noise of ±{noise:.1%}", noise=noise)
+    return EngineText.of("kernel_gain_in_noise", "no gain beyond the noise (±{noise:.1%})", noise=noise)
 
 
-def _switch(found: dict[str, KernelTrial], kept: dict[int, Names]) -> int:
+def _switch_length(found: dict[str, KernelTrial], kept: dict[int, Names]) -> int:
     """Return the context length at which to switch to the last depth's kernels.
 
     Returns:

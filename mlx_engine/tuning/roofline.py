@@ -36,7 +36,7 @@ _MAX_SIZE = 8192  # limit of its rows and columns
 _TRIES = 4
 _STEPS = 8  # timed plain steps, after a warm-up
 _NO_MEMORY = EngineText.of(
-    "no_memory_to_measure", "There is not enough memory to measure. Close other apps or load a smaller model."
+    "no_memory_to_measure", "There isn't enough memory to measure. Quit other apps, or load a smaller model."
 )
 
 

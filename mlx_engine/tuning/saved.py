@@ -32,12 +32,8 @@ def identity(pair: LoadedPair) -> dict[str, Any]:
     return {
         "pair": [info.target, info.target_bytes, info.drafter, info.drafter_bytes, info.drafter_weights, info.family],
         "dtype": str(pair.dtype),
-        "machine": [
-            platform.machine(),
-            machine_model(),
-            str(device),
-            os.cpu_count(),
-        ],  # host names vary by network
+        # No host name, because it changes with the network
+        "machine": [platform.machine(), machine_model(), str(device), os.cpu_count()],
         "mlx": version("mlx"),
     }
 

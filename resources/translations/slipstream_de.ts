@@ -1235,11 +1235,6 @@
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Close other apps or shorten the chat to keep replies fast.</source>
-            <translation>Schließen Sie andere Apps oder kürzen Sie den Chat, sonst werden Antworten viel langsamer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
             <source>Memory is almost full.</source>
             <translation>Der Arbeitsspeicher ist fast aufgebraucht.</translation>
         </message>
@@ -1247,6 +1242,11 @@
             <location filename="../../app/machine/memory_watch.py" />
             <source>Memory is running low.</source>
             <translation>Der Arbeitsspeicher wird knapp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/memory_watch.py" />
+            <source>Quit other apps or shorten the chat to keep replies fast.</source>
+            <translation>Beenden Sie andere Apps, oder kürzen Sie den Chat, damit Antworten schnell bleiben.</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
@@ -3992,7 +3992,7 @@
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>„d2t“ des Drafters nennt nicht {count:,} verschiedene Tokens von {vocabulary:,}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
+            <translation>„d2t“ des Drafters muss {count:,} verschiedene Token-IDs unter {vocabulary:,} enthalten. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
@@ -4010,7 +4010,7 @@
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
-            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder dekodieren Sie einfach.</translation>
+            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
@@ -4058,7 +4058,7 @@
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
-            <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder dekodieren Sie einfach.</translation>
+            <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -5150,13 +5150,13 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
             <extracomment>sets “{field}” to {value} in its quantization settings</extracomment>
-            <translation>enthält eine Quantisierung mit „{field}“ als {value}</translation>
+            <translation>gibt „{field}“ in den Quantisierungseinstellungen als {value} an</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization_value</source>
             <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
-            <translation>enthält eine Quantisierung mit „{field}“ als {value}; erlaubt: {allowed}</translation>
+            <translation>gibt „{field}“ in den Quantisierungseinstellungen als {value} an; erlaubt: {allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
@@ -5192,7 +5192,7 @@
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_trial</source>
             <extracomment>on this machine, the result for a row depends on the number of rows in a pass</extracomment>
-            <translation>auf diesem Gerät hängen seine Zeilen von der Zahl der Zeilen eines Durchlaufs ab</translation>
+            <translation>auf diesem Gerät hängt das Ergebnis einer Zeile von der Zahl der Zeilen eines Durchlaufs ab</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
@@ -5233,8 +5233,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>no_memory_to_calibrate</source>
-            <extracomment>There is not enough memory to calibrate. Close other apps or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht zum Kalibrieren. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+            <extracomment>There isn't enough memory to calibrate. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht zum Kalibrieren. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
@@ -5269,8 +5269,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
-            <extracomment>There is not enough memory to test the kernels. Close other apps or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht, um die Kernel zu testen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+            <extracomment>There isn't enough memory to test the kernels. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht, um die Kernel zu testen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
@@ -5305,8 +5305,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_gain_in_noise</source>
-            <extracomment>no gain larger than the noise of ±{noise:.1%}</extracomment>
-            <translation>kein Gewinn, der größer ist als das Rauschen von ±{noise:.1%}</translation>
+            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
+            <translation>kein Gewinn über dem Rauschen (±{noise:.1%})</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -5360,7 +5360,7 @@
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>timing_kernels</source>
             <extracomment>Timing kernels at {depth:,} tokens</extracomment>
-            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
+            <translation>Kernel werden bei {depth:,} Tokens gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
@@ -5383,8 +5383,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>no_memory_to_measure</source>
-            <extracomment>There is not enough memory to measure. Close other apps or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht zum Messen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+            <extracomment>There isn't enough memory to measure. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht zum Messen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
     </context>
 </TS>

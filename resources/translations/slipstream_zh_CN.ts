@@ -1235,11 +1235,6 @@
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Close other apps or shorten the chat to keep replies fast.</source>
-            <translation>请关闭其他 App 或缩短对话，否则回复会明显变慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
             <source>Memory is almost full.</source>
             <translation>内存即将用尽。</translation>
         </message>
@@ -1247,6 +1242,11 @@
             <location filename="../../app/machine/memory_watch.py" />
             <source>Memory is running low.</source>
             <translation>内存不足。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/memory_watch.py" />
+            <source>Quit other apps or shorten the chat to keep replies fast.</source>
+            <translation>退出其他 App 或缩短对话，以保持回复速度。</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
@@ -3992,7 +3992,7 @@
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“d2t”没有列出 {vocabulary:,} 个词元中的 {count:,} 个不同词元。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“d2t”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
@@ -5150,13 +5150,13 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
             <extracomment>sets “{field}” to {value} in its quantization settings</extracomment>
-            <translation>中的量化设置“{field}”为 {value}</translation>
+            <translation>的量化设置将“{field}”设为 {value}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization_value</source>
             <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
-            <translation>中量化的“{field}”为 {value}；允许的值：{allowed}</translation>
+            <translation>的量化设置将“{field}”设为 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
@@ -5233,8 +5233,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>no_memory_to_calibrate</source>
-            <extracomment>There is not enough memory to calibrate. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法校准。请关闭其他 App 或载入更小的模型。</translation>
+            <extracomment>There isn't enough memory to calibrate. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法校准。请退出其他 App 或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
@@ -5269,8 +5269,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
-            <extracomment>There is not enough memory to test the kernels. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法测试内核。请关闭其他 App 或载入更小的模型。</translation>
+            <extracomment>There isn't enough memory to test the kernels. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法测试内核。请退出其他 App 或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
@@ -5305,8 +5305,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_gain_in_noise</source>
-            <extracomment>no gain larger than the noise of ±{noise:.1%}</extracomment>
-            <translation>收益未超过 ±{noise:.1%} 的测量误差</translation>
+            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
+            <translation>收益未超过测量误差（±{noise:.1%}）</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -5383,8 +5383,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>no_memory_to_measure</source>
-            <extracomment>There is not enough memory to measure. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法测量。请关闭其他 App 或载入更小的模型。</translation>
+            <extracomment>There isn't enough memory to measure. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法测量。请退出其他 App 或载入更小的模型。</translation>
         </message>
     </context>
 </TS>
