@@ -317,7 +317,7 @@ class TestOutOfMemory:
         ("module", "name", "asked", "words"),
         [
             (calibration, "PassTimer", Calibrate(), "to calibrate"),
-            (roofline, "measure_machine", MeasureMachine(True), "to measure"),
+            (roofline, "_measure_machine", MeasureMachine(True), "to measure"),
         ],
         ids=["calibration", "roofline"],
     )
