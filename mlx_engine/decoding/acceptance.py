@@ -31,7 +31,7 @@ class Acceptance:
     def record(self, tested: int, accepted: int, rounds: float = 1.0) -> None:
         """Record a round that tested `tested` drafts and accepted `accepted` of them.
 
-        Older rounds decay by `rounds` rounds; plain steps since the last round add to that number.
+        Older rounds decay as if `rounds` rounds had passed, because plain steps age them too.
         """
         decay = self._decay**rounds
         self._accepted = [count * decay for count in self._accepted]

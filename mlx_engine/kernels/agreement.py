@@ -72,7 +72,7 @@ class CheckedKernel:
         return Agreement(len(self._calls), self._off, self._wrong)
 
     def operations(self) -> Operations:
-        """Return plain MLX operations except for this kernel."""
+        """Return plain MLX operations with this kernel in its place."""
         entry: dict[str, Any] = {self._name: self._run}
         return replace(PLAIN, **entry, traceable=False)
 

@@ -116,7 +116,7 @@ def attention(
 
 
 def redirect_attention(modules: Iterable[nn.Module]) -> None:
-    """Make the Python modules that define these modules' parts call `attention`."""
+    """Make mlx-lm's code for the parts of these modules call `attention`."""
     for name in {type(part).__module__ for module in modules for part in module.modules()}:
         names = vars(sys.modules[name])
         if names.get("scaled_dot_product_attention") is base.scaled_dot_product_attention:

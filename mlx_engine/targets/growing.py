@@ -74,7 +74,7 @@ class GrowingCache(CacheAdapter):
         return [self.cache.keys, self.cache.values, self._positions, self.offset, self.length]
 
     def traced(self, inputs: list[mx.array]) -> "GrowingCache":
-        """Return an adapter over the placeholders `inputs`, for a trace."""
+        """Return a copy of the adapter over placeholder `inputs`, to trace a layer."""
         other = copy.copy(self)
         keys, values, other._positions, other.offset, other.length = inputs
         other.cache = SimpleNamespace(keys=keys, values=values)

@@ -145,7 +145,7 @@ class RecurrentCache(CacheAdapter):
         return [start.conv_rows, tape.keys, tape.values, tape.decay, tape.beta, start.before, *counts]
 
     def traced(self, inputs: list[mx.array]) -> "RecurrentCache":
-        """Return an adapter over the placeholders `inputs`, for a trace."""
+        """Return a copy of the adapter over placeholder `inputs`, to trace a layer."""
         conv_rows, *tape, before, first, kept = inputs
         other = copy.copy(self)
         other._traced, other._placed = BlockStart(conv_rows, first, before, Tape(*tape), kept), deque(maxlen=1)

@@ -30,7 +30,12 @@ _NO_MEMORY = EngineText.of(
 
 
 def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[TuningProgress | Calibrated]:
-    """Measure the cost of a pair's passes for its next replies; save it if `for_later`.
+    """Measure the cost of a pair's passes, and use it from the next reply on.
+
+    Args:
+        pair: the pair, which must have a drafter.
+        cancel: set to stop.
+        for_later: whether to save the result for later starts.
 
     Yields:
         Progress, then the result; nothing more once `cancel` is set.
