@@ -210,7 +210,7 @@ def filtered(**options):
         (tokens(PROMPT, width=0), "from 1 to 8"),
         (tokens(PROMPT, temperature=-1.0), "temperature is -1"),
         (tokens(PROMPT, temperature=float("nan")), "temperature is nan"),
-        (tokens((1, 2, 128)), "token 128"),
+        (tokens((1, 2, 128)), "Token 128"),
         (tokens(PROMPT, seed=-1), "18446744073709551615"),
         (tokens(PROMPT, mode="fast"), "dflash or plain"),
         (tokens(PROMPT, temperature=1e30), "temperature is 1e+30"),

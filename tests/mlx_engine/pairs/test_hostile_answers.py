@@ -121,7 +121,7 @@ class TestSize:
             endless(handler)
 
         answers(monkeypatch, "/api/models", failing)
-        with pytest.raises(UserError, match=r"response for owner/target is invalid|There is no repo"):
+        with pytest.raises(UserError, match=r"response for owner/target is invalid|Can't find owner"):
             Hub(hub.url).listing("owner/target")
 
     def test_a_compressed_listing_is_accepted(self, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
