@@ -21,6 +21,7 @@ from app.sidebar.chat_library import ChatLibrary
 from app.store_thread import StoreThread
 from mlx_engine.requests import GenerationRequest, LoadPair, Mode, Sampling
 
+ANOTHER_WORDING = 0.7  # the temperature of a regenerated reply, if the pair's makers recommend 0 and the user has set none
 SAVE_MS = 500  # after the last change of a chat's settings
 
 
@@ -221,8 +222,10 @@ class Conductor(QObject):
         """Answer a message again and keep the old reply as a version."""
         if turn.asked is None or not self._can_start():
             return
-        old = turn.answered
-        new = self.chat.ask_again(turn, self.next_mode, self.thinking, self.default_sampling)
+        old, sampling = turn.answered, self.default_sampling
+        if sampling.temperature == 0:
+            sampling = replace(sampling, temperature=ANOTHER_WORDING)  # otherwise the same reply would be generated again
+        new = self.chat.ask_again(turn, self.next_mode, self.thinking, sampling)
         if old is not None and old not in turn.asked.children:
             self.library.delete_message(old)
         self.turns_changed.emit(self.chat.turns)

@@ -1,72 +1,65 @@
-"""The page of an empty chat: the state of the models, and sample prompts."""
+"""The page of an empty chat: what the loaded pair can do, a pair for this computer, and examples."""
 
-from PySide6.QtCore import QSize, Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from app.conversations.wording import size
-from app.language import tr, translated
+from app.language import number, tr, translated
 from app.models.survey import Recommendation
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import LoadProgress, PairInfo
 
-SAMPLES = (
-    "How many positive whole-number divisors does 196 have?",
-    "Write a Python function that checks if a number is prime.",
-    "Convert 37 kilometres to metres.",
-    "What is speculative decoding?",
-)
-MIN_CARD_HEIGHT = 68
+MIN_CARD_HEIGHT = 56
 
 
-class Introduction(QWidget):
-    """The page that new users see: what Slipstream is, and the pair that suits this computer."""
+def examples() -> tuple[tuple[str, str], ...]:
+    """Kinds of questions, and a prompt of each. The demo pair understands only English."""
+    return (
+        (tr("Calculation"), "How many divisors does 84 have?"),
+        (tr("Table"), "Write the 7 times table as a table."),
+        (tr("Code"), "Write a Python function that checks if a number is prime."),
+        (tr("List"), "List the first 8 square numbers."),
+        (tr("Explanation"), "What is speculative decoding?"),
+    )
 
-    accepted = Signal()  # with the demo pair
-    choose = Signal()  # open the catalog
 
-    def __init__(self, theme: Theme, found: Recommendation | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(tr("Welcome"))
-        what = tr(
-            "A large language model runs on this computer. A small model drafts several words at a time, and the large "
-            "one checks them all at once. You get exactly what the large model would write, usually faster."
-        )
-        self.what = styled_label(theme, what, "secondary", wrap=True)
-        self.what.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        heading = small_label(theme, tr("Recommended for this computer"), "secondary", bold=True)
+class RecommendedPair(QFrame):
+    """The pair that suits this computer: size, fit, speed, and a button that opens the picker."""
+
+    opened = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        set_look(self, "notice")
+        heading = small_label(theme, tr("Recommended for this computer"), "secondary", bold=True, wrap=True)
         self.name = styled_label(theme, size=1.15, bold=True, wrap=True)
-        self.why = small_label(theme, look="secondary", wrap=True)
-        self.choose_button = button(tr("Choose Models…"), look="bordered", clicked=self.choose.emit)
-        self.begin_button = button(tr("Try the Demo Pair"), look="primary", clicked=self.accepted.emit)
-        note = tr("Nothing you write leaves this computer. The included demo pair is only for trying out the app.")
-        private = small_label(theme, note, "secondary", wrap=True)
-        private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        panel = QFrame()
-        set_look(panel, "notice")
-        column(heading, self.name, self.why, spacing=4, margins=(20, 16, 20, 16), parent=panel)
-        buttons = row(None, self.choose_button, self.begin_button, None, spacing=12)
-        column(self.what, panel, buttons, private, spacing=18, parent=self)
-        self.show_recommendation(found, no_gpu)
+        self.facts = small_label(theme, look="secondary", wrap=True)
+        self.button = button(tr("Choose a Model…"), tr("Choose a model"), "primary", self.opened.emit)
+        texts = column(heading, self.name, self.facts, spacing=3)
+        row((texts, 1), self.button, spacing=16, margins=(20, 14, 20, 14), parent=self)
 
-    def show_recommendation(self, found: Recommendation | None, no_gpu: bool = False) -> None:
-        """Show the recommended pair; without a GPU the demo pair, since others would be too slow."""
-        if no_gpu:
+    def show_pair(self, found: Recommendation | None, no_gpu: bool = False) -> None:
+        """Show a pair, or why none is recommended; without a GPU all but the demo pair would be too slow."""
+        if found is None or no_gpu:
             self.name.setText(tr("Demo pair"))
-            self.why.setText(tr("Slipstream found no GPU. Larger pairs are too slow on a CPU."))
-        elif found is None:
-            self.name.setText(tr("Demo pair"))
-            self.why.setText(tr("No larger pair in the catalog fits this computer's memory and is fast enough."))
-        else:
-            self.name.setText(f"{found.entry.name}{tr(', {bits}-bit', bits=found.target.bits) if found.target.bits else ''}")
-            needed, budget = size(found.needed), size(found.budget)
-            self.why.setText(
-                tr("The models need about {needed} of the {budget} available to models.", needed=needed, budget=budget)
-                if found.estimated
-                else tr("The models need {needed} of the {budget} available to models.", needed=needed, budget=budget)
+            self.facts.setText(
+                tr("Slipstream found no GPU. Larger pairs are too slow on a CPU.")
+                if no_gpu
+                else tr("No larger pair in the catalog fits this computer's memory and is fast enough.")
             )
+            return
+        self.name.setText(f"{found.entry.name}{tr(', {bits}-bit', bits=found.target.bits) if found.target.bits else ''}")
+        weights = tr("about {size}", size=size(found.needed)) if found.estimated else size(found.needed)
+        facts = [weights, tr("Fits comfortably")]
+        if found.max_speed:
+            facts.append(tr("up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
+        if speedups := [ratio for reported in found.entry.reported for ratio in reported.speedup]:
+            low, high = number(min(speedups), 1), number(max(speedups), 1)
+            facts.append(tr("{low} to {high}× as fast with DFlash", low=low, high=high))
+        text = " · ".join(facts)
+        self.facts.setText(text[0].upper() + text[1:])
 
 
 class Welcome(QWidget):
@@ -77,77 +70,73 @@ class Welcome(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         center = Qt.AlignmentFlag.AlignHCenter
-        self.title = styled_label(theme, tr("Ask anything, faster"), size=1.75, bold=True, wrap=True)
-        self.title.setAlignment(center)
+        self.title = styled_label(theme, size=1.75, bold=True, wrap=True)
         self.subtitle = styled_label(theme, look="secondary", wrap=True)
-        self.subtitle.setAlignment(center)
+        private = small_label(theme, tr("Nothing you write leaves this computer."), "faint", wrap=True)
+        for label in (self.title, self.subtitle, private):
+            label.setAlignment(center)
         self.progress = ThinBar(theme, tr("Loading the models"))
         self.progress.setFixedWidth(280)
-        self.introduction: Introduction | None = None
+        self.recommended = RecommendedPair(theme)
         self._cards = QGridLayout()
-        self._cards.setSpacing(12)
-        self.cards = [_Card(prompt, self.chosen) for prompt in SAMPLES]
+        self._cards.setSpacing(10)
+        self.cards = [_Card(theme, kind, prompt, self.chosen) for kind, prompt in examples()]
         self._columns = 0
-        self._layout = column(self.title, self.subtitle, (self.progress, 0, center), 22, self._cards, spacing=12, parent=self)
+        self._layout = column(
+            self.title,
+            self.subtitle,
+            (self.progress, 0, center),
+            6,
+            self.recommended,
+            self._cards,
+            private,
+            spacing=12,
+            parent=self,
+        )
         self._layout.insertStretch(0, 2)
         self._layout.addStretch(3)
         self._arrange(2)
         self.show_state(None, None)
 
-    def introduce(self, page: Introduction) -> None:
-        """Show the page for new users."""
-        self.introduction = page
-        self._show_samples(False)
-        self._layout.insertWidget(self._layout.indexOf(self.progress), page)
-
     def height_for(self, width: int) -> int:
         """Return the minimum height at this width."""
+        self._arrange(2 if width >= 560 else 1)
         return self._layout.heightForWidth(width)
 
-    @Slot()
-    def end_introduction(self) -> None:
-        if self.introduction is None:
-            return
-        self.introduction.hide()
-        self.introduction.deleteLater()
-        self.introduction = None
-        self._show_samples(True)
-
-    def _show_samples(self, shown: bool) -> None:
-        self.title.setText(tr("Ask anything, faster") if shown else tr("Welcome to Slipstream"))
-        for widget in (self.subtitle, *self.cards):
-            widget.setVisible(shown)
-
-    def show_state(self, loading: LoadProgress | None, pair: PairInfo | None) -> None:
+    def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:
+        """Show what is loaded or loading. `demo` tells whether that is the demo pair; it is if nothing is."""
+        self.title.setText(tr("Try the built-in demo") if demo else tr("Ask anything, faster"))
+        self.recommended.setVisible(demo)
         self.progress.setVisible(loading is not None)
         for card in self.cards:
             card.setEnabled(pair is not None)
         if loading is not None:
             self.progress.show_fraction(loading.fraction)
             self.subtitle.setText(f"{translated(loading.step)}…")
-        elif pair is not None and not pair.why_plain:
-            self.subtitle.setText(tr("A small model drafts and the large one checks. The output is exactly the large model's."))
-        elif pair is not None:
-            self.subtitle.setText(tr("Ready (DFlash is off)"))
-        else:
+        elif pair is None:
             self.subtitle.setText(tr("No models are loaded."))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange(2 if self.width() >= 560 else 1)
+        elif demo:
+            self.subtitle.setText(
+                tr("This tiny pair shows the speed: one model drafts, the other checks. It answers a few kinds of questions.")
+            )
+        elif not pair.why_plain:
+            self.subtitle.setText(tr("A small model drafts and the large one checks. The output is exactly the large model's."))
+        else:
+            self.subtitle.setText(tr("Ready (DFlash is off)"))
 
     def _arrange(self, columns: int) -> None:
         if columns != self._columns:
             self._columns = columns
             for number, card in enumerate(self.cards):
+                span = columns if number == len(self.cards) - 1 else 1
                 self._cards.removeWidget(card)
-                self._cards.addWidget(card, number // columns, number % columns)
+                self._cards.addWidget(card, number // columns, number % columns, 1, span)
 
 
 class _Card(QPushButton):
     """A button with wrapped text, which QPushButton does not support."""
 
-    def __init__(self, prompt: str, chosen: SignalInstance) -> None:
+    def __init__(self, theme: Theme, kind: str, prompt: str, chosen: SignalInstance) -> None:
         super().__init__()
         self.setAccessibleName(tr("Ask: {prompt}", prompt=prompt))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -156,7 +145,9 @@ class _Card(QPushButton):
         label = Label(prompt)
         label.setWordWrap(True)
         label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._content = column((label, 0, Qt.AlignmentFlag.AlignVCenter), margins=(16, 13, 16, 13), parent=self)
+        caption = small_label(theme, kind, "secondary")
+        caption.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._content = column(caption, label, None, spacing=2, margins=(14, 9, 14, 9), parent=self)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)

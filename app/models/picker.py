@@ -58,6 +58,7 @@ class Picker(QObject):
         self.filter: Filter = "all"
         self.selected = ""
         self._select_next = ""  # once it is listed
+        self._target_next = ""  # the variant to show once the selected pair is listed
         self._speeds: MeasuredSpeeds | None = None
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self.check_hub)
@@ -123,6 +124,7 @@ class Picker(QObject):
         if self.current is None:
             in_use = [one.id for one in self._all if self.state(one) in ("loaded", "loading")]
             self.selected = next(iter([*in_use, *(one.id for one in self._all)]), "")
+        self._show_next_target()
         self._check_timer.start()
         idle = not self._conductor.busy and not self._loader.running
         if not self.machine_measured and idle and self._loader.pair is not None:
@@ -162,6 +164,18 @@ class Picker(QObject):
         if (one := self.current) is not None and 0 <= index < len(one.variants):
             self._replace(replace(one, index=index))
             self._check_timer.start()
+
+    def show_target(self, id: str, target: str) -> None:
+        """Select a pair and show its variant with this target, at the latest after the next survey."""
+        self._target_next = target
+        self.select(id)
+        self._show_next_target()
+
+    def _show_next_target(self) -> None:
+        targets = [variant.pair and variant.pair.target for variant in self.current.variants] if self.current else []
+        if self._target_next in targets:
+            self.show_variant(targets.index(self._target_next))
+            self._target_next = ""
 
     def state(self, one: Candidate) -> PairState:
         shown = one.shown

@@ -376,13 +376,14 @@ def _fits(target: dict, drafter: dict) -> bool:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A pair in one quantization. `needed` and `budget` are bytes."""
+    """A pair in one quantization. `needed` and `budget` are bytes, `max_speed` is in tokens per second, 0 if unknown."""
 
     entry: CatalogEntry
     target: TargetRepo
     needed: int
     budget: int
     estimated: bool
+    max_speed: float = 0.0  # of plain decoding
 
 
 def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Recommendation | None:
@@ -397,12 +398,14 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
     if not budget:
         return None
     fitting = [
-        Recommendation(entry, target, needed, budget, estimated)
+        Recommendation(entry, target, needed, budget, estimated, speed)
         for entry in catalog.entries
         if entry.confirmed and not entry.why_not and BUILT_IN not in entry.tags
         for target in entry.targets
         for needed, estimated in [estimate_size(entry, target)]
-        if needed and needed <= _COMFORTABLE * budget and (facts is None or max_speed(entry.name, needed, facts) >= MIN_SPEED)
+        if needed and needed <= _COMFORTABLE * budget
+        for speed in [max_speed(entry.name, needed, facts) if facts is not None else 0.0]
+        if facts is None or speed >= MIN_SPEED
     ]
     # Of pairs with the same size, the later one is the newer model.
     return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None

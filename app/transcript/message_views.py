@@ -18,6 +18,7 @@ from app.transcript.stats_line import StatsLine
 from app.widgets.controls import Label, button, copy_button, small_label
 from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.pairs.demo import is_refusal
 
 THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has the second
 
@@ -101,6 +102,7 @@ class MessageActions(QObject):
     edit = Signal(object)  # Turn
     resume = Signal(object)  # Turn
     compare = Signal(object)  # Turn
+    choose_model = Signal()
     version_stepped = Signal(object, int)  # the Node shown; -1 for its previous version, 1 for the next
 
 
@@ -275,6 +277,7 @@ class ReplyView(MessageView):
         self._drawn_chars = 0
         self.thinking: ThinkingView | None = None
         self.error: NoticeView | None = None
+        self.choose_button: QPushButton | None = None  # below a refusal of the demo pair
         self.blocks = BlocksView(theme, lazy=True)
         self.blocks.show_sources(turn.reply.answer_by, lambda: turn.reply.answer)
         self.stats = StatsLine(theme)
@@ -302,6 +305,10 @@ class ReplyView(MessageView):
         self._draw_piece()
         self.blocks.setVisible(self._drawn_chars > 0)
         self._show_error(reply.error)
+        if self.choose_button is None and not reply.running and is_refusal(reply.answer):
+            self.choose_button = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
+            self._layout.insertWidget(self._layout.indexOf(self.stats), self.choose_button, 0, Qt.AlignmentFlag.AlignLeft)
+            self.choose_button.show()
         self.stats.setVisible(not (reply.error and reply.empty))
         several = self.turn.answered is not None and self.turn.answered.place[1] > 1
         if had_text or not reply.running or several:

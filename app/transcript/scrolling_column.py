@@ -159,7 +159,7 @@ class ScrollingColumn(FollowingScrollArea):
             at = QPoint((size.width() - width) // 2, self._page.height() - total - PADDING if empty else self._above)
             self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
             if self.following:
-                bar.setValue(bar.maximum())
+                bar.setValue(0 if empty else bar.maximum())
             elif anchor is not None:
                 bar.setValue(self._above + self._height_of(anchor))
             top, bottom = self.visible_band()

@@ -13,7 +13,6 @@ from app.chat.attachment_chips import DropTarget
 from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
-from app.chat.welcome import Introduction
 from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
@@ -32,6 +31,7 @@ from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import load_catalog
+from mlx_engine.requests import LoadPair
 
 SAVE_MS = 1000  # between a change of the window or a draft and saving it
 GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the top edge that must be on a screen, so that the window can be moved
@@ -113,6 +113,7 @@ class MainWindow(QMainWindow):
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(conductor.use)
         self.transcript.message_actions.compare.connect(conductor.compare_turn)
+        self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         conductor.turn_added.connect(self.transcript.add_turn)
         conductor.turns_changed.connect(self.transcript.show_turns)
         for signal in (conductor.turns_changed, conductor.reply_job.changed):
@@ -143,8 +144,7 @@ class MainWindow(QMainWindow):
         self._announcer = Announcer(conductor, self)
         self._titles = ChatTitles(conductor, lambda: self.preferences.chat_titles, self)
         self._drafts = Drafts(conductor, self.composer, settings, self)
-        if settings.value("welcomed", False, bool) is not True:
-            self._introduce()
+        self._recommend()
         self._show_state()
         self._restore_state()
         for change in (self.composer.field.textChanged, self.split.splitterMoved, self.split.shown):
@@ -157,23 +157,14 @@ class MainWindow(QMainWindow):
     def _use_new_chats(self) -> None:
         self.conductor.set_new_chats(self.preferences.new_chats)
 
-    def _introduce(self) -> None:
-        """Show the page for new users until the first chat."""
+    def _recommend(self) -> None:
+        """Show the pair that suits this computer on the page of empty chats."""
         facts = machine.load_facts()
-        page = Introduction(self.theme, recommend(load_catalog(), facts=facts), machine.without_gpu(facts))
-        page.accepted.connect(self._end_introduction)
-        page.choose.connect(self.dialogs.show_models)
-        self.transcript.welcome.introduce(page)
-        self.conductor.turn_added.connect(self._end_introduction)
-        self.conductor.chat_changed.connect(self._end_introduction)
-
-    @Slot()
-    def _end_introduction(self) -> None:
-        self.conductor.turn_added.disconnect(self._end_introduction)
-        self.conductor.chat_changed.disconnect(self._end_introduction)
-        self._settings.setValue("welcomed", True)
-        self.transcript.welcome.end_introduction()
-        self.composer.focus()
+        found, no_gpu = recommend(load_catalog(), facts=facts), machine.without_gpu(facts)
+        self.transcript.welcome.recommended.show_pair(found, no_gpu)
+        if found is not None and not no_gpu:
+            self.transcript.welcome.recommended.opened.connect(lambda: self.picker.show_target(found.entry.id, found.target.repo))
+        self.transcript.welcome.recommended.opened.connect(self.dialogs.show_models)
 
     @Slot()
     def _focus_composer(self) -> None:
@@ -202,7 +193,9 @@ class MainWindow(QMainWindow):
             self.foot.notices.clear("idle")
         if not self.conductor.loader.running:
             self.foot.notices.clear("loaded")
-        self.transcript.welcome.show_state(self.conductor.loader.progress, self.conductor.loader.pair)
+        loader = self.conductor.loader
+        demo = (loader.loading_from or loader.loaded_from or LoadPair()).target is None
+        self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
 
     @Slot()
     def _show_divider(self) -> None:

@@ -525,11 +525,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
-            <translation>Ein großes Sprachmodell läuft auf diesem Computer. Ein kleines Modell entwirft voraus, und das große prüft mehrere Wörter auf einmal. Der Text ist immer der des großen Modells, meist schneller.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>A small model drafts and the large one checks. The output is exactly the large model's.</source>
             <translation>Das kleine Modell entwirft, das große prüft. Der Text ist genau der des großen Modells.</translation>
         </message>
@@ -545,13 +540,43 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Choose Models…</source>
-            <translation>Modelle wählen …</translation>
+            <source>Calculation</source>
+            <translation>Rechnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Choose a Model…</source>
+            <translation>Modell auswählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Choose a model</source>
+            <translation>Ein Modell auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Code</source>
+            <translation>Code</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Demo pair</source>
             <translation>Demo-Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Explanation</source>
+            <translation>Erklärung</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Fits comfortably</source>
+            <translation>Passt bequem</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>List</source>
+            <translation>Liste</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -565,8 +590,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Nothing you write leaves this computer. The included demo pair is only for trying out the app.</source>
-            <translation>Nichts, was Sie schreiben, verlässt diesen Computer. Das mitgelieferte Demo-Paar dient nur zum Ausprobieren der App.</translation>
+            <source>Nothing you write leaves this computer.</source>
+            <translation>Was Sie schreiben, verlässt diesen Computer nicht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -585,28 +610,33 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>The models need about {needed} of the {budget} available to models.</source>
-            <translation>Die Modelle brauchen etwa {needed} von {budget}, die für Modelle verfügbar sind.</translation>
+            <source>Table</source>
+            <translation>Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>The models need {needed} of the {budget} available to models.</source>
-            <translation>Die Modelle brauchen {needed} von {budget}, die für Modelle verfügbar sind.</translation>
+            <source>This tiny pair shows the speed: one model drafts, the other checks. It answers a few kinds of questions.</source>
+            <translation>Dieses winzige Paar zeigt das Tempo: Ein Modell entwirft, das andere prüft. Es beantwortet nur wenige Arten von Fragen.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Try the Demo Pair</source>
-            <translation>Demo-Paar ausprobieren</translation>
+            <source>Try the built-in demo</source>
+            <translation>Die eingebaute Demo ausprobieren</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Welcome</source>
-            <translation>Willkommen</translation>
+            <source>about {size}</source>
+            <translation>etwa {size}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Welcome to Slipstream</source>
-            <translation>Willkommen bei Slipstream</translation>
+            <source>up to {rate} tok/s without DFlash</source>
+            <translation>bis zu {rate} tok/s ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>{low} to {high}× as fast with DFlash</source>
+            <translation>mit DFlash {low}- bis {high}-mal so schnell</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -2255,11 +2285,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Fits comfortably</source>
-            <translation>Passt bequem</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>Im Modellordner von LM Studio.</translation>
         </message>
@@ -2315,11 +2340,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>about {size}</source>
-            <translation>etwa {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>{bits}-bit</source>
             <translation>{bits} Bit</translation>
         </message>
@@ -2350,11 +2370,6 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>Code</source>
-            <translation>Code</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
             <source>Copy code</source>
             <translation>Code kopieren</translation>
         </message>
@@ -2367,11 +2382,6 @@
             <location filename="../../app/rendering/code_view.py" />
             <source>Wrap long lines</source>
             <translation>Lange Zeilen umbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Table</source>
-            <translation>Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/rendering/table_view.py" />

@@ -525,11 +525,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A large language model runs on this computer. A small model drafts several words at a time, and the large one checks them all at once. You get exactly what the large model would write, usually faster.</source>
-            <translation>大语言模型在这台电脑上运行。小模型提前起草，大模型一次检查多个词。文字始终出自大模型，而且通常更快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>A small model drafts and the large one checks. The output is exactly the large model's.</source>
             <translation>小模型起草，大模型检查。输出与大模型完全一致。</translation>
         </message>
@@ -545,13 +540,43 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Choose Models…</source>
+            <source>Calculation</source>
+            <translation>计算</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Choose a Model…</source>
             <translation>选择模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Choose a model</source>
+            <translation>选择模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Code</source>
+            <translation>代码</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Demo pair</source>
             <translation>演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Explanation</source>
+            <translation>解释</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Fits comfortably</source>
+            <translation>轻松容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>List</source>
+            <translation>列表</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -565,8 +590,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Nothing you write leaves this computer. The included demo pair is only for trying out the app.</source>
-            <translation>您写的内容不会离开这台电脑。附带的演示模型对仅供试用本 App。</translation>
+            <source>Nothing you write leaves this computer.</source>
+            <translation>您写的内容不会离开这台电脑。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -585,28 +610,33 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>The models need about {needed} of the {budget} available to models.</source>
-            <translation>模型约需 {needed}，可供模型使用的内存为 {budget}。</translation>
+            <source>Table</source>
+            <translation>表格</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>The models need {needed} of the {budget} available to models.</source>
-            <translation>模型需要 {needed}，可供模型使用的内存为 {budget}。</translation>
+            <source>This tiny pair shows the speed: one model drafts, the other checks. It answers a few kinds of questions.</source>
+            <translation>这个极小的模型对用来展示速度：一个模型起草，另一个检查。它只能回答少数几类问题。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Try the Demo Pair</source>
-            <translation>试用演示模型对</translation>
+            <source>Try the built-in demo</source>
+            <translation>试试内置演示</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Welcome</source>
-            <translation>欢迎</translation>
+            <source>about {size}</source>
+            <translation>约 {size}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Welcome to Slipstream</source>
-            <translation>欢迎使用 Slipstream</translation>
+            <source>up to {rate} tok/s without DFlash</source>
+            <translation>不使用 DFlash 时最高 {rate} tok/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>{low} to {high}× as fast with DFlash</source>
+            <translation>使用 DFlash 快至 {low} 到 {high} 倍</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -2255,11 +2285,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Fits comfortably</source>
-            <translation>轻松容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>位于 LM Studio 的模型文件夹中。</translation>
         </message>
@@ -2315,11 +2340,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>about {size}</source>
-            <translation>约 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>{bits}-bit</source>
             <translation>{bits} 位</translation>
         </message>
@@ -2350,11 +2370,6 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>Code</source>
-            <translation>代码</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
             <source>Copy code</source>
             <translation>拷贝代码</translation>
         </message>
@@ -2367,11 +2382,6 @@
             <location filename="../../app/rendering/code_view.py" />
             <source>Wrap long lines</source>
             <translation>长行自动换行</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Table</source>
-            <translation>表格</translation>
         </message>
         <message>
             <location filename="../../app/rendering/table_view.py" />

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -90,10 +89,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
         data: Path | None = None,
         data_writable: bool = True,
         temporary: bool = False,
-        welcomed: bool = True,
     ) -> Running:
-        if welcomed:
-            QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
         engine = engine or ScriptedEngine()
         slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path, data, data_writable, temporary), lambda: engine)
         running = Running(slipstream, engine, qtbot)

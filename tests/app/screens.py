@@ -19,7 +19,7 @@ for name, value in {"HOME": HOME, "XDG_DATA_HOME": HOME, "XDG_CACHE_HOME": HOME,
     os.environ[name] = value  # before anything looks where models lie; the picker asks no hub
 language.start(Path(os.devnull))
 
-from PySide6.QtCore import QEventLoop, QPoint, QRect, QSettings, Qt, QTimer  # noqa: E402
+from PySide6.QtCore import QEventLoop, QPoint, QRect, Qt, QTimer  # noqa: E402
 from PySide6.QtGui import QAction, QFontMetrics  # noqa: E402
 from PySide6.QtWidgets import (  # noqa: E402
     QAbstractButton,
@@ -50,7 +50,7 @@ ENGLISH = re.compile(
 # Not the app's own: names, what the user or the model wrote, the sample questions, which the demo pair knows in English only, and
 # what the engine says: how a line of the memory's sum came about, why a pair cannot be run.
 FOREIGN = re.compile(
-    r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Convert|What is"
+    r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Write the 7|List the first|What is"
     r"|.* can't run).*"
 )
 
@@ -157,7 +157,6 @@ def main(code: str, folder: Path | None) -> int:
     application.setQuitOnLastWindowClosed(False)
     language.translate_qt()
     home = Path(tempfile.mkdtemp())
-    QSettings(str(home / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
     script = [commit("Gedanken 思考", 2, "thinking"), a_round(), commit("Text 文本\n\n```python\nprint(1)\n```", 9), done()]
     gate = threading.Event()
     scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()]]
@@ -190,13 +189,6 @@ def main(code: str, folder: Path | None) -> int:
         settle(150)
 
     look("empty", window)
-    fresh = Path(tempfile.mkdtemp())
-    first = Slipstream(application, DataPaths(fresh, fresh), ScriptedEngine)
-    first.start()
-    first.window.resize(900, 600)
-    settle(300)
-    look("first-run", first.window)
-    first.window.close()
     ask("Show me")
     note = home / "note.md"
     note.write_text("1")
@@ -256,9 +248,7 @@ def main(code: str, folder: Path | None) -> int:
     models.close()
     window.close()
     slipstream.host.wait(60)
-    first.host.wait(60)
     slipstream.store.wait(60)
-    first.store.wait(60)
     print("\n".join(bad) or f"{number} screens")
     return bool(bad)
 

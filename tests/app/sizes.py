@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.app.screens import clipped, outside, overlapping, settle  # before Qt: it sets folders and the language
 
-from PySide6.QtCore import QSettings, QSize  # isort: skip
+from PySide6.QtCore import QSize  # isort: skip
 from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # isort: skip
 
 from app import language
@@ -32,7 +32,6 @@ def main(code: str, folder: Path | None) -> int:
     application.setQuitOnLastWindowClosed(False)
     language.translate_qt()
     home = Path(tempfile.mkdtemp())
-    QSettings(str(home / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
     script = [commit("Thoughts", 2, "thinking"), a_round(), commit("Some text\n\n```python\nprint(1)\n```", 9), done()]
     engine = ScriptedEngine([script] * 3, replace(PAIR, name=LONGEST, target=LONGEST))
     slipstream = Slipstream(application, DataPaths(home, home, home), lambda: engine)

@@ -94,7 +94,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app.reply.buttons.details.click()
     app.conductor.compare()
     app.until(lambda: not app.conductor.busy)
-    fresh = start(welcomed=False)
+    fresh = start()
     found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
     found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
     assert {"SettingsDialog", "ChatSettingsDialog", "Palette", "CompareDialog"} <= set(found)

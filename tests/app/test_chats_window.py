@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidg
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_settings import ChatSettingsDialog
+from app.chat.conductor import ANOTHER_WORDING
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.window.actions import show_list_menu
 from mlx_engine.events import Commit
-from mlx_engine.requests import Message
+from mlx_engine.requests import Message, Sampling
 from tests.app.conftest import Running, draw_sidebar
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
@@ -110,6 +111,16 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     assert app.reply.buttons.versions.label.text() == "2 of 2"
     click(app.reply.buttons.versions, "Previous version")
     assert shown_text(app) == "First." and app.reply.buttons.versions.label.text() == "1 of 2"
+
+
+def test_regenerate_gives_another_wording_unless_the_user_has_set_a_temperature(start: Start) -> None:
+    app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]))
+    app.ask("One")
+    for sampling in (None, Sampling()):
+        app.conductor.set_settings(replace(app.conductor.chat.settings, sampling=sampling))
+        click(app.reply, "Regenerate reply")
+        app.until(lambda: not app.conductor.busy)
+    assert [request.sampling.temperature for request in app.engine.requests] == [0, ANOTHER_WORDING, 0]
 
 
 def test_a_reply_that_reached_its_limit_continues_in_place(start: Start) -> None:

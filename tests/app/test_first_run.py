@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.models.picker_dialog import PickerDialog
 from app.models.survey import MIN_SPEED, max_speed, recommend
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
+from mlx_engine.pairs.demo import REFUSAL, is_refusal
+from mlx_engine.requests import LoadPair
 from tests.app.conftest import Running
-from tests.app.scripted_engine import FACTS, ScriptedEngine, refuse
+from tests.app.scripted_engine import FACTS, ScriptedEngine, answer, refuse
 from tests.app.test_window import press
 
 Start = Callable[..., Running]
@@ -51,10 +54,10 @@ def test_only_active_experts_count_for_the_speed() -> None:
 def test_without_a_gpu_the_demo_pair_is_recommended_with_the_reason(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.without_gpu(replace(FACTS, device="CPU")) and not machine.without_gpu(FACTS)
     monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
-    page = start(welcomed=False).window.transcript.welcome.introduction
-    assert page.name.text() == "Demo pair" and "no GPU" in page.why.text()
-    page.show_recommendation(recommend(SHIPPED, 100 * GB, FACTS))
-    assert page.name.text() != "Demo pair"
+    panel = start().window.transcript.welcome.recommended
+    assert panel.name.text() == "Demo pair" and "no GPU" in panel.facts.text()
+    panel.show_pair(recommend(SHIPPED, 100 * GB, FACTS))
+    assert panel.name.text() != "Demo pair"
 
 
 def test_a_published_size_takes_precedence_over_an_estimate() -> None:
@@ -68,50 +71,66 @@ def test_a_published_size_takes_precedence_over_an_estimate() -> None:
     assert recommend(Catalog((nameless,)), 100 * GB) is None
 
 
-def test_the_first_launch_shows_an_introduction_that_a_click_closes(start: Start) -> None:
-    app = start(welcomed=False)
+@pytest.fixture
+def on_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a GPU and 10.7 GB for models."""
+    facts = replace(FACTS, device="Metal", bandwidth=120e9, working_set_bytes=int(10.7e9))
+    monkeypatch.setattr(machine, "load_facts", lambda: facts)
+
+
+def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: Start, on_a_mac: None) -> None:
+    welcome = start().window.transcript.welcome
+    assert "demo" in welcome.title.text() and "answers a few kinds of questions" in welcome.subtitle.text()
+    assert welcome.recommended.isVisible() and welcome.recommended.name.text() == "Qwen3.5 9B, 4-bit"
+    facts = "About 7.4 GB · Fits comfortably · up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash"
+    assert welcome.recommended.facts.text() == facts
+    assert len({card.accessibleName() for card in welcome.cards}) == 5
+
+
+def test_the_recommendation_opens_the_picker_at_its_variant(start: Start, on_a_mac: None) -> None:
+    app = start()
+    app.window.transcript.welcome.recommended.button.click()
+    dialog = app.window.dialogs.find(PickerDialog)
+    assert dialog is not None and dialog.isVisible()
+    app.until(lambda: app.window.picker.current is not None)
+    current = app.window.picker.current
+    assert current is not None and current.name == "Qwen3.5 9B" and current.shown.label == "4-bit"
+
+
+def test_with_another_pair_the_start_page_recommends_nothing(start: Start) -> None:
+    app = start()
+    app.conductor.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
+    app.until(lambda: app.conductor.loader.pair is not None and not app.conductor.loader.running)
     welcome = app.window.transcript.welcome
-    page = welcome.introduction
-    assert page is not None and page.isVisible()
-    assert page.name.text() and page.why.text()
-    assert not any(card.isVisible() for card in welcome.cards)
-    page.begin_button.click()
-    assert welcome.introduction is None and all(card.isVisible() for card in welcome.cards)
-    assert app.window.composer.field.hasFocus()
-    assert start(welcomed=False).window.transcript.welcome.introduction is None
+    assert welcome.recommended.isHidden() and "demo" not in welcome.title.text()
 
 
-def test_a_message_closes_the_introduction(start: Start) -> None:
-    app = start(welcomed=False)
-    app.ask("Hello")
-    app.conductor.new_chat()
-    assert app.window.transcript.welcome.introduction is None
+def test_a_refusal_of_the_demo_offers_another_model(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Paris."), answer(REFUSAL)]))
+    app.ask("The capital of France?")
+    assert app.reply.choose_button is None
+    app.ask("A novel, please")
+    app.until(lambda: app.reply.choose_button is not None)
+    app.reply.choose_button.click()
+    assert app.window.dialogs.find(PickerDialog) is not None
 
 
-def test_the_introduction_closes_only_once(start: Start) -> None:
-    app = start(welcomed=False)
-    app.ask("Hello")
-    app.window.split.focus_list()
-    app.conductor.send("Hello again")
-    app.until(lambda: not app.conductor.busy)
-    assert app.window.sidebar.list.hasFocus()  # the second message does not move the focus
+@pytest.mark.parametrize("text", [REFUSAL, f"\n{REFUSAL}\n", "I am only a small demo model, so I cannot help with that. I can…"])
+def test_refusals_are_recognized(text: str) -> None:
+    assert is_refusal(text) and not is_refusal(f"You wrote: {text}")
 
 
-def test_the_introduction_opens_the_picker(start: Start) -> None:
-    app = start(welcomed=False)
-    app.window.transcript.welcome.introduction.choose_button.click()
-    assert app.window.dialogs.find(PickerDialog) is not None and app.window.dialogs.find(PickerDialog).isVisible()
-
-
-def test_the_introduction_scrolls_in_a_small_window(start: Start) -> None:
-    app = start(welcomed=False)
+def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) -> None:
+    app = start()
     app.window.resize(440, 420)
-    page = app.window.transcript.welcome.introduction
-    app.until(lambda: page.width() <= 440)
+    welcome = app.window.transcript.welcome
+    app.until(lambda: welcome.width() <= 440)
     bar = app.window.transcript.verticalScrollBar()
-    assert page.begin_button.height() >= page.begin_button.sizeHint().height()
-    assert bar.maximum() > 0  # scrolls instead of squeezing
-    assert page.height() >= page.layout().heightForWidth(page.width())
+    assert bar.maximum() > 0 and bar.value() == 0  # scrolls instead of squeezing, and begins at the top
+    assert welcome.recommended.button.height() >= welcome.recommended.button.minimumSizeHint().height()
+    for label in welcome.findChildren(QLabel):
+        assert label.height() >= label.heightForWidth(label.width())
+    assert welcome.height() >= welcome.height_for(welcome.width())
 
 
 def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> None:
