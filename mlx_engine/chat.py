@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
@@ -12,7 +13,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, Source
 from mlx_engine.limits import rolling_window
 from mlx_engine.requests import CountTokens, GenerationRequest, Message
-from mlx_engine.template_sandbox import RenderingCancelled, cancelled_by
+from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 
@@ -147,8 +148,7 @@ def template(
     merged = _merged(turns)
     for chat in [turns] if merged == turns else [turns, merged]:
         try:
-            with cancelled_by(cancel):
-                return list(tokenizer.apply_chat_template(chat, **options))
+            return list(on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel))
         except (UserError, RenderingCancelled):
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers

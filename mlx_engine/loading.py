@@ -5,7 +5,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import shorten
@@ -39,7 +39,7 @@ from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
-from mlx_engine.template_sandbox import renderer
+from mlx_engine.template_sandbox import on_thread, renderer
 from mlx_engine.warmup import warm
 
 # It warns of prompts that exceed the context; they are refused here with a message of our own.
@@ -51,6 +51,7 @@ for _library in map(logging.getLogger, ("transformers", "huggingface_hub")):
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
 _MAX_QUOTE = 160  # characters
 _TRIED_ROWS = 64
+_LARGEST_GROWTH = 16  # characters for one, by the rules of a tokenizer; published ones have up to 3
 _infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx_lm.utils.load_config
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
@@ -328,9 +329,9 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
             raise
         raise _load_error(error, folder) from error
     try:
-        tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
-        tokenizer.decode(tokenizer.encode("a"))
-        chat.can_think(tokenizer)  # looks up tokens, which a damaged tokenizer may fail on
+        return model, on_thread(lambda: _read_tokenizer(folder, config)), config
+    except UserError:
+        raise
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
         if any("configuration_" in frame.filename for frame in traceback.extract_tb(error.__traceback__)):
             raise _load_error(error, folder) from error  # transformers reads config.json too
@@ -340,7 +341,46 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
             "the model again, or choose another one.",
             name=folder.name,
         ) from error
-    return model, tokenizer, config
+
+
+def _read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
+    """Read a tokenizer, and run it once, because a damaged one may fail only then.
+
+    Raises:
+        ValueError: it makes texts much longer: the tokenizers library would end the process once memory is used up.
+    """
+    with suppress(FileNotFoundError):
+        rules = json.loads((folder / "tokenizer.json").read_bytes())
+        for part in ("normalizer", "decoder"):
+            if _growth(_steps(rules.get(part))) > _LARGEST_GROWTH:
+                raise ValueError(f"The {part} makes texts much longer.")
+    tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
+    tokenizer.decode(tokenizer.encode("a"))
+    chat.can_think(tokenizer)  # looks up tokens
+    return tokenizer
+
+
+def _steps(part: Any) -> list[dict]:
+    """Return the steps of a normalizer or decoder in tokenizer.json, in order."""
+    if not isinstance(part, dict):
+        return []
+    inner = [*(part.get("normalizers") or ()), *(part.get("decoders") or ())]
+    return [part] if part.get("type") != "Sequence" else [step for one in inner for step in _steps(one)]
+
+
+def _growth(steps: list[dict]) -> int:
+    """Return how many characters one character can become, if all patterns that aren't plain text match everything."""
+    replacements = [step for step in steps if step.get("type") == "Replace"]
+    texts = [step["content"] for step in replacements]
+    most = max((len(text) for text in texts), default=1)
+    for at, text in enumerate(texts):
+        for later, content in zip(replacements[at + 1 :], texts[at + 1 :], strict=True):
+            if most > _LARGEST_GROWTH:
+                return most
+            pattern = later["pattern"].get("String")
+            text = text.replace(pattern, content) if pattern else content * len(text) if content else text
+            most = max(most, len(text))
+    return most
 
 
 def _end_tokens(config: dict) -> list[int] | None:

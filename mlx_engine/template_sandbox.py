@@ -1,7 +1,8 @@
 """Bounds on chat templates, which are programs from the hub: time, memory, and the length of the prompt.
 
 Jinja's sandbox bounds none of these, and Python can't interrupt a string operation, so templates are rendered in a child process
-that is killed when it exceeds a bound or when the request is canceled. The rest of transformers' `apply_chat_template` stays here.
+that is killed when it exceeds a bound or when the request is canceled. The rest of transformers' `apply_chat_template` stays here,
+on a thread that can be abandoned.
 """
 
 import ctypes
@@ -13,12 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from transformers.utils import chat_template_utils
 
@@ -28,9 +30,11 @@ from mlx_engine.errors import UserError
 SECONDS = 10.0  # for one rendering; a published template takes milliseconds
 MEMORY = 1 << 30  # bytes of the child
 _START_SECONDS = 60.0
+_TOKENIZER_SECONDS = 60.0  # for one text; a million tokens take a few
 _POLL_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
+T = TypeVar("T")
 _cancel: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
 
 
@@ -50,6 +54,42 @@ def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
         yield
     finally:
         _cancel.reset(token)
+
+
+def on_thread(work: Callable[[], T], cancel: threading.Event | None = None) -> T:
+    """Return the result of work with a tokenizer, whose rules come from the hub too and can't be interrupted.
+
+    The thread is abandoned if it takes too long or if `cancel` is set, which also ends renderings on it.
+
+    Raises:
+        UserError: the tokenizer takes too long or crashes.
+        RenderingCancelled: `cancel` was set.
+        Exception: what `work` raised.
+    """
+    future: Future[T] = Future()
+
+    def target() -> None:
+        try:
+            with cancelled_by(cancel):
+                future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+        except BaseException as panic:  # in the tokenizers library, such as a regular expression that backtracks too long
+            template = "The model's tokenizer crashes ({reason}). Choose another model."
+            future.set_exception(UserError("tokenizer_crashes", template, reason=str(panic)))
+
+    threading.Thread(target=target, name="tokenizer", daemon=True).start()
+    deadline = time.monotonic() + _TOKENIZER_SECONDS
+    while not wait([future], _POLL_SECONDS).done:
+        if cancel is not None and cancel.is_set():
+            raise RenderingCancelled
+        if time.monotonic() > deadline:
+            raise UserError(
+                "tokenizer_slow",
+                "The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.",
+                seconds=_TOKENIZER_SECONDS,
+            )
+    return future.result()
 
 
 class TemplateProcess:

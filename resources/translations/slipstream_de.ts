@@ -5229,6 +5229,18 @@
             <translation>Die Chat-Vorlage des Modells braucht länger als {seconds:g} Sekunden. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>tokenizer_crashes</source>
+            <extracomment>The model's tokenizer crashes ({reason}). Choose another model.</extracomment>
+            <translation>Der Tokenizer des Modells stürzt ab ({reason}). Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>tokenizer_slow</source>
+            <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
+            <translation>Der Tokenizer des Modells braucht länger als {seconds:g} Sekunden. Kürzen Sie den Chat, oder wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measured</source>
             <extracomment>Measured</extracomment>

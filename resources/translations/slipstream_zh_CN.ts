@@ -5229,6 +5229,18 @@
             <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选择其他模型。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>tokenizer_crashes</source>
+            <extracomment>The model's tokenizer crashes ({reason}). Choose another model.</extracomment>
+            <translation>模型的分词器崩溃（{reason}）。请选择其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>tokenizer_slow</source>
+            <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
+            <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选择其他模型。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measured</source>
             <extracomment>Measured</extracomment>

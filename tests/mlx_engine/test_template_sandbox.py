@@ -273,11 +273,13 @@ def test_modules_in_the_current_folder_are_not_run(monkeypatch, tmp_path):
         ours.stop()
 
 
-def target_with(folder: Path, template: str) -> Path:
-    """A copy of the tiny target with another chat template."""
+def target_with(folder: Path, template: str, rules: dict[str, Any] | None = None) -> Path:
+    """A copy of the tiny target with another chat template and other rules of its tokenizer."""
     target = shutil.copytree(GOLDEN / "e2e_qwen3" / "target", folder / "target")
     settings = json.loads((target / "tokenizer_config.json").read_text())
     (target / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": template}))
+    tokenizer = json.loads((target / "tokenizer.json").read_text())
+    (target / "tokenizer.json").write_text(json.dumps(tokenizer | (rules or {})))
     return target
 
 
@@ -301,7 +303,7 @@ def test_a_reply_stopped_while_its_chat_renders_is_finished(tiny, monkeypatch):
 @pytest.mark.parametrize("request_", [GenerationRequest(messages=ASKED), CountTokens(ASKED)], ids=["reply", "count"])
 def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, template):
     host, rendering = EngineHost(Engine), threading.Event()
-    monkeypatch.setattr(chat, "cancelled_by", lambda cancel: (rendering.set(), cancelled_by(cancel))[1])
+    monkeypatch.setattr(template_sandbox, "cancelled_by", lambda cancel: (cancel and rendering.set(), cancelled_by(cancel))[1])
     try:
         loading = events(host, LoadPair(target_with(tmp_path, template)))
         assert isinstance([*loading][-1], PairInfo)
@@ -318,10 +320,11 @@ def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, te
 @pytest.mark.parametrize("command", ["generate", "chat"])
 def test_ctrl_c_ends_rendering_in_the_terminal(tmp_path, monkeypatch, capsys, command, template):
     def pressed(cancel: threading.Event | None) -> AbstractContextManager[None]:
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        if cancel is not None:  # the pair is loaded
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         return cancelled_by(cancel)
 
-    monkeypatch.setattr(chat, "cancelled_by", pressed)
+    monkeypatch.setattr(template_sandbox, "cancelled_by", pressed)
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hi\n/dflash\n"))
     target = target_with(tmp_path, template)
     prompt = ["Hi"] if command == "generate" else []
