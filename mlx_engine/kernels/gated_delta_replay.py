@@ -64,7 +64,7 @@ def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.a
 
 
 @partial(mx.compile, shapeless=True)
-def _only(row: mx.array, kept: mx.array, decay: mx.array, beta: mx.array) -> tuple[mx.array, mx.array]:
+def _neutralized(row: mx.array, kept: mx.array, decay: mx.array, beta: mx.array) -> tuple[mx.array, mx.array]:
     """Return decay and beta that leave the state unchanged after `kept` rows.
 
     Decay 1 and beta 0 preserve the state bit for bit. A mask would select another mlx-lm kernel, which sums in a different order.
@@ -76,7 +76,7 @@ def _only(row: mx.array, kept: mx.array, decay: mx.array, beta: mx.array) -> tup
 def replay(state: mx.array, tape: Tape, kept: mx.array | int) -> mx.array:
     """Return the state after the first `kept` rows of a tape, [1, Hv, Dv, Dk] float32."""
     if isinstance(kept, mx.array):
-        tape = Tape(tape.keys, tape.values, *_only(mx.arange(tape.rows)[None, :, None], kept, tape.decay, tape.beta))
+        tape = Tape(tape.keys, tape.values, *_neutralized(mx.arange(tape.rows)[None, :, None], kept, tape.decay, tape.beta))
         return _run(tape.keys, tape, state)[1]
     if kept == 0:
         return state
@@ -100,7 +100,7 @@ def reference(
         queries: normalized and scaled, [1, S, Hk, Dk], float32, float16, or bfloat16; S from 1 to 16.
         keys: normalized, [1, S, Hk, Dk], same dtype; Dk is a multiple of 32, up to 256.
         values: [1, S, Hv, Dv], same dtype; Hk divides Hv.
-        decay: factor on the state before each row, [1, S, Hv] float32.
+        decay: factor on the state at each row, [1, S, Hv] float32.
         beta: write strength, [1, S, Hv], dtype of `values`.
         state: state before the previous block, [1, Hv, Dv, Dk] float32.
         tape: the previous block's tape, 1 to 16 rows.

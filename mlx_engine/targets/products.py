@@ -53,7 +53,7 @@ class KernelLayers(Replacements):
 
 
 class KernelLinear(nn.Module):
-    """Replacement for a linear layer on the kernel: x [.., K] -> [.., N]."""
+    """Replacement for a linear layer that uses the kernel: x [.., K] -> [.., N]."""
 
     def __init__(self, own: nn.Module, multiply: Multiply) -> None:
         super().__init__()

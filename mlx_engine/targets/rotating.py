@@ -1,7 +1,7 @@
 """Adapter of mlx-lm's `RotatingKVCache`, a sliding-window K/V cache.
 
 A pass of one row overwrites the oldest row in place, so the buffer is a ring. A pass of several rows builds a new buffer in
-temporal order: the last rows of the window, then its own. mlx-lm's `trim` leaves rejected rows in that buffer, where later passes
+temporal order: the window's last rows, then the new rows. mlx-lm's `trim` leaves rejected rows in that buffer, where later passes
 read them as old ones. This adapter slices them off, which gives the buffer that a pass of only the kept rows would build. If no row
 is kept, it restores the state from before the pass.
 

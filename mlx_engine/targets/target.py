@@ -96,7 +96,7 @@ class Target:
 
         Args:
             operations: the table of operations.
-            compiled: whether to compile fused layers for queued passes; None for yes on a GPU if the operations can be traced.
+            compiled: whether to compile fused layers for queued passes; None: on a GPU, if the operations can be traced.
         """
 
         compiled = operations.traceable and runs_beside_host() if compiled is None else compiled

@@ -33,8 +33,6 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
     """Measure the cost of a pair's passes, and use it from the next reply on.
 
     Args:
-        pair: the pair, which must have a drafter.
-        cancel: set to stop.
         for_later: whether to save the result for later starts.
 
     Yields:

@@ -131,9 +131,7 @@ def try_kernels(
     """Check all kernels, and find those that save time at each depth.
 
     Args:
-        trials: the trials.
         turns: measured turns by depth, filled here, so that a canceled run can continue.
-        clock: returns seconds.
 
     Yields:
         Progress, then the result.

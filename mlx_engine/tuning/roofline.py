@@ -44,8 +44,6 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
     """Compare a pair's passes with the machine's limits, in a few seconds.
 
     Args:
-        pair: the pair.
-        cancel: set to stop.
         again: whether to measure the machine even if its limits are known.
 
     Yields:
