@@ -127,7 +127,13 @@ class Preferences(QObject):
         pane="general",
         takes_effect="after restart",
     )
-    chat_titles = Setting("chat_titles", True, lambda: tr("Generate chat titles"), pane="general")
+    chat_titles = Setting(
+        "chat_titles",
+        True,
+        lambda: tr("Generate chat titles"),
+        help=lambda: tr("Written by the loaded model after the first reply, except by the demo pair."),
+        pane="general",
+    )
     check_for_updates = Setting(
         "look_for_versions",
         False,

@@ -61,12 +61,11 @@ class ChatTitles(QObject):
                 case Commit(channel="answer") as commit:
                     pieces.append(commit.text)
                 case Finished(reason) if reason != "cancelled":
-                    old, _ = self._waiting.pop(chat_id)
-                    entry = self._conductor.library.entries.get(chat_id)
-                    if entry is not None and entry.title == old:
+                    entry, waiting = self._conductor.library.entries.get(chat_id), self._waiting.pop(chat_id, None)
+                    if entry is not None and waiting is not None and entry.title == waiting[0]:
                         self._conductor.library.rename(chat_id, short_title("".join(pieces)))
                 case Failed():
-                    self._waiting.pop(chat_id)
+                    self._waiting.pop(chat_id, None)
 
 
 def _request(chat: Chat) -> GenerationRequest:

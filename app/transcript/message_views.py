@@ -262,8 +262,10 @@ class DividerView(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.label = small_label(theme, tr("Messages above this line are no longer sent to the model."), "secondary")
-        row((line(), 1), self.label, (line(), 1), parent=self)
+        text = tr("Messages above this line are no longer sent to the model.")
+        self.label = small_label(theme, text, "secondary", wrap=True)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column(line(), self.label, spacing=6, parent=self)
 
 
 class ReplyView(MessageView):

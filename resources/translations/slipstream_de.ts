@@ -451,7 +451,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>This chat is full ({limit} tokens).</source>
-            <translation>Dieser Chat ist voll ({limit} Token).</translation>
+            <translation>Dieser Chat ist voll ({limit} Tokens).</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -2497,6 +2497,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens of replies in different styles.</source>
             <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Tokens verschieden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Written by the loaded model after the first reply, except by the demo pair.</source>
+            <translation>Das geladene Modell schreibt sie nach der ersten Antwort, außer beim Demo-Paar.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

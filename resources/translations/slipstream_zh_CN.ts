@@ -2499,6 +2499,11 @@
             <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的 token。</translation>
         </message>
         <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Written by the loaded model after the first reply, except by the demo pair.</source>
+            <translation>由已加载的模型在首次回复后写出，演示模型对除外。</translation>
+        </message>
+        <message>
             <location filename="../../app/settings/settings_dialog.py" />
             <source>Advanced</source>
             <translation>高级</translation>
