@@ -206,7 +206,7 @@ def run(arguments: list[str]) -> int:
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crash is not None:
-        slipstream.conductor.notify(tr("Slipstream quit unexpectedly last time. Details are in {file}.", file=crash))
+        slipstream.conductor.notify(tr("Slipstream quit unexpectedly last time. For details, choose Help > Report a Problem."))
     status = app.exec()
     # Quitting from the Dock and logging out do not close the window.
     slipstream.conductor.attachments.end()

@@ -6,6 +6,7 @@ import logging.handlers
 import sys
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -59,9 +60,11 @@ def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
 
 
 def last_crash(folder: Path) -> str:
-    """Return what was written when an earlier run crashed; empty if none did."""
+    """Return what was written when an earlier run crashed, and when; empty if none did."""
+    file = folder / PREVIOUS
     try:
-        return (folder / PREVIOUS).read_text(encoding="utf-8", errors="replace")[-MOST_SHOWN:]
+        when = datetime.fromtimestamp(file.stat().st_mtime)
+        return f"{when:%Y-%m-%d %H:%M}\n{file.read_text(encoding='utf-8', errors='replace')[:MOST_SHOWN]}"
     except OSError:
         return ""
 

@@ -86,5 +86,5 @@ class ReportDialog(QDialog):
 
 def report(version: str, checks: str, crash: str) -> str:
     """Return the text of the report. The user's home folder is "~"."""
-    parts = (f"Slipstream {version or 'development build'}", checks.strip(), f"Last crash:\n{crash.strip()}" if crash else "")
+    parts = (f"Slipstream {version or 'development build'}", checks.strip(), f"Last crash: {crash.strip()}" if crash else "")
     return "\n\n".join(filter(None, parts)).replace(str(Path.home()), "~")

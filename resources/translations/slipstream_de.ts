@@ -20,8 +20,8 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Slipstream quit unexpectedly last time. Details are in {file}.</source>
-            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Näheres steht in {file}.</translation>
+            <source>Slipstream quit unexpectedly last time. For details, choose Help &gt; Report a Problem.</source>
+            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Wählen Sie für Details „Hilfe &gt; Problem melden“.</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />

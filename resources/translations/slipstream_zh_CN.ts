@@ -20,8 +20,8 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Slipstream quit unexpectedly last time. Details are in {file}.</source>
-            <translation>Slipstream 上次意外退出。详情见 {file}。</translation>
+            <source>Slipstream quit unexpectedly last time. For details, choose Help &gt; Report a Problem.</source>
+            <translation>Slipstream 上次意外退出。要查看详情，请选择“帮助 &gt; 报告问题”。</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />

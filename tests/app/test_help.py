@@ -1,8 +1,10 @@
 """The Help menu: pages, shortcuts, the report of a problem, and About."""
 
+import os
 import re
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -79,13 +81,15 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     monkeypatch.setattr(
         "app.window.report.child.command", lambda module: (sys.executable, ["-c", f"print('{module} /home/someone/x')"])
     )
-    (tmp_path / "crash-before.log").write_text("Fatal Python error in /home/someone/y\n")
+    crash = tmp_path / "crash-before.log"
+    crash.write_text("Fatal Python error in /home/someone/y\n")
+    os.utime(crash, (0, datetime(2026, 11, 20, 9, 30).timestamp()))
     app = start(loaded=False)
     app.window.commands.report.trigger()
     dialog = app.window.dialogs.find(ReportDialog)
     app.until(dialog.status.isHidden)
     version = app.window.updates.release.version
-    expected = f"Slipstream {version}\n\nmlx_engine.cli ~/x\n\nLast crash:\nFatal Python error in ~/y"
+    expected = f"Slipstream {version}\n\nmlx_engine.cli ~/x\n\nLast crash: 2026-11-20 09:30\nFatal Python error in ~/y"
     assert dialog.text.toPlainText() == expected and dialog.text.isReadOnly()
     dialog.copy.click()
     assert QGuiApplication.clipboard().text() == expected

@@ -13,7 +13,8 @@ from keyring.backends.fail import Keyring as NoKeychain
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
+from mlx_engine.pairs.data_files import data_folder
+from mlx_engine.pairs.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.downloads import expect_whole, fetch
@@ -113,3 +114,19 @@ def test_login_in_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stdin", io.StringIO("hf_wrong"))
     assert main(["models", "login"]) == 1
     assert "rejected this access token" in capsys.readouterr().err
+
+
+def test_a_mirror_replaces_the_hub_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_ENDPOINT", raising=False)
+    usual = Hub().endpoint
+    save_mirror("https://mirror.example/")
+    assert Hub().endpoint == "https://mirror.example" and Hub("https://other.example").endpoint == "https://other.example"
+    monkeypatch.setenv("HF_ENDPOINT", constants.ENDPOINT)
+    assert Hub().endpoint == usual
+    monkeypatch.delenv("HF_ENDPOINT")
+    for address in ("mirror.example", "file:///etc", "https://"):
+        with pytest.raises(UserError, match="isn't a web address"):
+            save_mirror(address)
+    for content in ("[]", "{", '{"mirror": 7}', '{"mirror": "ftp://a"}'):
+        (data_folder() / "hub.json").write_text(content)
+        assert mirror() == "" and Hub().endpoint == usual
