@@ -1,5 +1,6 @@
 """Loads pairs, one at a time."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -8,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from app.machine.measurements import BackgroundTuning
+from app.models.survey import listed_name
 from app.notice import Notice
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
@@ -81,7 +83,7 @@ class PairLoader(QObject):
                 self.changed.emit()
             case PairInfo() as pair:
                 self.loaded_from = self.loading_from
-                self._set_pair(pair)
+                self._set_pair(replace(pair, name=self._listed_name() or pair.name))
                 self.tuning.tune(pair)
                 if pair.why_plain:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
@@ -92,6 +94,12 @@ class PairLoader(QObject):
                     self._notify_failure(tr("Loading was canceled."), "info")
                 self._job = self.progress = self.loading_from = None
                 self.changed.emit()
+
+    def _listed_name(self) -> str:
+        pair = self.loaded_from
+        if pair is None or pair.target is None:
+            return ""
+        return listed_name((pair.target, pair.drafter))
 
     def _set_pair(self, pair: PairInfo | None) -> None:
         self.pair = pair

@@ -345,15 +345,16 @@ class Picker(QObject):
 
         self._background.run(work, then, failed)
 
-    def add(self, target: str, drafter: str) -> None:
+    def add(self, target: str, drafter: str, name: str = "") -> None:
         """Add a pair of two repos or two folders to the list and select it."""
 
         def work() -> Candidate:
             if is_folder(target):
-                pair = CustomPair(*(str(Path(name).expanduser().absolute()) for name in (target, drafter) if name))
+                paths = [str(Path(path).expanduser().absolute()) for path in (target, drafter) if path]
+                pair = CustomPair(paths[0], paths[1] if drafter else None, name)
                 variant = Estimator().from_folders(pair.folders)
             else:
-                pair = CustomPair(target, drafter or None)
+                pair = CustomPair(target, drafter or None, name)
                 variant = check_hub(Variant(pair=pair.pair))
             add_custom_pair(pair)
             return Candidate.of_custom(pair, variant)

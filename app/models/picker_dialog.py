@@ -190,6 +190,7 @@ class CustomPairDialog(QDialog):
         )
         self.search = button(tr("Find"), tr("Find a drafter on this computer and on the hub"), "bordered", self._find)
         grid.addWidget(self.search, grid.rowCount() - 1, 3)
+        self.name = self._add_field(theme, grid, tr("Name"), tr("Shown in the list (optional)"))
         self.verdict = small_label(theme, wrap=True)
         self.verdict.setAccessibleName(tr("Result"))
         self.go = button(tr("Check"), tr("Check compatibility"), "primary", self._go)
@@ -200,7 +201,9 @@ class CustomPairDialog(QDialog):
         self._require_check()
         self.target.setFocus()
 
-    def _add_field(self, theme: Theme, grid: QGridLayout, name: str, hint: str, choose: str) -> QLineEdit:
+    def _add_field(self, theme: Theme, grid: QGridLayout, name: str, hint: str, choose: str = "") -> QLineEdit:
+        """Add a field; with `choose`, one for a repo or folder, which has to be checked again after a change."""
+
         def browse() -> None:
             if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
                 field.setText(folder)
@@ -209,12 +212,14 @@ class CustomPairDialog(QDialog):
         set_look(field, "entry")
         field.setAccessibleName(name)
         field.setPlaceholderText(hint)
-        field.textChanged.connect(self._require_check)
         label = small_label(theme, name, bold=True)
         label.setBuddy(field)
         index = grid.rowCount()
-        for position, widget in enumerate((label, field, button(tr("Choose…"), choose, "bordered", browse))):
-            grid.addWidget(widget, index, position)
+        grid.addWidget(label, index, 0)
+        grid.addWidget(field, index, 1)
+        if choose:
+            field.textChanged.connect(self._require_check)
+            grid.addWidget(button(tr("Choose…"), choose, "bordered", browse), index, 2)
         return field
 
     @property
@@ -232,7 +237,7 @@ class CustomPairDialog(QDialog):
     def _go(self) -> None:
         target, drafter = self.names
         if self._checked == (target, drafter):
-            self._picker.add(target, drafter)
+            self._picker.add(target, drafter, self.name.text())
             self.accept()
         elif drafter and is_folder(target) != is_folder(drafter):
             self._say(tr("Enter two repos or two folders."), "danger")

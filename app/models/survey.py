@@ -23,7 +23,7 @@ from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.library import LocalModel, local_models
+from mlx_engine.pairs.library import LocalModel, local_models, repo_of
 from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
@@ -86,10 +86,8 @@ class Candidate:
 
     @classmethod
     def of_custom(cls, pair: CustomPair, variant: Variant) -> "Candidate":
-        name = pair.target.split("/")[-1]
-        if pair.is_local:
-            target, _ = pair.folders
-            name = target.parent.name if target.name == "target" else target.name
+        target = Path(pair.target)
+        name = pair.name or (target.parent.name if pair.is_local and target.name == "target" else target.name)
         id = f"{'folder' if pair.is_local else 'own'}:{speed_key(pair.target, pair.drafter)}"
         return cls(id, name, (variant,), note=tr("Custom pair."), custom=pair)
 
@@ -207,6 +205,18 @@ def survey() -> Survey:
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
     entries = [_entry(entry, models, estimator) for entry in catalog.entries]
     return Survey(tuple(best_first([*entries, *custom, *others])), catalog.problems, estimator.facts)
+
+
+def listed_name(folders: Folders) -> str:
+    """Return the name under which the list shows the pair in these folders, or an empty text."""
+    repos = tuple(repo_of(folder) if folder else None for folder in folders)
+    for pair in custom_pairs():
+        if pair.name and (pair.folders == folders if pair.is_local else (pair.target, pair.drafter) == repos):
+            return pair.name
+    for entry in load_catalog().entries:
+        if (folders == demo_pair() and BUILT_IN in entry.tags) or (repos[0] in entry.repos[:-1] and repos[1] == entry.drafter):
+            return entry.name
+    return ""
 
 
 class Estimator:

@@ -1,7 +1,7 @@
 """Pairs of hub repos, and custom pairs that the user added."""
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import resources
@@ -10,6 +10,7 @@ from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import check_repo
 
 _MOST = 200  # custom pairs
+_LONGEST_NAME = 80  # characters
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class CustomPair:
-    """A pair of two repos (OWNER/NAME) or two absolute folders, added by the user."""
+    """A pair of two repos (OWNER/NAME) or two absolute folders, added by the user, who may name it."""
 
     target: str
     drafter: str | None = None
+    name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", " ".join(self.name.split())[:_LONGEST_NAME])
         if not self.is_local:
             Pair(self.target, self.drafter)
             return
@@ -97,6 +100,6 @@ def _parse(raw: object) -> CustomPair | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("target"), str) or not isinstance(raw.get("drafter"), str | None):
         return None
     try:
-        return CustomPair(raw["target"], raw.get("drafter"))
+        return CustomPair(raw["target"], raw.get("drafter"), str(raw.get("name") or ""))
     except UserError:
         return None

@@ -2160,6 +2160,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches this filter.</source>
             <translation>Kein Paar passt zu diesem Filter.</translation>
         </message>
@@ -2202,6 +2207,11 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {filter}</source>
             <translation>Anzeigen: {filter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Shown in the list (optional)</source>
+            <translation>Erscheint in der Liste (optional)</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2612,11 +2622,6 @@
             <location filename="../../app/sidebar/chat_list.py" />
             <source>Chats</source>
             <translation>Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Name</source>
-            <translation>Name</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_list.py" />

@@ -2160,6 +2160,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Name</source>
+            <translation>名称</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches this filter.</source>
             <translation>没有符合此筛选条件的模型对。</translation>
         </message>
@@ -2202,6 +2207,11 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {filter}</source>
             <translation>显示：{filter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Shown in the list (optional)</source>
+            <translation>显示在列表中（可选）</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2612,11 +2622,6 @@
             <location filename="../../app/sidebar/chat_list.py" />
             <source>Chats</source>
             <translation>对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Name</source>
-            <translation>名称</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_list.py" />

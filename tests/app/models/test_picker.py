@@ -295,8 +295,10 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     dialog.drafter.setText("owner/drafter")
     dialog.go.click()
     app.until(lambda: dialog.go.text() == "Add")
+    dialog.name.setText("Fast one")
     dialog.go.click()
     app.until(lambda: app.window.picker.selected.startswith("own:"))
+    assert app.window.picker.current is not None and app.window.picker.current.name == "Fast one"
     assert app.window.picker.can_download
 
 
@@ -353,14 +355,15 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     picker = app.window.picker
     picker.check(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), answers.append)
     app.until(lambda: answers == [""])
-    picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"))
+    picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), " My  pair ")
     app.until(lambda: picker.selected.startswith("folder:"))
     card(app).main.click()
     app.until(lambda: state(app) == "loaded")
+    assert card(app).title.text() == app.window.top_bar.name.text() == "My pair"
     again = start()
     opened(again)
     mine = next(one for one in again.window.picker.rows if one.custom)
-    look_at(again, mine.id)
+    assert look_at(again, mine.id).name == "My pair"
     assert state(again) in ("ready", "loaded") and card(again).remove.isVisible(), "it is listed at the next start"
     (tmp_path / "mine" / "drafter").unlink()
     again.window.picker.refresh()
