@@ -218,15 +218,12 @@ class Cache:
 
     def has(self, listing: Listing, file: RemoteFile) -> bool:
         """Return whether a file is complete and verified."""
-        places = (self.blob(listing, file), self.snapshot(listing.repo, listing.commit) / file.path)
-        return any(self._is_whole(place, file) for place in places)
-
-    def _is_whole(self, place: Path, file: RemoteFile) -> bool:
-        try:
-            whole = place.is_file() and place.stat().st_size == file.size
-            return whole and place.resolve().is_relative_to(self.root.resolve())
-        except OSError:
-            return False
+        for place in (self.blob(listing, file), self.snapshot(listing.repo, listing.commit) / file.path):
+            with suppress(OSError):
+                whole = place.is_file() and place.stat().st_size == file.size
+                if whole and place.resolve().is_relative_to(self.root.resolve()):
+                    return True
+        return False
 
     def received(self, listing: Listing) -> int:
         """Return the downloaded bytes of a listing, including unfinished files."""

@@ -89,7 +89,7 @@ def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineTe
 
 
 class IncompatiblePair(UserError):
-    """Raised if target and drafter don't fit together."""
+    """An error for a target and drafter that don't fit together."""
 
 
 @dataclass(frozen=True)

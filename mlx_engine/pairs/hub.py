@@ -53,11 +53,11 @@ hub_logging.set_verbosity_error()  # otherwise the client prints warnings sent b
 
 
 class NoAnswer(UserError):
-    """Raised if the hub can't be used at all, such as offline or with a bad token."""
+    """An error after which the hub can't be used at all, such as being offline."""
 
 
 class Unreachable(NoAnswer):
-    """Raised if a retry may help, after `after_s` seconds if the hub gave a time."""
+    """A temporary error of the hub. `after_s` is the requested wait in seconds."""
 
     def __init__(self, code: str, template: str, after_s: float | None = None, **values: Any) -> None:
         super().__init__(code, template, **values)
@@ -65,11 +65,11 @@ class Unreachable(NoAnswer):
 
 
 class _TooLarge(Exception):
-    """Raised if a response is larger than any valid one."""
+    """An error for a response that is larger than any valid one."""
 
 
 class RevisionGone(UserError):
-    """Raised if the commit of a download no longer exists."""
+    """An error for a download whose commit no longer exists."""
 
 
 def needs_token(text: EngineText) -> bool:

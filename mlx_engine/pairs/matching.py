@@ -15,11 +15,11 @@ _MOST_CHECKED = 8  # candidates whose configs are read
 
 
 class NoDrafter(UserError):
-    """Raised if no drafter was found for a target."""
+    """An error for a target without a known drafter."""
 
 
 class NotForDFlash(UserError):
-    """Raised if no drafter can fit a target."""
+    """An error for a target that no drafter can fit."""
 
 
 def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: str) -> Pair:
@@ -48,9 +48,8 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
     if refused:
         template = "No drafter for {target} was found. {drafter} doesn't fit: {reason}"
         raise NoDrafter("no_fitting_drafter", template, target=target, drafter=refused[0][0], reason=refused[0][1])
-    raise NoDrafter(
-        "drafter_not_found", "No drafter for {target} was found in the catalog, on this disk, or on the hub.", target=target
-    )
+    template = "No drafter for {target} was found in the catalog, on this disk, or on the hub."
+    raise NoDrafter("drafter_not_found", template, target=target)
 
 
 def find_local_drafter(local: list[LocalModel], target: Path) -> Path:

@@ -44,7 +44,7 @@ class RetryPolicy:
 
 
 class _Damaged(Exception):
-    """Raised if received data doesn't match the listing."""
+    """An error for received data that doesn't match the listing."""
 
 
 @dataclass
