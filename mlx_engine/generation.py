@@ -134,9 +134,7 @@ def _generate(
 def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:
     """Return the token limit for the reply to a prompt of `length` tokens."""
     if length >= context_limit:
-        template = (
-            "The chat has {tokens:,} tokens, but this model's context holds only {limit:,}. Shorten the chat, or start a new one."
-        )
+        template = "The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one."
         raise UserError("context_full", template, tokens=length, limit=context_limit)
     return min(request.max_tokens, context_limit - length)
 

@@ -1,4 +1,4 @@
-"""Valid ranges of requests, and what fits into the context, checked before anything is computed."""
+"""Valid ranges of requests, and the messages that fit into the context."""
 
 import math
 from bisect import bisect_left
@@ -20,17 +20,16 @@ _WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
 def rolling_window(
     messages: tuple[Message, ...], left_out: int, limit: int, max_tokens: int, count: Callable[[Sequence[Message]], int]
 ) -> tuple[Message, ...]:
-    """Return the messages of a chat that are sent, without the oldest turns if the context is full.
+    """Return the messages to send, without the oldest turns if the context is full.
 
-    System messages and the last turn always stay. Room for the reply stays free: `max_tokens`, or a quarter of the context if that
-    is less. Once more turns have to be left out, another quarter is freed, so that the next prompts begin like this one and reuse
-    its snapshot.
+    System messages and the last turn always stay. `max_tokens`, or a quarter of the context if less, stay free for the reply. When
+    turns must be left out, another quarter is freed, so that the next prompts begin with the same messages and reuse the snapshot.
 
     Args:
-        messages: of the whole chat.
-        left_out: number of messages that an earlier request left out, not counting system messages. They stay left out.
-        limit: tokens of the context.
-        max_tokens: of the reply.
+        messages: the whole chat.
+        left_out: number of messages, without system messages, that an earlier request left out. They stay left out.
+        limit: context length in tokens.
+        max_tokens: token limit of the reply.
         count: returns the number of tokens of a prompt.
     """
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))

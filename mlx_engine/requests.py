@@ -46,8 +46,7 @@ class GenerationRequest:
         effort: reasoning effort, for chat templates that support it.
         stop: strings that end the answer.
         reuse: use and save snapshots of the prompt.
-        rolling: leave out the oldest turns if the prompt leaves too little room for the reply, and at least this many messages;
-            None sends all of them.
+        rolling: number of messages to leave out at least; more if the prompt leaves too little room for the reply. None sends all.
         gives_way: whether any other request cancels this one.
         exact: compute each row in an order that doesn't depend on the number of rows, so that text with and without DFlash is
             identical in every format. Slower, and without snapshots.
@@ -88,11 +87,11 @@ class CompareRequest:
 
 @dataclass(frozen=True)
 class CountTokens:
-    """A request to count the tokens of `messages` in the chat template. `rolling` is as in `GenerationRequest`."""
+    """A request to count the tokens of `messages` in the chat template."""
 
     messages: tuple[Message, ...]
     thinking: bool = False
-    rolling: int | None = None
+    rolling: int | None = None  # as in `GenerationRequest`
     max_tokens: int = 1024
 
 

@@ -26,7 +26,7 @@ _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)
 def read_config(folder: Path) -> dict:
     """Return the config.json of a checkpoint folder.
 
-    Model files that aren't regular files or are far too large are refused: reading them could block forever or fill the memory.
+    Refuses model files that aren't regular or are far too large, since reading them could block forever or fill the memory.
     """
     path = folder / "config.json"
     try:
@@ -55,13 +55,8 @@ def _check_readable(file: Path) -> None:
     is_small = file.name in _SETTINGS or file.parent.name == _TEMPLATES
     size, largest = file.stat().st_size, LARGEST_SETTINGS if is_small else _LARGEST_VOCABULARY
     if size > largest and file.suffix != ".safetensors":
-        raise UserError(
-            "model_file_too_large",
-            "“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one.",
-            path=str(file),
-            size=size / 1e6,
-            limit=largest / 1e6,
-        )
+        template = "“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one."
+        raise UserError("model_file_too_large", template, path=str(file), size=size / 1e6, limit=largest / 1e6)
 
 
 def recommended_sampling(folder: Path) -> Sampling:

@@ -15,7 +15,7 @@ FitVerdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
 CONTEXT = 8192  # tokens, by default
 _COMFORTABLE = 0.75  # of the working set; the rest is for snapshots that later turns reuse
 _SNAPSHOT_SHARE = 1 / 8  # of the working set: 0.7 GB on a Mac with 8 GB
-_LATEST_SHARE = 1 / 2  # of the working set without the weights; the other half is for the running reply
+_LATEST_SHARE = 1 / 2  # of the working set without the weights; the rest is for the current reply
 _LARGE = 1e9  # bytes above which a drafter on a GPU is quantized to 4 bits by default (`drafters.loading.usual_bits`)
 _FOUR_BITS = 4 + 2 * 16 / 64  # bits per weight in 4 bits: 64 weights share a 16-bit scale and bias
 _FUSED = (64, 80, 128)  # head sizes of Metal's fused attention (MLX 0.32, `ScaledDotProductAttention::use_fallback`)
@@ -49,7 +49,7 @@ class Fit:
 
     @property
     def snapshots(self) -> int:
-        """What recent chats may take in addition."""
+        """Bytes that snapshots of recent chats may use in addition."""
         weights = sum(line.bytes or 0 for line in self.lines if "eights" in line.what)
         return snapshot_budget(self.budget or 0, weights)[0]
 
@@ -92,7 +92,7 @@ class Fit:
 
 
 def snapshot_budget(working_set: int, weights: int) -> tuple[int, int]:
-    """Return the bytes for snapshots of all recent chats, and those that the latest may take if it needs more."""
+    """Return the bytes for snapshots of all chats, and the maximum for the latest."""
     most = max(int((working_set - weights) * _LATEST_SHARE), 0)
     return min(int(working_set * _SNAPSHOT_SHARE), most), most
 

@@ -55,7 +55,7 @@ def total_memory() -> int | None:
 
 
 def installed_gb(count: int) -> int:
-    """Return installed memory in GB as it is sold and as macOS shows it, of 2**30 bytes each. Other sizes are decimal."""
+    """Return installed memory in GB of 2**30 bytes, as sold and as shown by macOS."""
     return round(count / 2**30)
 
 

@@ -95,9 +95,9 @@ def _show_bug(kind: type[BaseException], error: BaseException, trace: TracebackT
 
 
 def prepare() -> None:
-    """Print “?” for characters that the encoding lacks, and replace closed streams.
+    """Print “?” for unencodable characters, and replace closed streams.
 
-    What Python prints itself becomes visible too: log messages, warnings, and tracebacks.
+    Python's own log messages, warnings, and tracebacks are made visible too.
     """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_VisibleFormatter())

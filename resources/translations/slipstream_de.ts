@@ -4119,7 +4119,7 @@
         <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
-            <extracomment>The chat has {tokens:,} tokens, but this model's context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
             <translation>Der Chat hat {tokens:,} Tokens, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>

@@ -4119,7 +4119,7 @@
         <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
-            <extracomment>The chat has {tokens:,} tokens, but this model's context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
             <translation>对话有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
         </message>
         <message>

@@ -99,7 +99,7 @@ def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot
     conductor.send("word " * conductor.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     error = slipstream.window.transcript.reply_views()[-1].error
-    assert error is not None and "this model's context holds" in error.label.text()
+    assert error is not None and "the context holds" in error.label.text()
     conductor.send("Hi")
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     reply = conductor.chat.turns[-1].reply
