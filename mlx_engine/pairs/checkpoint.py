@@ -55,7 +55,7 @@ def _check_readable(file: Path) -> None:
     is_small = file.name in _SETTINGS or file.parent.name == _TEMPLATES
     size, largest = file.stat().st_size, LARGEST_SETTINGS if is_small else _LARGEST_VOCABULARY
     if size > largest and file.suffix != ".safetensors":
-        template = "“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one."
+        template = "“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one."
         raise UserError("model_file_too_large", template, path=str(file), size=size / 1e6, limit=largest / 1e6)
 
 

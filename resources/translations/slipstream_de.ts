@@ -4461,8 +4461,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>model_file_too_large</source>
-            <extracomment>“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one.</extracomment>
-            <translation>„{path}“ hat {size:,.0f} MB; die Grenze liegt bei {limit:,.0f} MB. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+            <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
+            <translation>„{path}“ ist zu groß ({size:,.0f} MB, Grenze {limit:,.0f} MB). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />

@@ -4461,8 +4461,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>model_file_too_large</source>
-            <extracomment>“{path}” has {size:,.0f} MB; the limit is {limit:,.0f} MB. Download the model again, or choose another one.</extracomment>
-            <translation>“{path}”有 {size:,.0f} MB，上限为 {limit:,.0f} MB。请重新下载该模型，或选择其他模型。</translation>
+            <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
+            <translation>“{path}”过大（{size:,.0f} MB，上限 {limit:,.0f} MB）。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
