@@ -1,4 +1,4 @@
-"""Render messages as prompt tokens, and reply tokens as text, with thinking and answer separated and stop strings found."""
+"""Convert messages to prompt tokens, and reply tokens to text in channels."""
 
 import re
 import threading
@@ -34,7 +34,7 @@ class RenderedPrompt:
 
 
 def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: threading.Event | None = None) -> RenderedPrompt:
-    """Return a request's prompt: raw tokens as they are, messages through the target's chat template.
+    """Return a request's prompt, from raw tokens or through the chat template.
 
     An unfinished reply is continued in its own channel, even if the template has opened another.
 
@@ -78,7 +78,10 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
 def fitting(
     tokenizer: TokenizerWrapper, request: GenerationRequest | CountTokens, limit: int, cancel: threading.Event | None = None
 ) -> tuple[Message, ...]:
-    """Return the messages of a request that are sent in a context of `limit` tokens: all of them, or a rolling window."""
+    """Return the messages of a request that fit in a context of `limit` tokens.
+
+    These are all messages, or a rolling window if the request asks for one.
+    """
     if request.rolling is None:
         return request.messages
     effort, written = None, ""
@@ -108,7 +111,7 @@ def _check(messages: Sequence[Message]) -> None:
 
 
 def can_think(tokenizer: TokenizerWrapper) -> bool:
-    """Return whether a target's replies can contain thinking that is separate from the answer."""
+    """Return whether replies can contain thinking separate from the answer."""
     return markers_of(tokenizer) is not None
 
 
@@ -125,7 +128,7 @@ def template(
     reply: bool = True,
     cancel: threading.Event | None = None,
 ) -> list[int]:
-    """Return the tokens of a chat; with `reply`, up to where the reply begins.
+    """Return the tokens of a chat, up to where the reply begins if `reply`.
 
     If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
 
@@ -183,20 +186,20 @@ def _template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
     text = tokenizer.chat_template
     text = text.get("default") if isinstance(text, dict) else text
     if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
-        return False  # mlx-lm renders this target's chats itself, and rejects options that it does not know
+        return False  # mlx-lm renders this target's chats itself, and rejects unknown options
     statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
     return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
 
 
 @dataclass
 class _Text:
-    """Text and its runs: who supplied each token, and how many characters it has."""
+    """Text and its runs: the source of each token, and its number of characters."""
 
     text: str = ""
     runs: list[tuple[Source, int]] = field(default_factory=list)
 
     def add(self, text: str, sources: Sequence[Source]) -> None:
-        """Add the text that these tokens form together: each but the last began one unfinished character."""
+        """Add the text of these tokens. Each but the last began an unfinished character."""
         left = len(text)
         for source in sources[:-1]:
             if left:
@@ -239,9 +242,9 @@ class _Piece:
 
 
 class ReplyText:
-    """Turns a reply's tokens into commits.
+    """Converts a reply's tokens to commits.
 
-    Leading white space of a section, special tokens and an unfinished last character are not shown. The stop string that is
+    Leading whitespace of a section, special tokens and an unfinished last character are not shown. The stop string that is
     complete first counts, however the text is split into tokens.
 
     Args:
@@ -261,7 +264,7 @@ class ReplyText:
         self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
         self._undecoded: list[Source] = []  # of the tokens whose text the decoder holds back
         self._source: Source = "prefill"  # of the last decoded token
-        self._at_start = True  # the section has only white space yet
+        self._at_start = True  # the section has only whitespace so far
         self._shown: set[Channel] = set()  # channels that have text
         self.stopped = False
         markers = markers_of(tokenizer)
@@ -283,7 +286,10 @@ class ReplyText:
         self._at_start = not self._detokenizer.last_segment.strip()
 
     def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit]:
-        """Yield commits for these tokens, one per section. A stop string sets `stopped` and ends the reply."""
+        """Yield commits for these tokens, one per section.
+
+        A stop string sets `stopped` and ends the reply.
+        """
         piece = _Piece(self.channel)
         for token, source in zip(tokens, sources, strict=True):
             piece.tokens.append(token)
@@ -306,7 +312,7 @@ class ReplyText:
             yield piece.commit()
 
     def finish(self) -> Iterator[Commit]:
-        """Yield what was held back, at the end of the reply."""
+        """Yield text that was held back, at the end of the reply."""
         if self.stopped:
             return
         piece = _Piece(self.channel, self._flush(self._decode(self._parser.finish())))
@@ -319,7 +325,7 @@ class ReplyText:
         for token, source in zip(tokens, self._queue, strict=False):
             if token not in self._hidden and token < self._vocabulary:
                 self._source = source
-                leading = self._at_start and not found.text  # white space here is not shown
+                leading = self._at_start and not found.text  # whitespace here is not shown
                 if not (leading and self._tokenizer.decode([token]).isspace()):
                     self._undecoded.append(source)
                 self._detokenizer.add_token(token)
@@ -331,7 +337,7 @@ class ReplyText:
         return found
 
     def _begin_section(self) -> None:
-        """Begin a new section. A header, which is never shown, belongs to the channel before it."""
+        """Begin a section. A header is never shown and belongs to the previous channel."""
         if self._parser.section != "header":
             self.channel = self._parser.section
         self._at_start = True
@@ -348,7 +354,7 @@ class ReplyText:
         return shown
 
     def _show(self, found: _Text) -> _Text:
-        """Return the text that can be shown: without leading white space, up to a stop string or what could become one."""
+        """Return text to show, without leading whitespace and possible stop strings."""
         if self._at_start:
             found.take(len(found.text) - len(found.text.lstrip()))
             if found.text:
@@ -373,5 +379,5 @@ class ReplyText:
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Return the length of the longest end of `text` that begins `stop` without completing it."""
+    """Return the length of the longest suffix of `text` that begins `stop`."""
     return next((size for size in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:size])), 0)

@@ -1,4 +1,4 @@
-"""The `slipstream` command: its parser, and the module of each command.
+"""The parser of the `slipstream` command, and the module of each subcommand.
 
 Exit codes: 0: success, 1: error, 2: usage error, 130: interrupted.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlx_engine.engine import Engine
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
-_GRACE_S = 5.0  # for the engine to free its models at the end
+_GRACE_S = 5.0  # seconds for the engine to free its models
 _MODULES = {"bench": "mlx_engine.bench.speed", "kernels": "mlx_engine.terminal.kernels"}
 
 
@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] | None" = None) -> int:
     """Run one command and return its exit code."""
     given = parser().parse_args(argv)
-    if given.command != "models":  # whose pairs are repos, not folders
+    if given.command != "models":  # its pairs are repos, not folders
         arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
     if given.command in ("generate", "compare"):
         arguments.check_prompt(given.parser, given)
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     console.prepare()
     hosts: list[EngineHost] = []
     status = _report(given, make_engine, hosts)
-    if not all(host.wait(0) for host in hosts):  # Python would end while MLX runs, and MLX aborts then
+    if not all(host.wait(0) for host in hosts):  # MLX aborts the process if Python ends while MLX runs
         os._exit(status)
     return status
 
@@ -118,7 +118,7 @@ def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None
 
 
 def _check_current_folder() -> None:
-    """Refuse a folder that was deleted after the shell entered it: relative paths and many libraries fail there."""
+    """Refuse a deleted current folder, where relative paths and many libraries fail."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -128,7 +128,10 @@ def _check_current_folder() -> None:
 
 
 def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
-    """Run a command. Its module is imported only now, so that help and usage errors are immediate."""
+    """Import a command's module and run it.
+
+    The late import keeps help and usage errors fast.
+    """
     if given.command == "models":
         from mlx_engine.terminal import models
 

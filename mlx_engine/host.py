@@ -1,4 +1,4 @@
-"""The thread that owns an engine, and the door through which front ends use it.
+"""The thread that owns an engine, and the interface through which front ends use it.
 
 MLX arrays belong to the thread that made them. One thread loads, runs, and frees models for as long as the process lives.
 """
@@ -29,7 +29,10 @@ Deliver = Callable[[Event | None], None]
 
 
 class Job:
-    """A submitted request. Its events go to `deliver` in order, on the engine's thread; None follows the last one."""
+    """A submitted request.
+
+    Its events go to `deliver` in order, on the engine's thread. None follows the last one.
+    """
 
     def __init__(self, request: Request, deliver: Deliver) -> None:
         self.request = request
@@ -37,15 +40,18 @@ class Job:
         self.cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """End the job within one round. The events before that still arrive. Safe to call from any thread."""
+        """End the job within one round. Can be called from any thread.
+
+        Events until then still arrive.
+        """
         self.cancelled.set()
 
 
 class EngineDoor(Protocol):
-    """What every front end needs of an engine, wherever the engine runs."""
+    """The interface to an engine, wherever it runs."""
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request. Requests run one after the other."""
+        """Queue a request. Requests run one at a time."""
         ...
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
@@ -91,7 +97,10 @@ class EngineHost:
         return job
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, free the models on their thread, and end it. Then call `closed` there. Returns immediately."""
+        """Cancel all jobs, free the models, and end the thread. Returns immediately.
+
+        Then `closed` is called on the engine's thread.
+        """
         with self._lock:
             ended = self._ended.is_set()
             self._closed = closed or self._closed
@@ -104,7 +113,7 @@ class EngineHost:
             closed()
 
     def wait(self, seconds: float) -> bool:
-        """Close, and wait for the thread to end. Returns whether it ended in time."""
+        """Close, and return whether the thread ended within this time."""
         self.close()
         return self._ended.wait(seconds)
 
@@ -112,7 +121,7 @@ class EngineHost:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that Ctrl-C interrupts the main thread
         while (job := self._queue.get()) is not None:
             self._run(job)
-            del job  # else the next wait keeps the job's receiver alive on this thread
+            del job  # otherwise the job's receiver would stay alive during the next wait
         try:
             if self._engine is not None:
                 self._engine.unload()
@@ -128,10 +137,10 @@ class EngineHost:
         except BaseException:
             log.exception("The front end failed when the engine ended")
         if self._make_engine is local_engine:
-            threading.Event().wait()  # for ever: MLX aborts the process if this thread ends while the process exits
+            threading.Event().wait()  # MLX aborts the process if this thread ends while the process exits
 
     def _run(self, job: Job) -> None:
-        """Deliver a job's events. No exception leaves this thread: a bug is logged, and the next job runs."""
+        """Deliver a job's events. Bugs are logged, and the next job runs."""
         try:
             if self._engine is None and not job.cancelled.is_set():
                 _deliver(job, LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
@@ -152,7 +161,7 @@ class EngineHost:
 
 
 def _deliver(job: Job, event: Event | None) -> None:
-    """Deliver an event. A front end's bug is logged, so that the engine's thread lives on."""
+    """Deliver an event, and log a front end's bug."""
     try:
         job.deliver(event)
     except BaseException:
@@ -194,7 +203,10 @@ def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | 
 
 
 def _next(inbox: "queue.SimpleQueue[Event | None]") -> Event | None:
-    """Wait with a timeout, because a Ctrl-C whose signal another thread receives wakes nobody."""
+    """Return the next event.
+
+    Waits with a timeout: if another thread receives the signal of Ctrl-C, an endless wait isn't interrupted.
+    """
     while True:
         with suppress(queue.Empty):
             return inbox.get(timeout=_WAKE_S)

@@ -5,7 +5,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import shorten
@@ -18,7 +18,7 @@ from huggingface_hub.errors import StrictDataclassError
 from mlx.utils import tree_flatten
 from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.tokenizer_utils import TokenizerWrapper
-from mlx_lm.utils import load_model, load_tokenizer
+from mlx_lm.utils import load_model
 
 from mlx_engine import chat, memory
 from mlx_engine.decoding.costs import CostTable
@@ -30,8 +30,7 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
-from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS, read_config, recommended_sampling, weight_bytes, weight_files
-from mlx_engine.pairs.data_files import read_bounded
+from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import repo_of
 from mlx_engine.pairs.pair import demo_pair
@@ -40,20 +39,19 @@ from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
 from mlx_engine.template_sandbox import on_thread, renderer
+from mlx_engine.tokenizer_files import has_tokenizer, read_tokenizer, tokenizer_code
 from mlx_engine.warmup import warm
 
-# It warns of prompts that exceed the context; they are refused here with a message of our own.
+# transformers warns of prompts that exceed the context, which are refused with a message of our own.
 for _library in map(logging.getLogger, ("transformers", "huggingface_hub")):
     _library.setLevel(logging.ERROR)
     _library.handlers.clear()  # they print to the terminal
     _library.propagate = True
 
-_DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
+_DEFAULT_CONTEXT = 4096  # tokens, if config.json states none
 _MAX_QUOTE = 160  # characters
 _TRIED_ROWS = 64
-_LARGEST_GROWTH = 16  # characters for one, by the rules of a tokenizer; published ones have up to 3
 _infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx_lm.utils.load_config
-_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
 def _exact_operations() -> Operations:
@@ -64,17 +62,17 @@ def _exact_operations() -> Operations:
 
 @dataclass
 class LoadedPair:
-    """A target and, if there is one, its drafter, in memory.
+    """A target in memory, and its drafter if it has one.
 
     Attributes:
-        dtype: the format that the target computes in.
-        weights: the target's.
-        history: what is known of the pair's speed and acceptance.
-        ranges: what runs from which context length on; the first begins at 0.
-        operations: what runs now.
-        kernel_turns: what a kernel selection that was canceled has measured.
-        exact_operations: what exact replies run.
-        exact_history: what is known of their speed and acceptance; None until the pair was found to be row-exact.
+        dtype: number format of the target's computations.
+        weights: the target's weights.
+        history: measured speed and acceptance of the pair.
+        ranges: operations by the context length from which they run; the first length is 0.
+        operations: the operations in use.
+        kernel_turns: measurements of a canceled kernel selection.
+        exact_operations: the operations of exact replies.
+        exact_history: speed and acceptance of exact replies; None until the pair passed the check of exact mode.
     """
 
     target: Target
@@ -92,18 +90,21 @@ class LoadedPair:
 
     @property
     def held(self) -> int:
-        """Bytes of all weights in memory: more than in the files on a CPU, fewer if the drafter was quantized."""
+        """Bytes of all weights in memory.
+
+        These are more than in the files on a CPU, and fewer if the drafter was quantized.
+        """
         return self.weights.held + (sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0)
 
     def use_costs(self, table: CostTable) -> None:
-        """Choose widths by these costs from the next reply on."""
+        """Use these costs to choose widths, starting with the next reply."""
         self.history = PairHistory(self.info.block_size, table)
         if self.exact_history is not None:
             self.exact_history = PairHistory(self.exact_history.block, table)
 
     @contextmanager
     def exactly(self) -> Iterator[PairHistory]:
-        """Run row-exact operations inside the block. The first time, check that the pair can.
+        """Run row-exact operations in this block, after checking once that the pair can.
 
         Raises:
             UserError: it can't.
@@ -123,12 +124,17 @@ class LoadedPair:
             self.target.use(self.operations)
 
     def use(self, operations: Operations, *longer: tuple[int, Operations]) -> None:
-        """Run these operations from the next reply on; in longer contexts, those of the last length that is reached."""
+        """Use these operations, starting with the next reply.
+
+        Args:
+            operations: for short contexts.
+            longer: context lengths, ascending, and the operations from there on.
+        """
         self.ranges = ((0, operations), *longer)
         self.run_at(0)
 
     def run_at(self, length: int) -> None:
-        """Run the operations for a context of this length."""
+        """Switch to the operations for a context of this length."""
         self.operations = next(operations for start, operations in reversed(self.ranges) if start <= length)
         self.target.use(self.operations)
         if self.drafter is not None:
@@ -136,7 +142,7 @@ class LoadedPair:
 
 
 def check(target: Path, drafter: Path | None) -> None:
-    """Refuse a pair that can't be run, before anything large is read.
+    """Refuse a pair that can't run, before anything large is read.
 
     Raises:
         UserError: files are missing or cut short, or the two do not fit together.
@@ -145,11 +151,11 @@ def check(target: Path, drafter: Path | None) -> None:
     if problem := target_problem(config) or why_not_runnable(config):
         raise UserError.of(problem)
     weight_files(target)
-    if not any((target / name).is_file() for name in _TOKENIZERS):
+    if not has_tokenizer(target):
         raise UserError(
             "no_tokenizer", "The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.", folder=str(target)
         )
-    if code := _tokenizer_code(target):
+    if code := tokenizer_code(target):
         raise UserError(
             "tokenizer_needs_code",
             "The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. "
@@ -215,7 +221,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         if target is not None:
             target.release()
         is_known = isinstance(error, UserError) or not isinstance(error, Exception) or memory.exhausted(error)
-        if not is_known and (fault := arguments.fault(config)):  # otherwise it is a bug
+        if not is_known and (fault := arguments.fault(config)):  # otherwise it's a bug
             raise _config_fault(target_folder, fault) from error
         raise
     yield LoadProgress(1.0, EngineText.of("ready", "Ready"))
@@ -238,9 +244,9 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
 
 
 def _refuse_nonfinite(arrays: list[tuple[str, mx.array]], folder: Path) -> None:
-    """Refuse weights with NaN or infinity, which could only generate nonsense."""
+    """Refuse weights that contain NaN or infinity."""
     floats = [(name, array) for name, array in arrays if mx.issubdtype(array.dtype, mx.floating) and array.size]
-    # maximum and minimum are NaN if any number is, and need no copy of the weights
+    # The maximum and minimum are NaN if any number is, and need no copy of the weights
     finite = mx.stack([mx.isfinite(array.max()) & mx.isfinite(array.min()) for _, array in floats])
     for (name, _), is_finite in zip(floats, cast(list[bool], finite.tolist()), strict=True):
         if not is_finite:
@@ -253,7 +259,9 @@ def _refuse_nonfinite(arrays: list[tuple[str, mx.array]], folder: Path) -> None:
 
 
 def _check_target_tokens(target: Target) -> None:
-    """Refuse a target that can choose a token without an embedding: MLX would read memory outside the table.
+    """Refuse a target that can choose a token without an embedding.
+
+    MLX would read memory outside the table.
 
     Raises:
         UserError: there are more logits than embeddings.
@@ -270,7 +278,7 @@ def _check_target_tokens(target: Target) -> None:
 
 
 def _check_drafter_tokens(config: DrafterConfig, target: Target, declared: bool) -> None:
-    """Refuse a drafter with tokens that the target's real table lacks, whatever the target's config.json says.
+    """Refuse a drafter with tokens that the target's embedding table lacks.
 
     Args:
         config: the drafter's.
@@ -292,31 +300,20 @@ def _check_drafter_tokens(config: DrafterConfig, target: Target, declared: bool)
         )
 
 
-def _tokenizer_code(folder: Path) -> str:
-    """Return the class in a model's own Python code that its tokenizer needs; empty if it needs none."""
-    if any((folder / name).is_file() for name in _TOKENIZERS if name != "tiktoken.model"):
-        return ""
-    try:
-        own = json.loads(read_bounded(folder / "tokenizer_config.json", LARGEST_SETTINGS))["auto_map"]["AutoTokenizer"]
-    except (OSError, UserError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return str(own[0] if isinstance(own, list) and own else own)
-
-
 def _pair_name(target: Path) -> str:
-    """Return the pair's display name; its folder may be `PAIR/target`."""
+    """Return the pair's display name. Its folder may be `PAIR/target`."""
     if target == demo_pair()[0]:
         return "Demo pair"
     return target.parent.name if target.name == "target" else _model_name(target).split("/")[-1]
 
 
 def _model_name(folder: Path) -> str:
-    """Return the repo of a snapshot in the hub's cache, or the name of another folder."""
+    """Return the repo of a folder in the hub's cache, or else the folder's name."""
     return repo_of(folder) or folder.name
 
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
-    """Read model and tokenizer with mlx-lm. Code inside the folder is never run."""
+    """Read model and tokenizer with mlx-lm, without running code in the folder."""
     if fault := arguments.value_fault(read_config(folder)):
         raise _config_fault(folder, fault)
     try:
@@ -329,7 +326,7 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
             raise
         raise _load_error(error, folder) from error
     try:
-        return model, on_thread(lambda: _read_tokenizer(folder, config)), config
+        return model, on_thread(lambda: read_tokenizer(folder, config)), config
     except UserError:
         raise
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
@@ -343,62 +340,18 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
         ) from error
 
 
-def _read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
-    """Read a tokenizer, and run it once, because a damaged one may fail only then.
-
-    Raises:
-        ValueError: it makes texts much longer: the tokenizers library would end the process once memory is used up.
-    """
-    with suppress(FileNotFoundError):
-        rules = json.loads((folder / "tokenizer.json").read_bytes())
-        for part in ("normalizer", "decoder"):
-            if _growth(_steps(rules.get(part))) > _LARGEST_GROWTH:
-                raise ValueError(f"The {part} makes texts much longer.")
-    tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
-    tokenizer.decode(tokenizer.encode("a"))
-    chat.can_think(tokenizer)  # looks up tokens
-    return tokenizer
-
-
-def _steps(part: Any) -> list[dict]:
-    """Return the steps of a normalizer or decoder in tokenizer.json, in order."""
-    if not isinstance(part, dict):
-        return []
-    inner = [*(part.get("normalizers") or ()), *(part.get("decoders") or ())]
-    return [part] if part.get("type") != "Sequence" else [step for one in inner for step in _steps(one)]
-
-
-def _growth(steps: list[dict]) -> int:
-    """Return how many characters one character can become, if all patterns that aren't plain text match everything."""
-    replacements = [step for step in steps if step.get("type") == "Replace"]
-    texts = [step["content"] for step in replacements]
-    most = max((len(text) for text in texts), default=1)
-    for at, text in enumerate(texts):
-        for later, content in zip(replacements[at + 1 :], texts[at + 1 :], strict=True):
-            if most > _LARGEST_GROWTH:
-                return most
-            pattern = later["pattern"].get("String")
-            text = text.replace(pattern, content) if pattern else content * len(text) if content else text
-            most = max(most, len(text))
-    return most
-
-
-def _end_tokens(config: dict) -> list[int] | None:
-    """Return the tokens that end a reply, from a config merged with generation_config.json; None if it names none."""
-    found = config.get("eos_token_id")
-    tokens = [token for token in (found if isinstance(found, list) else [found]) if type(token) is int and token >= 0]
-    return tokens or None
-
-
 def _try_shapes(model: nn.Module) -> None:
-    """Build a prompt's and a step's pass without computing them, so that a config that no pass can run with fails here."""
+    """Build the graphs of a prompt and a step, which fails if the config is invalid."""
     caches = make_prompt_cache(model)
     for rows in (_TRIED_ROWS, 1):
         model(mx.zeros((1, rows), mx.int32), cache=caches)
 
 
 def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.array]) -> dict:
-    """Call mlx-lm's function, and refuse a group of no columns: MLX would divide by it and end the process."""
+    """Call mlx-lm's function, and refuse empty groups.
+
+    MLX would divide by their size and end the process.
+    """
     inferred: dict = _infer_any_quantization(path, module, weights)
     if inferred.get("group_size", 1) < 1:
         expected, found = module.weight.shape, weights[f"{path}.scales"].shape
@@ -416,7 +369,7 @@ def _config_fault(folder: Path, fault: EngineText) -> UserError:
 
 
 def _load_error(error: Exception, folder: Path) -> UserError:
-    """Return why a target can't be loaded: the field of its config.json that led to the error, if there is one."""
+    """Return why a target can't be loaded, if possible as a fault of its config.json."""
     config, name, reason = read_config(folder), folder.name, str(error)
     if reason.startswith("Model type "):
         return UserError(
@@ -439,7 +392,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
     if isinstance(error, StrictDataclassError) and (named := re.search(r"(?:for field '|The `)(\w+)", reason)):
         return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=named[1]))
     last = traceback.extract_tb(error.__traceback__)[-1]
-    if "mlx_lm" in last.filename and (last.line or "").startswith("raise "):  # mlx-lm's own refusal, not an accident
+    if "mlx_lm" in last.filename and (last.line or "").startswith("raise "):  # a refusal by mlx-lm, not a bug
         return UserError(
             "model_unreadable",
             "mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.",
@@ -450,7 +403,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
 
 
 def _mismatch(reason: str) -> EngineText | None:
-    """Return how weights differ from their model, from the message of MLX's `load_weights`; None for any other message."""
+    """Return how weights differ from their model, from MLX's message, or None."""
     if found := re.match(r"Expected shape (\(.*\)) but received shape (\(.*\)) for parameter (\S+)", reason):
         template = "“{tensor}” has shape {found}, not {expected}"
         return EngineText.of("tensor_shape_differs", template, tensor=found[3], found=found[2], expected=found[1])
@@ -478,7 +431,7 @@ def _positive(text: dict, name: str, default: int, folder: Path) -> int:
 
 
 def _dtype(model: nn.Module) -> mx.Dtype:
-    """Return the dtype of a target's activations: that of its first norm, which is never quantized."""
+    """Return the dtype of a target's first norm, which is never quantized."""
     norms = [module.weight.dtype for _, module in model.named_modules() if isinstance(module, nn.RMSNorm)]
     return norms[0] if norms else mx.bfloat16
 

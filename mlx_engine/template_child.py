@@ -21,12 +21,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 TOO_LARGE = 3  # exit status
-_LARGEST_ADDITION = 1 << 20  # characters; tokenizing them takes a second, which nothing can interrupt
+_LARGEST_ADDITION = 1 << 20  # characters that a template may add to a chat; tokenizing them takes a second
 _LONGEST_REASON = 1000  # characters
 
 
 class _GenerationTag(Extension):
-    """Accepts `{% generation %}`, which marks replies for training."""
+    """Accepts the tag `{% generation %}`, which marks replies for training."""
 
     tags = {"generation"}  # noqa: RUF012
 
@@ -42,7 +42,7 @@ class _GenerationTag(Extension):
 class _Namespace(Namespace):
     """Refuses names that begin with an underscore, as transformers does."""
 
-    def __init__(*args: Any, **kwargs: Any) -> None:  # `namespace(self=...)` works
+    def __init__(*args: Any, **kwargs: Any) -> None:  # allows `namespace(self=...)`
         self, *rest = args
         attributes = dict(*rest, **kwargs)
         for name in attributes:
@@ -110,11 +110,11 @@ def main(seconds: int, memory: int) -> None:
     """Answer requests until standard input ends.
 
     Args:
-        seconds: for each prompt. Then the kernel ends this process, even if the engine was killed.
+        seconds: limit for each prompt. The kernel then ends this process, even if the engine was killed.
         memory: bytes of address space.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # every process on macOS has reserved more; there, only the engine watches
+    with suppress(ValueError, OSError):  # on macOS, where every process reserves more; the engine watches the memory
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     sys.stdout.buffer.write(b"\n")  # ready
     sys.stdout.buffer.flush()

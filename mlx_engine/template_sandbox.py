@@ -30,7 +30,7 @@ from mlx_engine.errors import UserError
 SECONDS = 10.0  # for one rendering; a published template takes milliseconds
 MEMORY = 1 << 30  # bytes of the child
 _START_SECONDS = 60.0
-_TOKENIZER_SECONDS = 60.0  # for one text; a million tokens take a few
+_TOKENIZER_SECONDS = 60.0  # for one prompt; a million tokens take a few seconds
 _POLL_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -43,12 +43,12 @@ class RenderingCancelled(Exception):
 
 
 class TemplateRejection(Exception):
-    """The template raised an error; the message is its own."""
+    """The template raised an error with this message."""
 
 
 @contextmanager
 def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
-    """Let `cancel` end the renderings in this block with `RenderingCancelled`."""
+    """Raise `RenderingCancelled` in this block's renderings once `cancel` is set."""
     token = _cancel.set(cancel)
     try:
         yield
@@ -57,9 +57,10 @@ def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
 
 
 def on_thread(work: Callable[[], T], cancel: threading.Event | None = None) -> T:
-    """Return the result of work with a tokenizer, whose rules come from the hub too and can't be interrupted.
+    """Run work with a tokenizer on a new thread, and return its result.
 
-    The thread is abandoned if it takes too long or if `cancel` is set, which also ends renderings on it.
+    A tokenizer's rules come from the hub too, and nothing interrupts them. The thread is abandoned if it takes too long or if
+    `cancel` is set.
 
     Raises:
         UserError: the tokenizer takes too long or crashes.
@@ -93,7 +94,10 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None) -> T
 
 
 class TemplateProcess:
-    """The child process that renders chat templates. It starts when it is needed, and again after it was killed."""
+    """The child process that renders chat templates.
+
+    It starts when it is first needed, and again after it was killed.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,7 +105,7 @@ class TemplateProcess:
         self._ready = False
 
     def start(self) -> None:
-        """Start the process ahead of the first rendering, without waiting for it."""
+        """Start the process before it is needed, without waiting for it."""
         with self._lock, suppress(UserError):  # the rendering reports it
             self._start()
 
@@ -111,7 +115,7 @@ class TemplateProcess:
             self._kill()
 
     def render(self, template: str, variables: dict[str, Any]) -> str:
-        """Return what a template makes of these variables.
+        """Render a template with these variables.
 
         Raises:
             UserError: the template exceeds a bound, or its process can't run.
@@ -137,7 +141,7 @@ class TemplateProcess:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._kill()
-        # A bundle has no other program than the app, which runs the module itself
+        # A bundle contains no Python program; the app runs the module
         in_python = "python" in Path(sys.executable).name.lower()
         program = (
             [sys.executable, "-P", template_child.__file__] if in_python else [sys.executable, "--child", template_child.__name__]
@@ -239,7 +243,7 @@ renderer = TemplateProcess()
 
 
 class _Template:
-    """Stands for a compiled template in transformers."""
+    """Replaces transformers' compiled template."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -28,6 +28,7 @@ LEVELS = (
     "tuning generation",
     "comparison",
     "loading",
+    "tokenizer_files",
     "warmup",
     "prefix",
     "chat",

@@ -1,4 +1,7 @@
-"""Opening the chat database. A damaged file is moved aside unchanged, and what can be read from it is copied to a new file."""
+"""Open the chat database.
+
+A damaged file is moved aside unchanged, and its readable content is copied to a new file.
+"""
 
 import logging
 import os
@@ -29,7 +32,7 @@ _BAD_ROWS = {
 
 @dataclass(frozen=True)
 class OpenedStore:
-    """A store, whether it saves anything, and what to tell the user about it, if anything."""
+    """A store, whether it saves, and a notice for the user, if any."""
 
     store: Store
     saves: bool
@@ -37,7 +40,10 @@ class OpenedStore:
 
 
 def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
-    """Open the store in a folder. If it can't be written there, open one in memory with whatever could be read."""
+    """Open the store in a folder.
+
+    If the folder can't be written, the store is in memory, with what could be read.
+    """
     if folder is None:
         return OpenedStore(Store(None), saves=False)
     file = folder / FILE
@@ -60,7 +66,7 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
 
 
 def _why_unusable(file: Path) -> str:
-    """Return a sentence for the user, or nothing if the file is fine or missing. The file is only read."""
+    """Return a sentence for the user, or "" if the file is sound or missing."""
     foreign = tr("The chat file is not a Slipstream database.")
     special = [one for one in schema.files_of(file) if one.exists() and not (one.is_file() or one.is_dir())]
     if special:  # reading a FIFO or a device may never end
@@ -70,7 +76,7 @@ def _why_unusable(file: Path) -> str:
     damaged = tr("Your chat database is damaged.")
     with file.open("rb") as opened:
         header = opened.read(20)
-    if header[:16] != b"SQLite format 3\0" or any(version > 2 for version in header[18:]):  # SQLite would never write such a file
+    if header[:16] != b"SQLite format 3\0" or any(version > 2 for version in header[18:]):  # SQLite never writes such a file
         return damaged
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         version = schema.version_of(database)
@@ -85,7 +91,11 @@ def _why_unusable(file: Path) -> str:
 
 
 def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> bool:
-    """Whether every row can be read and changed. Raises any error if not even that can be found out."""
+    """Whether every row can be read and changed.
+
+    Raises:
+        Exception: the file is too damaged to tell.
+    """
     if version < 1 or _definitions(database) != _expected_definitions(version):
         return False
     if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
@@ -104,7 +114,7 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> b
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, str]:
-    """Return the SQL of tables, indexes, and so on by name, without the tables that SQLite itself creates."""
+    """Return the SQL of the schema by name, without tables that SQLite creates."""
     own = "sql NOT NULL AND name NOT GLOB 'found_*' AND name NOT GLOB 'sqlite_*'"
     rows = database.execute(f"SELECT name, sql FROM sqlite_schema WHERE {own}")
     return {name: " ".join(sql.split()) for name, sql in rows}
@@ -117,7 +127,7 @@ def _expected_definitions(version: int) -> dict[str, str]:
 
 
 def _start_over(file: Path, reason: str) -> OpenedStore:
-    """Rename the file, open a new one in its place, and copy what can be read."""
+    """Rename the file, open a new one in its place, and copy readable rows."""
     stem, count = f"{file.stem} set aside {time.strftime('%Y-%m-%d %H-%M-%S')}", 1
     aside = file.with_name(f"{stem}{file.suffix}")
     while aside.exists():
@@ -135,7 +145,7 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
 
 
 def _recover(damaged: Path, store: Store) -> int:
-    """Copy what can be read from a damaged file, and return the number of chats."""
+    """Copy readable rows of a damaged file, and return the number of chats."""
     try:
         found = read_database(damaged)
         snapshots = [Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in found.chats]
@@ -151,7 +161,7 @@ def _recover(damaged: Path, store: Store) -> int:
 
 
 def _in_memory(file: Path, notice: str) -> OpenedStore:
-    """Open a store that saves nothing, with a copy of what can be read from the file."""
+    """Open a store in memory, with a copy of what the file contains."""
     store = Store(None)
     for option in ("mode=ro", "immutable=1"):  # only the first needs to write next to the file
         try:

@@ -1,4 +1,4 @@
-"""Reads chats from a database that may be damaged, row by row, leaving out what can't be read.
+"""Read chats from a database that may be damaged, skipping unreadable rows.
 
 Tables are read by row number only, so that damaged indexes, the search index among them, don't matter.
 """
@@ -26,8 +26,8 @@ from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
 
-# Ranges that can't be read are halved until only bad rows are left out. This many reads are enough for a hundred damaged pages, and
-# take seconds where a whole table is gone.
+# Ranges that can't be read are halved until only bad rows are left out. This many reads suffice for a hundred damaged pages,
+# and take seconds if a whole table is gone.
 MAX_READS = 20_000
 MAX_ROWS = 1 << 20  # where the last row's number can't be read
 
@@ -48,7 +48,10 @@ class ImportedChat:
 
 @dataclass
 class ImportedChats:
-    """What a file contained, and a sentence on what it lacks, if anything. Only a database has presets and comparisons."""
+    """The content of a file, and a remark about what is missing, if anything.
+
+    Only a database has presets and comparisons.
+    """
 
     chats: list[ImportedChat] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
@@ -58,7 +61,9 @@ class ImportedChats:
 
 
 def read_database(file: Path) -> ImportedChats:
-    """Read a database that was moved aside, or one from another computer. A copy is opened, so the file stays unchanged.
+    """Read a database that was moved aside, or one from another computer.
+
+    A copy is opened, so the file stays unchanged.
 
     Raises:
         UserError: the file is not a database, or of a newer version, or nothing in it can be read.
@@ -70,14 +75,14 @@ def read_database(file: Path) -> ImportedChats:
             if source.is_file() and not source.name.endswith("-shm"):
                 shutil.copyfile(source, target)
         try:
-            with copy.open("r+b") as opened:  # SQLite refuses a header with other versions than 1 and 2
+            with copy.open("r+b") as opened:  # SQLite refuses later file format versions than 2
                 opened.seek(18)
                 if any(version > 2 for version in opened.read(2)):
                     opened.seek(18)
                     opened.write(b"\2\2")
             with closing(sqlite3.connect(copy)) as database:
                 database.text_factory = _decode
-                database.execute("PRAGMA writable_schema = ON")  # also reads a file that was cut short
+                database.execute("PRAGMA writable_schema = ON")  # also reads a truncated file
                 version = schema.version_of(database)
                 if version > schema.VERSION:
                     raise newer(name)
@@ -100,7 +105,10 @@ def newer(name: str) -> UserError:
 
 
 def _salvage(database: sqlite3.Connection) -> ImportedChats:
-    """Read whatever can be read. Messages whose parent is lost follow the message before them; deleted chats stay deleted."""
+    """Read all readable chats.
+
+    A message whose parent is lost follows the previous message. Deleted chats stay deleted.
+    """
     reader = _Reader(database)
     folders = [
         Folder(clean(one), clean(name), as_time(created, 0.0))
@@ -175,14 +183,17 @@ def _decode(data: bytes) -> str:
 
 
 class _Reader:
-    """Reads tables by row number. `damaged` is set once something could not be read."""
+    """Reads tables by row number. `damaged` is set once a row can't be read."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self.damaged = False
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the readable rows in order. A column that an older version lacks is empty, and so is text of another type."""
+        """Yield the readable rows in order.
+
+        Columns that an older version lacks, and text of another type, are empty.
+        """
         existing = {name for (name,) in self._database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
         if not existing:
             self.damaged = self.damaged or table != "comparison"  # the first version has none

@@ -1,4 +1,4 @@
-"""Reading files safely, and Slipstream's own JSON files in the user's data folder."""
+"""Safe reading of files, and Slipstream's JSON files in the user's data folder."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _LARGEST = 16_000_000  # bytes
 
 
 class DamagedFile(UserError):
-    """One of Slipstream's files can be read, but its content isn't what Slipstream writes."""
+    """A file of Slipstream's has content that Slipstream never writes."""
 
 
 def data_folder() -> Path:
@@ -47,7 +47,7 @@ def not_regular_file(path: Path) -> UserError:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading. Never waits, as opening a FIFO would.
+    """Open a regular file for reading, without waiting for a FIFO.
 
     Raises:
         UserError: it is a FIFO, socket or device.
@@ -75,7 +75,7 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of one of Slipstream's JSON files, or None if it doesn't exist.
+    """Return the content of a JSON file of Slipstream's, or None if it is missing.
 
     Raises:
         DamagedFile: the file holds no JSON, or is far too large.
