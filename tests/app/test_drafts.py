@@ -26,7 +26,7 @@ def test_the_draft_the_models_and_the_window_are_saved_without_quitting(start: S
     app.conductor.set_thinking(True)
     app.window.split.toggle_sidebar()
     saved = ("Not sent", "target=", "thinking=true", "sidebar=false")
-    app.until(lambda: all(one in settings.read_text() for one in saved))
+    app.until(lambda: settings.exists() and all(one in settings.read_text() for one in saved))
     before = settings.read_text()
     app.window.resize(app.window.width() + 100, app.window.height())
     app.until(lambda: settings.read_text() != before)
