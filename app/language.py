@@ -4,7 +4,10 @@ Output in a terminal stays English. packaging/translations.py keeps the files in
 """
 
 import os
+import re
+import string
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QSettings, QTranslator
 
@@ -39,6 +42,8 @@ WINDOW_TEXTS = {
     "untrusted_certificate": "The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.",
 }
 
+_size = re.compile(r"[\d.,]+ [KMG]B")
+
 _translator = QTranslator()
 _qt_translator = QTranslator()
 
@@ -54,9 +59,20 @@ def translated(text: EngineText) -> str:
     found = _translator.translate(ENGINE_CONTEXT, text.code) or WINDOW_TEXTS.get(text.code, "") if text.code else ""
     values = {name: translated(value) if isinstance(value, EngineText) else value for name, value in text.values}
     try:
-        return found.format(**values) if found else text.message
+        return _NumberFormatter().format(found, **values) if found else text.message
     except (LookupError, TypeError, ValueError):  # stored by another version with other values
         return text.message
+
+
+class _NumberFormatter(string.Formatter):
+    """Writes numbers and sizes, such as 12,345.6 and “4.3 GB”, with the separators of the language."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = str(super().format_field(value, format_spec))
+        if (format_spec and isinstance(value, int | float)) or _size.fullmatch(text):
+            locale = QLocale()
+            return "".join({",": locale.groupSeparator(), ".": locale.decimalPoint()}.get(char, char) for char in text)
+        return text
 
 
 def start(settings_file: Path) -> None:

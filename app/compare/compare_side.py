@@ -169,7 +169,7 @@ class CompareFigures(QWidget):
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
         right = Qt.AlignmentFlag.AlignRight
-        titles = ("tok/s", tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens"))
+        titles = (tr("tok/s"), tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens"))
         for index, title in enumerate(titles, 2):
             grid.addWidget(small_label(theme, title, "faint", selectable=True), 0, index, right)
         self.bars: dict[Mode, ThinBar] = {}

@@ -23,7 +23,13 @@ def plain_rate(tok_s: float) -> str:
 
 
 def rate(tok_s: float) -> str:
-    return f"{plain_rate(tok_s)} tok/s"
+    return tr("{rate} tok/s", rate=plain_rate(tok_s))
+
+
+def rate_range(low: float, high: float) -> str:
+    """A range of decode rates: 34–41 tok/s, or 34 tok/s if both ends look the same."""
+    ends = dict.fromkeys((plain_rate(low), plain_rate(high)))
+    return tr("{rate} tok/s", rate="–".join(ends))
 
 
 def percent(share: float) -> str:

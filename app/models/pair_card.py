@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import size, tokens
+from app.conversations.wording import rate_range, size, tokens
 from app.language import number, tr, translated
 from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
@@ -238,9 +238,9 @@ def _advantages(one: Candidate) -> str:
 def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
     dflash, plain = one.shown.speeds.get("dflash"), one.shown.speeds.get("plain")
     if speed := dflash or plain:
-        facts = {tr("Speed"): f"{speed}. {translated(speed.reason)}"}
+        facts = {tr("Speed"): f"{rate_range(speed.low, speed.high)}. {translated(speed.reason)}"}
         if dflash and plain:
-            facts[tr("Without DFlash")] = f"{plain}. {translated(plain.reason)}"
+            facts[tr("Without DFlash")] = f"{rate_range(plain.low, plain.high)}. {translated(plain.reason)}"
         return facts
     if one.why_not:
         return {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor, QTextDocument, QTextOption
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.conversations.reply import Supplier
@@ -23,7 +23,6 @@ from app.widgets.theme import SMALL, Theme
 
 MAX_SYNTAX = 8  # characters of Markdown in front of a space
 MAX_SKIP = 600  # characters between two words, such as an address or the delimiter row of a table
-MIN_WIDTH = 120  # pixels of the legend
 _fence = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?:```|~~~)")
 TextRange = tuple[int, int]  # first offset, and the one after the last
 UnderlineKind = Supplier | Literal["differs"]
@@ -252,7 +251,7 @@ class SourceLegend(QTextEdit):
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
-        self.setMinimumWidth(MIN_WIDTH)
+        self.setWordWrapMode(QTextOption.WrapMode.WordWrap)
         self.setAccessibleName(tr("Legend for token sources"))
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
@@ -272,6 +271,7 @@ class SourceLegend(QTextEdit):
             "lookup": tr("Copied from earlier text"),
             "target": tr("From the target model"),
         }
+        self.setMinimumWidth(max(self.fontMetrics().horizontalAdvance(label) for label in labels.values()) + 8)
         for source, label in labels.items():
             cursor.insertText("" if cursor.atStart() else "    ", plain)
             form = QTextCharFormat(plain)
@@ -280,7 +280,7 @@ class SourceLegend(QTextEdit):
         self._fit()
 
     def _fit(self) -> None:
-        self.document().setTextWidth(max(MIN_WIDTH, self.viewport().width()))
+        self.document().setTextWidth(max(self.minimumWidth(), self.viewport().width()))
         self.setFixedHeight(round(self.document().size().height()) + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -135,6 +135,11 @@ def _controls(c: Colors, selection: str) -> str:
     QComboBox QAbstractItemView {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 4px; outline: 0;
         selection-background-color: {c.chosen}; selection-color: {c.text}; }}
     QComboBox QAbstractItemView::item {{ min-height: 26px; padding: 0px 6px; }}
+    QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {c.track}; }}
+    QSlider::sub-page:horizontal {{ border-radius: 2px; background: {c.accent}; }}
+    QSlider::handle:horizontal {{ width: 14px; margin: -6px 0; border: 1px solid {c.secondary}; border-radius: 8px;
+        background: {c.knob}; }}
+    QSlider::handle:horizontal:focus {{ border: 2px solid {c.accent}; }}
     QCheckBox {{ spacing: 8px; color: {c.text}; }}
     QCheckBox:disabled {{ color: {c.faint}; }}
     QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {c.faint}; border-radius: 4px; background: {c.raised}; }}

@@ -685,6 +685,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
+            <source>tok/s</source>
+            <translation>Tokens/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
             <source>{description}. Go to the first difference</source>
             <translation>{description}. Zum ersten Unterschied gehen</translation>
         </message>
@@ -1242,6 +1247,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
             <translation>{drafted} Tokens entworfen, {tested} geprüft, {accepted} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{rate} tok/s</source>
+            <translation>{rate} Tokens/s</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

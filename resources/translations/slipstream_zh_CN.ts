@@ -685,6 +685,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
+            <source>tok/s</source>
+            <translation>token/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
             <source>{description}. Go to the first difference</source>
             <translation>{description}。转到第一处差异</translation>
         </message>
@@ -1242,6 +1247,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
             <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{rate} tok/s</source>
+            <translation>{rate} token/秒</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

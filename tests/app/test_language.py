@@ -13,10 +13,11 @@ import pytest
 from PySide6.QtCore import QTranslator
 
 from app import language
+from app.conversations import wording
 from app.conversations.comparison_record import short_verdict
 from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # for busy machines
@@ -206,4 +207,9 @@ def test_a_comparison_uses_the_number_format_of_the_language(restored: None, mon
     language.use("de")
     assert (language.figures(0.25), language.figures(1.0), language.figures(12.345)) == ("0,25", "1", "12,3")
     assert [short_verdict(one) for one in ("identical", "tie", "different")] == ["identisch", "Gleichstand", "verschieden"]
+    assert (wording.rate(14.5), wording.rate_range(14.5, 1200)) == ("14,5 Tokens/s", "14,5–1.200 Tokens/s")
+    fit = EngineText.of("speed_plain", "{read:,.2f} {bandwidth:,.0f}", read=1234.5, bandwidth=1000.0)
+    assert "1.234,50 GB" in language.translated(fit) and "1.000 GB/s" in language.translated(fit)
+    needed = EngineText.of("fit_ok", "{needed} {budget}", context=2048, needed="4.3 GB", budget="19.0 GB")
+    assert "4,3 GB" in language.translated(needed) and "2.048" in language.translated(needed)
     assert (rate(8.1e12), duration(0.0184), duration(0.62)) == ("8,1 TFLOP/s", "18,4 ms", "620 ms")
