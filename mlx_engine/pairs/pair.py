@@ -35,7 +35,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class CustomPair:
-    """A pair of two repos (OWNER/NAME) or two absolute folders, added by the user, who may name it."""
+    """A pair of repos (OWNER/NAME) or absolute folders that the user added."""
 
     target: str
     drafter: str | None = None
