@@ -4,16 +4,15 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QListWidget, QSlider, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QStackedWidget, QWidget
 
 from app.language import tr
 from app.settings.preferences import SETTINGS, Pane, Preferences, Setting
 from app.widgets.controls import Label, button
-from app.widgets.layout import Form, ScrollingPage, column, line, row
-from app.widgets.theme import SMALL, Theme, set_look
+from app.widgets.layout import Form, PageList, ScrollingPage, column, line, row
+from app.widgets.theme import Theme, set_look
 
 DEFAULT_SIZE = QSize(680, 480)
-MIN_LIST_WIDTH = 120
 
 
 def pane_names() -> dict[Pane, str]:
@@ -56,21 +55,14 @@ class SettingsDialog(QDialog):
         set_look(self.size_label, "secondary")
         self.restart = button(tr("Restart"), tr("Restart Slipstream"), "bordered")
         self.restart.clicked.connect(preferences.restart_requested)
-        self.list = QListWidget()
-        self.list.setAccessibleName(tr("Panes"))
-        theme.set_font(self.list, SMALL)
-        set_look(self.list, "history")
-        self.list.ensurePolished()
+        self.list = PageList(theme, tr("Panes"))
         self._stack = QStackedWidget()
         for pane, name in pane_names().items():
             self.list.addItem(name)
             self._stack.addWidget(ScrollingPage(self._make_pane(pane, parts.get(pane))))
         self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
-        self._side = QWidget()
-        set_look(self._side, "sidebar")
-        self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        column(self.list, margins=(8, 12, 8, 12), parent=self._side)
-        row(self._side, line("upright"), (self._stack, 1), spacing=0, parent=self)
+        row(self.list.side, line("upright"), (self._stack, 1), spacing=0, parent=self)
+        self.list.fit()
         theme.text_resized.connect(self._set_width)
         preferences.changed.connect(self.refresh)
         self._set_width()
@@ -125,8 +117,6 @@ class SettingsDialog(QDialog):
 
     @Slot()
     def _set_width(self) -> None:
-        """Make room for the names of the panes at any text size."""
-        self._side.setFixedWidth(max(MIN_LIST_WIDTH, self.list.sizeHintForColumn(0) + 28))
         self.size_label.setMinimumWidth(self.size_label.fontMetrics().horizontalAdvance("200 %") + 4)
 
     @Slot()

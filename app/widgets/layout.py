@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLayout,
     QLayoutItem,
+    QListWidget,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -23,9 +24,10 @@ from PySide6.QtWidgets import (
 
 from app.language import tr
 from app.widgets.controls import Label, button, small_label
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import SMALL, Theme, set_look
 
 FORM_SPACING = 14  # between rows
+MIN_LIST_WIDTH = 120
 WRAPPING_TEXT = 22  # pixels: from this text size on
 
 # A widget or layout, also with its stretch factor and alignment; a number is an empty space in pixels and None a flexible one.
@@ -206,6 +208,26 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
     done.setDefault(True)
     footer = row(*([aside] if aside is not None else []), None, done, margins=(24, 12, 24, 14))
     column((ScrollingPage(page, width), 1), line(), footer, spacing=0, parent=dialog)
+
+
+class PageList(QListWidget):
+    """The names of a window's pages. Put `side` into the window, and call `fit` when the names are complete."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        theme.set_font(self, SMALL)
+        set_look(self, "history")
+        self.ensurePolished()
+        self.side = QWidget()
+        set_look(self.side, "sidebar")
+        self.side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column(self, margins=(8, 12, 8, 12), parent=self.side)
+        theme.text_resized.connect(self.fit)
+
+    @Slot()
+    def fit(self) -> None:
+        self.side.setFixedWidth(max(MIN_LIST_WIDTH, self.sizeHintForColumn(0) + 28))
 
 
 class Form(QFormLayout):

@@ -8,12 +8,12 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from PySide6.QtCore import QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QMenu, QMenuBar, QTextBrowser, QWidget
+from PySide6.QtWidgets import QDialog, QListWidgetItem, QMenu, QMenuBar, QTextBrowser, QWidget
 
 from app.language import tr
 from app.rendering.markdown import is_safe_link
-from app.widgets.layout import column, line, row
-from app.widgets.theme import SMALL, Theme, set_look
+from app.widgets.layout import PageList, line, row
+from app.widgets.theme import Theme
 from app.window.palette import plain_title
 
 FOLDER = Path(__file__).parents[2] / "docs"
@@ -37,11 +37,7 @@ class HelpDialog(QDialog):
         self.setWindowTitle(tr("Slipstream Help"))
         self.setAccessibleName(tr("Slipstream Help"))
         self.resize(DEFAULT_SIZE)
-        self.list = QListWidget()
-        self.list.setAccessibleName(tr("Pages"))
-        theme.set_font(self.list, SMALL)
-        set_look(self.list, "history")
-        self.list.ensurePolished()
+        self.list = PageList(theme, tr("Pages"))
         for page in (*PAGES, SHORTCUTS):
             title = tr("Keyboard Shortcuts") if page == SHORTCUTS else _read(page).partition("\n")[0].removeprefix("# ")
             item = QListWidgetItem(title, self.list)
@@ -51,14 +47,9 @@ class HelpDialog(QDialog):
         self.text.setAccessibleName(tr("Page"))
         self.text.setOpenLinks(False)
         self.text.anchorClicked.connect(self._follow)
-        self._side = QWidget()
-        set_look(self._side, "sidebar")
-        self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        column(self.list, margins=(8, 12, 8, 12), parent=self._side)
-        row(self._side, line("upright"), (self.text, 1), spacing=0, parent=self)
+        row(self.list.side, line("upright"), (self.text, 1), spacing=0, parent=self)
         theme.changed.connect(self._draw)
-        theme.text_resized.connect(self._set_width)
-        self._set_width()
+        self.list.fit()
         self.list.setFocus()
 
     def show_page(self, page: str, heading: str = "") -> None:
@@ -70,10 +61,6 @@ class HelpDialog(QDialog):
         self.list.setCurrentRow(place)
         if heading:
             self.text.scrollToAnchor(heading)
-
-    @Slot()
-    def _set_width(self) -> None:
-        self._side.setFixedWidth(self.list.sizeHintForColumn(0) + 28)
 
     @Slot()
     def _draw(self) -> None:
