@@ -70,6 +70,13 @@ class Composer(QFrame):
         self._obstacle = reason
         self._show_button()
 
+    def set_locked(self, locked: bool) -> None:
+        """Let the user see the message but not change it: it is about to be sent."""
+        self.field.setReadOnly(locked)
+        set_look(self.field, "locked" if locked else "")
+        self.files.setEnabled(not locked)
+        self.attach_button.setEnabled(not locked)
+
     @Slot()
     def focus(self) -> None:
         self.field.setFocus()
@@ -171,7 +178,7 @@ class _Field(QPlainTextEdit):
         if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
             self.submitted.emit()
             return
-        if enter:
+        if enter and not self.isReadOnly():
             self.textCursor().insertBlock()  # Qt would insert U+2028
             self.ensureCursorVisible()
             return
@@ -181,6 +188,8 @@ class _Field(QPlainTextEdit):
             self.paged.emit(step)
             return
         super().keyPressEvent(event)
+        if self.isReadOnly() and event.text().isprintable():
+            event.accept()  # otherwise the window would send the key back
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

@@ -64,7 +64,9 @@ class Foot(QWidget):
     def _obstacle(self) -> str:
         """Why the message does not fit into the context; empty if it does."""
         use = self._meter.use
-        return sentence(use) if use is not None and use.full and use.draft and not self._meter.counting else ""
+        if use is None or not use.full or not use.draft or self._meter.counting:
+            return ""
+        return sentence(use) if use.chat_full else tr("This message is too long for the model's context. Shorten it.")
 
     @Slot()
     def send(self) -> None:
@@ -82,7 +84,8 @@ class Foot(QWidget):
         if note:
             return
         if self._obstacle:
-            conductor.notify(self._obstacle)
+            if self.full.isHidden():  # that bar explains a full chat
+                conductor.notify(self._obstacle)
             return
         editing = conductor.editing is not None  # the draft comes back after an edit
         if conductor.send(composer.text, conductor.attachments.files) and not editing:
@@ -99,6 +102,7 @@ class Foot(QWidget):
 
     def _wait(self, note: str) -> None:
         self._waiting = bool(note)
+        self.composer.set_locked(self._waiting)
         self.waiting.show_text(note)
 
     @Slot()
@@ -154,7 +158,7 @@ def sentence(use: ContextUse) -> str:
     limit = number(use.limit)
     if use.full and use.draft and not use.chat_full:
         over = number(1 - use.left)
-        return tr("{about}{over} tokens over the limit of {limit}. Shorten the message.", about=about, over=over, limit=limit)
+        return tr("{about}{over} tokens over the limit of {limit}", about=about, over=over, limit=limit)
     if use.full:
         return tr("This chat is full ({limit} tokens).", limit=limit)
     if use.left == 1:

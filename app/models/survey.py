@@ -167,10 +167,10 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
     return sorted(shown, key=rank) if words else shown
 
 
-def best_first(candidates: list[Candidate]) -> list[Candidate]:
-    """Sort by what runs and fits, what is on disk, and what is fast enough.
+def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candidate]:
+    """Sort by what runs and fits, with the recommended pair first and slow pairs last.
 
-    Larger pairs come first; of slow pairs, smaller ones do.
+    Downloaded pairs precede others, and larger pairs smaller ones; of slow pairs, smaller ones come first.
     """
 
     def key(one: Candidate) -> tuple[int, ...]:
@@ -178,9 +178,10 @@ def best_first(candidates: list[Candidate]) -> list[Candidate]:
         return (
             bool(one.why_not),
             _RANKS[one.verdict] > 2,
-            not one.on_disk,
+            one.id != recommended,
             not shown.size,  # unknown sizes last
             shown.slow,
+            not one.on_disk,
             _RANKS[one.verdict],
             shown.size if shown.slow else -shown.size,
         )
@@ -204,7 +205,9 @@ def survey() -> Survey:
     listed = {variant.folders for one in custom for variant in one.variants}
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
     entries = [_entry(entry, models, estimator) for entry in catalog.entries]
-    return Survey(tuple(best_first([*entries, *custom, *others])), catalog.problems, estimator.facts)
+    found = None if machine.without_gpu(estimator.facts) else recommend(catalog, facts=estimator.facts)
+    candidates = best_first([*entries, *custom, *others], found.entry.id if found else "")
+    return Survey(tuple(candidates), catalog.problems, estimator.facts)
 
 
 def listed_name(folders: Folders) -> str:

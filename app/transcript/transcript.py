@@ -47,12 +47,6 @@ class Transcript(ScrollingColumn):
         theme.text_resized.connect(self._rebuild)
         theme.changed.connect(self._redraw)
 
-    def reply_views(self) -> list[ReplyView]:
-        """Return the replies that are built, in order."""
-        while self._deferred.isActive():
-            self._show_next_deferred()
-        return [entry.view for entry in self.column.entries if isinstance(entry.view, ReplyView)]
-
     # Messages
 
     @Slot(object)

@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
         """Send what is typed outside a text field to the composer."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and _is_typing(event):
             read_only = isinstance(watched, QPlainTextEdit | QTextEdit) and watched.isReadOnly()
-            if read_only or not isinstance(watched, TEXT_FIELDS):
+            if watched is not self.composer.field and (read_only or not isinstance(watched, TEXT_FIELDS)):
                 self.composer.focus()
                 return QApplication.sendEvent(self.composer.field, event)
         return super().eventFilter(watched, event)

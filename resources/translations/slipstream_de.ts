@@ -455,6 +455,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>This message is too long for the model's context. Shorten it.</source>
+            <translation>Diese Nachricht ist zu lang für den Kontext des Modells. Kürzen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>{about}1 token left</source>
             <translation>Noch {about}1 Token</translation>
         </message>
@@ -465,8 +470,8 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
-            <translation>{about}{over} Tokens über der Grenze von {limit}. Kürzen Sie die Nachricht.</translation>
+            <source>{about}{over} tokens over the limit of {limit}</source>
+            <translation>{about}{over} Token über der Grenze von {limit}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />

@@ -455,6 +455,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>This message is too long for the model's context. Shorten it.</source>
+            <translation>这条消息对模型的上下文来说太长。请缩短。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>{about}1 token left</source>
             <translation>剩余 {about}1 个词元</translation>
         </message>
@@ -465,8 +470,8 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
-            <translation>超出上限 {limit} 个词元达 {about}{over} 个。请缩短消息。</translation>
+            <source>{about}{over} tokens over the limit of {limit}</source>
+            <translation>{about}超出上限 {limit} 共 {over} 个 token</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />

@@ -15,13 +15,21 @@ from pytestqt.qtbot import QtBot
 from app import language
 from app.application import Slipstream
 from app.data_paths import DataPaths
-from app.transcript.message_views import PromptView
+from app.transcript.message_views import PromptView, ReplyView
+from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 
 language.use()
 
 PATIENCE_MS = 120_000  # for busy machines
+
+
+def reply_views(transcript: Transcript) -> list[ReplyView]:
+    """Return the replies that are built, in order."""
+    while transcript._deferred.isActive():
+        transcript._show_next_deferred()
+    return [entry.view for entry in transcript.column.entries if isinstance(entry.view, ReplyView)]
 
 
 class Running:
@@ -55,7 +63,7 @@ class Running:
 
     @property
     def reply(self):  # type: ignore[no-untyped-def]
-        return self.window.transcript.reply_views()[-1]
+        return reply_views(self.window.transcript)[-1]
 
     @property
     def questions(self) -> list[PromptView]:

@@ -18,7 +18,7 @@ from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.window.actions import show_list_menu
 from mlx_engine.events import Commit
 from mlx_engine.requests import Message, Sampling
-from tests.app.conftest import Running, draw_sidebar
+from tests.app.conftest import Running, draw_sidebar, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
 
@@ -75,7 +75,7 @@ def test_an_edited_message_is_a_version_next_to_the_old_one(start: Start) -> Non
     assert prompt.versions.label.text() == "2 of 2"
     click(prompt.versions, "Previous version")
     assert texts(app) == [("One", "First."), ("Two", "Second.")]
-    assert len(app.window.transcript.reply_views()) == 2
+    assert len(reply_views(app.window.transcript)) == 2
     app.window.commands.next_version.trigger()
     assert texts(app) == [("Uno", "Other.")]
 
@@ -153,8 +153,8 @@ def test_the_tree_is_restored_after_a_restart(start: Start, tmp_path: Path) -> N
     again = start(data=tmp_path / "data")
     again.until(lambda: again.conductor.chat.id == chat)
     assert texts(again) == [("One", "First."), ("And then?", "Third.")]
-    assert again.window.transcript.reply_views()[0].buttons.versions.label.text() == "1 of 2"
-    assert again.window.transcript.reply_views()[0].stats.chip.text().startswith("DFlash")
+    assert reply_views(again.window.transcript)[0].buttons.versions.label.text() == "1 of 2"
+    assert reply_views(again.window.transcript)[0].stats.chip.text().startswith("DFlash")
     again.ask("More")
     assert [one.content for one in again.engine.requests[-1].messages] == ["One", "First.", "And then?", "Third.", "More"]
 

@@ -62,9 +62,10 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     composer = app.window.composer
     app.type("x " * 130)
     app.until(lambda: not composer.button.isEnabled())
-    assert "over the limit of 100. Shorten the message." in composer.button.toolTip()
+    too_long = "This message is too long for the model's context. Shorten it."
+    assert composer.button.toolTip() == too_long
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)
-    assert "over the limit" in app.notices[-1] and not app.engine.requests
+    assert app.notices[-1] == too_long and not app.engine.requests
     app.type("y " * 150)
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # at once, before it is counted
     assert app.window.foot.waiting.isVisible() and "Counting" in app.window.foot.waiting.label.text()
@@ -84,6 +85,8 @@ def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
     app.until(lambda: not app.window.composer.button.isEnabled())
     full = "This chat is full (100 tokens)."
     assert shown(app) == full == app.window.composer.button.toolTip()
+    app.window.foot.send()
+    assert app.window.foot.full.isVisible() and app.notices == []  # it is said once, with ways to go on
     app.conductor.edit(app.conductor.chat.turns[0])
     app.type("Hi")
     app.until(lambda: app.window.composer.button.isEnabled())
@@ -106,7 +109,7 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
 
     monkeypatch.setattr(app.slipstream.engine, "submit", submit_unbatched)
     app.type("x " * 130)
-    app.until(lambda: "over the limit of 100. Shorten the message." in shown(app))
+    app.until(lambda: "over the limit of 100" in shown(app))
     assert not app.window.composer.button.isEnabled()
 
 

@@ -22,6 +22,7 @@ from pytestqt.qtbot import QtBot
 from app.conversations.chat_tree import Chat
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE, FONTS, Theme
+from tests.app.conftest import reply_views
 from tests.app.scripted_engine import a_round, commit, done
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -88,7 +89,7 @@ def picture(theme: Theme, qtbot: QtBot) -> QImage:
     transcript.show()
     transcript.setFocus()
     transcript.verticalScrollBar().setValue(0)
-    qtbot.waitUntil(lambda: all(view.complete for view in transcript.reply_views()), timeout=60_000)
+    qtbot.waitUntil(lambda: all(view.complete for view in reply_views(transcript)), timeout=60_000)
     qtbot.wait(50)
     transcript.verticalScrollBar().setValue(0)
     image = QImage(SIZE, QImage.Format.Format_RGB32)

@@ -13,7 +13,7 @@ import pytest
 
 from app.conversations.database import FILE, open_store
 from app.conversations.store import Store
-from tests.app.conftest import Running
+from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine
 
 ROOT = Path(__file__).parents[2]
@@ -128,7 +128,7 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
         assert turn.reply.answer == "".join(f"w{number} " for number in range(10_000))[: len(turn.reply.answer)]
     app = start(ScriptedEngine(), data=folder)
     app.until(lambda: bool(app.conductor.chat.turns))
-    view = app.window.transcript.reply_views()[-1]
+    view = reply_views(app.window.transcript)[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
     app.until(view.buttons.resume.isVisible)
     assert view.buttons.compare.isVisible()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -13,7 +14,7 @@ from app.transcript.message_views import PromptView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
-from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_window import shown_text
 from tests.benchmarks.recorded_engine import TEXT
@@ -47,7 +48,7 @@ def test_a_reply_that_ends_before_it_is_shown_is_complete(qapp: QApplication, qt
     transcript.refresh(turn)
     assert [entry.view for entry in transcript.column.entries] == [None, None]
     qtbot.waitUntil(lambda: all(entry.view is not None for entry in transcript.column.entries), timeout=PATIENCE_MS)
-    reply = transcript.reply_views()[-1]
+    reply = reply_views(transcript)[-1]
     assert reply.complete and reply.buttons is not None and reply.buttons.copy.isVisible()
     assert transcript.column.entries[0].top < transcript.column.entries[1].top
     assert transcript.verticalScrollBar().value() == transcript.verticalScrollBar().maximum()
@@ -141,6 +142,8 @@ def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Ev
     app.send("Too soon")
     assert app.window.composer.text == "Too soon" and not engine.requests
     assert app.window.foot.waiting.label.text() == "The message will be sent when the models have loaded."
+    QTest.keyClicks(app.window.composer.field, " and more")
+    assert app.window.composer.text == "Too soon"  # it can't change while it waits
     return app, gate
 
 
@@ -164,6 +167,8 @@ def test_a_message_that_waits_for_the_models_can_be_kept(start: Start, how: str)
     app.until(lambda: not app.conductor.loader.running)
     assert not app.window.foot.waiting.isVisible()
     assert app.window.composer.text == "Too soon" and not engine.requests
+    QTest.keyClicks(app.window.composer.field, "!")
+    assert app.window.composer.text in ("Too soon!", "!Too soon")
 
 
 def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded(start: Start) -> None:

@@ -15,7 +15,7 @@ from app.rendering.code_view import CodeView
 from app.rendering.text_view import TextView
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Failed
-from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
 
 Start = Callable[..., Running]
@@ -224,7 +224,7 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
     app.until(lambda: "Once" in shown_text(app))
     story = app.conductor.chat
     app.window.commands.new_chat.trigger()
-    assert app.window.transcript.reply_views() == []
+    assert reply_views(app.window.transcript) == []
     assert app.window.transcript.welcome.isVisible()
     app.type("Fresh")
     app.window.composer.field.submitted.emit()
@@ -276,7 +276,7 @@ def test_a_prompt_longer_than_the_context_is_reported_and_can_be_edited(start: S
     app.ask("Short")
     assert [message.content for message in app.engine.requests[-1].messages] == ["Short"]
     assert app.window.composer.text == "written since"
-    assert len(app.window.transcript.reply_views()) == 1
+    assert len(reply_views(app.window.transcript)) == 1
 
 
 def test_a_failed_reply_can_be_regenerated(start: Start) -> None:
@@ -286,7 +286,7 @@ def test_a_failed_reply_can_be_regenerated(start: Start) -> None:
     assert app.reply.error.label.text() == "The memory ran out."
     press(app, "Try Again")
     app.until(lambda: not app.conductor.busy)
-    assert len(app.window.transcript.reply_views()) == 1
+    assert len(reply_views(app.window.transcript)) == 1
     assert shown_text(app) == "Fine."
 
 
@@ -322,7 +322,7 @@ def test_the_dflash_switch_applies_to_the_next_reply(start: Start) -> None:
     assert app.window.top_bar.pending.text() == ""
     app.ask("Without")
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
-    chips = [view.stats.chip.text() for view in app.window.transcript.reply_views()]
+    chips = [view.stats.chip.text() for view in reply_views(app.window.transcript)]
     assert chips[0].startswith("DFlash") and chips[1] == "Plain · DFlash off"
 
 

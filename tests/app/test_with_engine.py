@@ -16,7 +16,7 @@ from app.application import Slipstream
 from app.compare.compare_view import CompareDialog
 from app.data_paths import DataPaths
 from mlx_engine.requests import LoadPair
-from tests.app.conftest import PATIENCE_MS
+from tests.app.conftest import PATIENCE_MS, reply_views
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"
 Begin = Callable[[], Slipstream]
@@ -98,7 +98,7 @@ def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot
     assert conductor.loader.pair is not None, slipstream.window.foot.notices.texts()
     conductor.send("word " * conductor.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
-    error = slipstream.window.transcript.reply_views()[-1].error
+    error = reply_views(slipstream.window.transcript)[-1].error
     assert error is not None and "the context holds" in error.label.text()
     conductor.send("Hi")
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)

@@ -21,7 +21,7 @@ from app.conversations.plain_text import clean
 from app.conversations.store import Store
 from app.rendering.table_view import TableChunk
 from tests.app.chats import samplings, stats, texts
-from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_window import shown_text
 
@@ -104,7 +104,7 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
     app = start()
     for prompt in ("One", "Two", "Three"):
         app.ask(prompt)
-    second = app.window.transcript.reply_views()[1]
+    second = reply_views(app.window.transcript)[1]
     second.buttons.compare.click()
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
@@ -116,7 +116,7 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
 def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> None:
     app = start(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
     app.ask("One")
-    first = app.window.transcript.reply_views()[0]
+    first = reply_views(app.window.transcript)[0]
     app.send("Two")
     first.buttons.compare.click()
     assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]

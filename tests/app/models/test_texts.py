@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +45,9 @@ def test_pairs_that_suit_the_machine_come_first() -> None:
     slow = {"best": True, "tight": True}
     paced = [one.with_variant(0, replace(one.shown, slow=slow.get(one.id, False))) for one in listed]
     assert [one.id for one in best_first(paced)] == ["small", "best", "tight", "huge", "broken"], "slow pairs come later"
+    assert [one.id for one in best_first(paced, "tight")] == ["tight", "small", "best", "huge", "broken"]
+    on_disk = paced[2].with_variant(0, replace(paced[2].shown, folders=(Path("/best"), None)))
+    assert best_first([on_disk, paced[1]])[0] is paced[1], "also a slow pair on this disk comes later"
     unknown = candidate("unknown", 0, 0)
     assert best_first([unknown, *paced])[3] is unknown, "an unknown size comes last among those that fit"
     assert [one.id for one in matching(listed, "fits", "")] == ["small", "best", "tight"]

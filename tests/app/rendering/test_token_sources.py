@@ -12,7 +12,7 @@ from app.rendering.blocks import OBJECT, Block, RuleBlock, TableBlock, plain_tex
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import MappedText, map_blocks, underline_block
 from mlx_engine.events import Commit
-from tests.app.conftest import Running
+from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, done
 from tests.benchmarks.recorded_engine import RICH
 
@@ -141,7 +141,7 @@ def test_a_stored_reply_is_underlined_when_it_is_opened_again(start: Start, tmp_
     app.window.close()
     app.until(lambda: app.slipstream.store.wait(0.05))
     again = start(data=tmp_path)
-    again.until(lambda: bool(again.window.transcript.reply_views()))
+    again.until(lambda: bool(reply_views(again.window.transcript)))
     again.window.preferences.token_sources = True
     assert [text for text, _ in underlined(again)] == ["An answer", "."]
     assert again.reply.thinking.header.text().startswith("▸  Thought for ")

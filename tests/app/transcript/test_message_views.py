@@ -9,6 +9,7 @@ from app.conversations.chat_tree import Chat, Turn
 from app.transcript.message_views import PromptView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
+from tests.app.conftest import reply_views
 from tests.app.transcript.test_transcript import chat_of
 
 
@@ -34,7 +35,7 @@ def test_a_short_prompt_has_equal_margins(text: str, qapp: QApplication, qtbot: 
 
 @pytest.mark.parametrize("width", [300, 420, 700, 1100])
 def test_the_figures_of_a_reply_are_never_cut_off(width: int, qapp: QApplication, qtbot: QtBot) -> None:
-    (view,) = shown(qapp, qtbot, chat_of("Short."), width).reply_views()
+    (view,) = reply_views(shown(qapp, qtbot, chat_of("Short."), width))
     facts = view.stats.facts
     facts.setText("105 tokens · interrupted: Slipstream quit before the reply was complete")
     for _ in range(3):

@@ -17,7 +17,7 @@ from app.transcript.stats_line import PromptBar, RoundsChart, StatsDetails, merg
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
-from tests.app.conftest import Running
+from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, commit, done
 from tests.app.test_window import shown_text
 from tests.benchmarks.recorded_engine import TEXT
@@ -65,7 +65,7 @@ def built(transcript: Transcript) -> int:
 
 def test_off_screen_messages_are_not_built(show) -> None:  # type: ignore[no-untyped-def]
     few, many = show(*[LONG] * 3), show(*[LONG] * 150)
-    assert len(many.reply_views()) <= len(few.reply_views()) + 1
+    assert len(reply_views(many)) <= len(reply_views(few)) + 1
     assert built(many) <= built(few) + 3
     assert many.verticalScrollBar().value() == many.verticalScrollBar().maximum() > 50_000
 
@@ -86,7 +86,7 @@ def test_messages_scrolled_away_are_discarded(show) -> None:  # type: ignore[no-
 
 def test_off_screen_parts_of_a_long_reply_are_not_built(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show(LONG * 50)
-    (view,) = transcript.reply_views()
+    (view,) = reply_views(transcript)
     qtbot.waitUntil(lambda: view.complete, timeout=120_000)
     assert len(view.blocks.entries) > 120
     assert built(transcript) <= 20
@@ -261,7 +261,7 @@ def test_thinking_is_open_until_the_answer_begins(start: Start) -> None:
     script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
     app = start(ScriptedEngine([script]))
     app.send("Why?")
-    app.until(lambda: app.window.transcript.reply_views()[-1].thinking is not None)
+    app.until(lambda: reply_views(app.window.transcript)[-1].thinking is not None)
     view = app.reply.thinking
     assert view.header.text() == "▾  Thinking… · 2 words"
     assert view.body.isVisible()
@@ -343,7 +343,7 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
 
 def test_a_table_with_ten_thousand_rows_builds_only_what_is_on_screen(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("| a | b |\n|---|---|\n" + "".join(f"| {number} | text |\n" for number in range(10_000)))
-    (view,) = transcript.reply_views()
+    (view,) = reply_views(transcript)
     qtbot.waitUntil(lambda: view.complete, timeout=120_000)
     table = view.blocks.part_view(0)
     assert len(table.block.rows) == 10_001
@@ -371,7 +371,7 @@ def test_a_table_with_ten_thousand_rows_builds_only_what_is_on_screen(show, qtbo
 )
 def test_strange_text_is_shown_selected_searched_and_copied(show, qtbot: QtBot, text: str) -> None:  # type: ignore[no-untyped-def]
     transcript = show(text)
-    (view,) = transcript.reply_views()
+    (view,) = reply_views(transcript)
     qtbot.waitUntil(lambda: view.complete, timeout=120_000)
     transcript.selectAll()
     transcript.copy()
@@ -383,7 +383,7 @@ def test_strange_text_is_shown_selected_searched_and_copied(show, qtbot: QtBot, 
 
 def test_html_is_shown_as_written(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show("<b>bold</b> <img src=http://a.b/c.png>")
-    (view,) = transcript.reply_views()
+    (view,) = reply_views(transcript)
     assert [plain_text(block) for block in view.blocks.blocks] == ["<b>bold</b> <img src=http://a.b/c.png>"]
 
 
@@ -400,7 +400,7 @@ def test_a_reply_never_uses_the_network(show, qtbot: QtBot, monkeypatch) -> None
     transcript = show(f"![p]({picture}) <img src='{picture}'>\n\n| ![p]({picture}) |\n|---|\n\n$\\includegraphics{{{picture}}}$")
     transcript.grab()
     qtbot.waitUntil(lambda: transcript._theme.typesetter.idle, timeout=120_000)
-    for entry in transcript.reply_views()[0].blocks.entries:
+    for entry in reply_views(transcript)[0].blocks.entries:
         if hasattr(entry.view, "loadResource"):
             assert entry.view.loadResource(2, picture) is None
 
@@ -412,7 +412,7 @@ def test_formulas_get_their_size_once_typeset_and_invalid_ones_show_their_source
     transcript = show("Before\n\n$$\n\\sum_{i=1}^{n} \\frac{i}{2}\n$$\n\nand $\\frac{1$ after")
     typesetter = transcript._theme.typesetter
     qtbot.waitUntil(lambda: typesetter.idle, timeout=120_000)
-    view = transcript.reply_views()[0].blocks.part_view(0)
+    view = reply_views(transcript)[0].blocks.part_view(0)
     assert not view.formulas_pending
     assert view.height() >= view.document().size().height() - 1
     known = {key[0]: formula for key, formula in typesetter._formulas.items()}
