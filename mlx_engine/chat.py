@@ -58,10 +58,10 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
     markers = markers_of(tokenizer)
     if request.continue_thinking:
         opening += tokens_opening(tokenizer, markers, opening, "thinking")
-        continued = list(tokenizer.encode(request.continue_thinking, add_special_tokens=False))
+        continued = _encode(tokenizer, request.continue_thinking, cancel)
         opening += continued
     if request.continue_from:
-        continued = list(tokenizer.encode(request.continue_from, add_special_tokens=False))
+        continued = _encode(tokenizer, request.continue_from, cancel)
         closing = markers.closing if markers else ()
         if not closing or all(tuple(continued[at : at + len(closing)]) != closing for at in range(len(continued))):
             opening += tokens_opening(tokenizer, markers, opening, "answer")
@@ -87,12 +87,16 @@ def fitting(
     effort, written = None, ""
     if isinstance(request, GenerationRequest):
         effort, written = request.effort, request.continue_thinking + request.continue_from
-    size = len(tokenizer.encode(written, add_special_tokens=False))
+    size = len(_encode(tokenizer, written, cancel))
 
     def count(messages: Sequence[Message]) -> int:
         return size + len(template(tokenizer, messages, request.thinking, effort, cancel=cancel))
 
     return rolling_window(request.messages, request.rolling, limit, request.max_tokens, count)
+
+
+def _encode(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None) -> list[int]:
+    return list(on_thread(partial(tokenizer.encode, text, add_special_tokens=False), cancel))
 
 
 def _check(messages: Sequence[Message]) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from transformers import PreTrainedTokenizerBase
 
-from mlx_engine import template_sandbox
+from mlx_engine import chat, template_sandbox
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import PairInfo
 from mlx_engine.requests import GenerationRequest, Message
+from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.test_template_sandbox import rendered, target_with
 
 
@@ -25,6 +26,22 @@ def test_a_tokenizer_that_crashes_is_reported(monkeypatch):
     monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", crash)
     with pytest.raises(UserError, match=r"tokenizer crashes \(retry-limit-in-match over\)") as reported:
         rendered("x")
+    assert reported.value.text.code == "tokenizer_crashes"
+
+
+@pytest.mark.parametrize("continued", [{"continue_from": "crash"}, {"continue_thinking": "crash"}])
+def test_a_tokenizer_that_crashes_on_a_continued_reply_is_reported(monkeypatch, continued):
+    encode = PreTrainedTokenizerBase.encode
+
+    def crash(self: PreTrainedTokenizerBase, text: str, **options: Any) -> list[int]:
+        if text == "crash":
+            raise Panic("retry-limit-in-match over")
+        return encode(self, text, **options)
+
+    tokenizer = made("think", "{{ messages[0].content }}")
+    monkeypatch.setattr(PreTrainedTokenizerBase, "encode", crash)
+    with pytest.raises(UserError) as reported:
+        chat.render(tokenizer, GenerationRequest(messages=(Message("user", "Hi"),), **continued))
     assert reported.value.text.code == "tokenizer_crashes"
 
 
