@@ -8,13 +8,24 @@ import re
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil
 
 from PySide6.QtCore import QByteArray, QObject, QPointF, QRect, QRectF, QSizeF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPyTextObject, QTextCharFormat, QTextDocument, QTextFormat
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QPainter,
+    QPixmap,
+    QPyTextObject,
+    QTextCharFormat,
+    QTextDocument,
+    QTextFormat,
+)
 from PySide6.QtSvg import QSvgRenderer
 
 from app.rendering.markdown import MAX_FORMULA
@@ -24,6 +35,7 @@ LATEX = QTextFormat.Property.UserProperty + 10
 DISPLAY = QTextFormat.Property.UserProperty + 11
 MIN_SCALE = 0.5  # a formula wider than its column is drawn smaller, but not below this
 MAX_PICTURES = 300
+PADDING = 6  # around the source of a formula that can't be typeset
 WRAP = Qt.TextFlag.TextWrapAnywhere
 
 _leftover_command = re.compile(r">[^<]*\\[a-zA-Z]")
@@ -163,12 +175,17 @@ def _run(requests: "queue.SimpleQueue[FormulaKey]", owner: "weakref.ref[Typesett
 
 
 class FormulaRenderer(QPyTextObject):
-    """Draws the formulas of a document."""
+    """Draws the formulas of a document. One that can't be typeset is shown as code, whose font and ground `code` returns."""
 
-    def __init__(self, typesetter: Typesetter, document: QTextDocument) -> None:
+    def __init__(self, typesetter: Typesetter, code: Callable[[], tuple[QFont, str]], document: QTextDocument) -> None:
         super().__init__(document)
-        self._typesetter = typesetter
+        self._typesetter, self._code = typesetter, code
         document.documentLayout().registerHandler(OBJECT_TYPE, self)
+
+    def _code_font(self, key: FormulaKey) -> QFont:
+        font = QFont(self._code()[0])
+        font.setPixelSize(round(0.88 * key[2]))
+        return font
 
     def pending(self, form: QTextFormat) -> bool:
         return not self._typesetter.known(_key(form))
@@ -180,8 +197,9 @@ class FormulaRenderer(QPyTextObject):
         metrics = QFontMetricsF(form.toCharFormat().font())
         if formula is None:
             if self._typesetter.known(key):
-                width = document.textWidth() if document.textWidth() > 0 else 10_000.0
-                return metrics.boundingRect(QRectF(0, 0, width, 100_000), WRAP, _source(key)).size()
+                width = (document.textWidth() if document.textWidth() > 0 else 10_000.0) - 2 * PADDING
+                source = QFontMetricsF(self._code_font(key)).boundingRect(QRectF(0, 0, width, 100_000), WRAP, _source(key))
+                return source.size() + QSizeF(2 * PADDING, PADDING)
             return QSizeF(min(300.0, 0.45 * key[2] * len(key[0])), metrics.height())
         scale = _scale(formula, document)
         ascent, descent = formula.ascent * scale, formula.descent * scale
@@ -200,9 +218,13 @@ class FormulaRenderer(QPyTextObject):
         color = form.toCharFormat().foreground().color()
         if formula is None:
             if self._typesetter.known(key):
-                painter.setFont(form.toCharFormat().font())
+                box = QRectF(rect)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(self._code()[1]))
+                painter.drawRoundedRect(box, PADDING, PADDING)
+                painter.setFont(self._code_font(key))
                 painter.setPen(color)
-                painter.drawText(QRectF(rect.left(), rect.top(), rect.width() + 1, rect.height()), WRAP, _source(key))
+                painter.drawText(box.adjusted(PADDING, PADDING / 2, 1 - PADDING, 0), WRAP, _source(key))
             return
         block = document.findBlock(position)
         line = block.layout().lineForTextPosition(position - block.position())

@@ -68,7 +68,7 @@ class DocumentView(QTextEdit):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)  # the width of a hidden viewport is wrong
         self.document().setDefaultFont(theme.text_font)
-        self._formulas = FormulaRenderer(theme.typesetter, self.document())
+        self._formulas = FormulaRenderer(theme.typesetter, lambda: (theme.code_font, theme.colors.code), self.document())
         self.viewport().setAutoFillBackground(False)
 
     def fit(self, width: int) -> int:

@@ -67,6 +67,10 @@ class Label(QLabel):
 class ElidedLabel(Label):
     """A line of text that ends with an ellipsis where there is too little space."""
 
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text)
+        self.setIndent(0)  # the padding of a look counts as a frame, which would add one
+
     def minimumSizeHint(self) -> QSize:
         hint = self.sizeHint()
         return QSize(min(hint.width(), 16 * self.fontMetrics().averageCharWidth()), hint.height())
