@@ -691,7 +691,7 @@
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>tok/s</source>
-            <translation>token/秒</translation>
+            <translation>词元/秒</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -1256,7 +1256,7 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>{rate} tok/s</source>
-            <translation>{rate} token/秒</translation>
+            <translation>{rate} 词元/秒</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2491,7 +2491,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Show token sources</source>
-            <translation>显示 token 来源</translation>
+            <translation>显示词元来源</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2521,7 +2521,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens of replies in different styles.</source>
-            <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的 token。</translation>
+            <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的词元。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -5011,7 +5011,7 @@
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
-            <translation>根据这台电脑上最近 {count} 条回复测得；中位数为 {median} tok/s。</translation>
+            <translation>根据这台电脑上最近 {count} 条回复测得；中位数为 {median} 词元/秒。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
