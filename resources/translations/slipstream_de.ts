@@ -636,7 +636,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>up to {rate} tok/s without DFlash</source>
-            <translation>bis zu {rate} tok/s ohne DFlash</translation>
+            <translation>bis zu {rate} Tokens/s ohne DFlash</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />

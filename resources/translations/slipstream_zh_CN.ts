@@ -636,7 +636,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>up to {rate} tok/s without DFlash</source>
-            <translation>不使用 DFlash 时最高 {rate} tok/s</translation>
+            <translation>不使用 DFlash 时最高 {rate} 词元/秒</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
