@@ -350,7 +350,7 @@ class Conductor(QObject):
         if self.can_dflash:
             self._compare(replace(same_again(turn), exact=exact), turn.prompt, repeats, turn)
         elif self.loader.pair is not None and self.loader.pair.why_plain is not None:
-            self.notify(tr("DFlash is not available: {why_plain}", why_plain=translated(self.loader.pair.why_plain)))
+            self.notify(tr("DFlash isn't available: {why_plain}", why_plain=translated(self.loader.pair.why_plain)))
 
     def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False) -> None:
         """Compare both modes on a prompt of its own, with the settings of the open chat."""

@@ -1,1 +1,1 @@
-"""The Compare screen: one prompt, plain and with DFlash."""
+"""The Compare window, which runs one prompt in both decoding modes."""

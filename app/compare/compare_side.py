@@ -1,4 +1,4 @@
-"""The two replies of a comparison and their figures."""
+"""The two replies of a comparison and the table of their statistics."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ UNKNOWN = "–"
 
 
 class CompareSide(QWidget):
-    """The reply of one mode. It follows the reply as it grows."""
+    """A view of one mode's reply that follows the text as it grows."""
 
     def __init__(self, theme: Theme, mode: Mode) -> None:
         super().__init__()
@@ -32,16 +32,16 @@ class CompareSide(QWidget):
         self._reply: Reply | None = None
         self._shown_length = 0
         self._difference: Difference | None = None
-        self._tracking = False  # the difference stays in view until the user scrolls
+        self._tracking = False  # keep the difference visible until the user scrolls
         theme.changed.connect(self._redraw)
-        self.stats = StatsLine(theme, stacked=True)  # gives both columns the same height
+        self.stats = StatsLine(theme, stacked=True)  # stacked, so that both columns have the same height
         self._content = QWidget()
         self.thinking, self.blocks = ThinkingView(theme), BlocksView(theme)
         self._inner = column(self.thinking, self.blocks, None, margins=(0, 0, 8, 0), parent=self._content)
         for view in (self.thinking, self.blocks):
             view.installEventFilter(self)
         self.difference_button = button("", tr("Go to the first difference"), clicked=self.show_difference)
-        self._layout_timer = QTimer(self, singleShot=True, interval=0)  # the mark has its position after the next layout
+        self._layout_timer = QTimer(self, singleShot=True, interval=0)  # the mark's position is known after the next layout
         self._layout_timer.timeout.connect(self._keep_difference_visible)
         self._scroll = FollowingScrollArea()
         self._scroll.setWidget(self._content)
@@ -56,7 +56,7 @@ class CompareSide(QWidget):
         self.show_reply(Reply(self._mode, 0))
 
     def show_reply(self, reply: Reply) -> None:
-        """Show a reply as far as it has been generated."""
+        """Show the text that a reply has so far."""
         if reply is not self._reply:
             if self._shown_length or not self.thinking.isHidden():
                 self._replace_views()
@@ -74,11 +74,11 @@ class CompareSide(QWidget):
 
     @property
     def shown(self) -> tuple[str, str]:
-        """Thinking and answer."""
+        """The displayed thinking and answer."""
         return (self._reply.thinking, self._reply.answer) if self._reply is not None else ("", "")
 
     def mark(self, difference: Difference | None) -> None:
-        """Mark the first difference and scroll to it. None removes the mark."""
+        """Mark the first difference and scroll to it, or remove the mark if None."""
         self.blocks.mark_difference(None, "")
         self.thinking.body.mark_difference(None, "")
         self.difference_button.setVisible(difference is not None)
@@ -100,7 +100,7 @@ class CompareSide(QWidget):
 
     @Slot()
     def show_difference(self) -> None:
-        """Scroll to the mark, or to the end of a reply that ends before the difference."""
+        """Scroll to the first difference, or to the end if the reply ends there."""
         self._tracking = self._difference is not None
         for view in (self.thinking.body, self.blocks):
             if (rect := view.difference_rect) is not None:
@@ -125,11 +125,8 @@ class CompareSide(QWidget):
         self._tracking = False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the mark in view when a new width moves it.
-
-        The scroll bar reports nothing if the height stays the same.
-        """
-        if event.type() == QEvent.Type.Resize:
+        """Keep the mark visible after a resize."""
+        if event.type() == QEvent.Type.Resize:  # a new width can move the mark without a new scroll range
             self._layout_timer.start()
         return super().eventFilter(watched, event)
 
@@ -159,7 +156,7 @@ def _describe(difference: Difference, text: str) -> str:
 
 
 class CompareFigures(QWidget):
-    """A table with one row per mode: its name, a bar for its speed, and figures."""
+    """A table with one row per mode: name, speed bar, and statistics."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

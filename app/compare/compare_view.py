@@ -29,12 +29,12 @@ DEFAULT_SIZE = QSize(1000, 720)
 HISTORY_WIDTH = 230
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
-REPLIES_HEIGHT = 160  # at least; a low window scrolls
-MAX_SHOWN = 10_000  # characters of a prompt
+REPLIES_HEIGHT = 160  # minimum; a smaller window scrolls
+MAX_SHOWN = 10_000  # characters of the prompt
 
 
 class CompareDialog(QDialog):
-    """Runs a comparison and shows earlier ones. Closing it stops the comparison."""
+    """A window that runs comparisons and shows earlier ones. Closing it stops the run."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -98,7 +98,7 @@ class CompareDialog(QDialog):
         conductor.comparisons.message.connect(self.status.setText)
         self._show_state()
 
-    # What is compared
+    # Comparison
 
     @Slot(object)
     def follow(self, comparison: Comparison) -> None:
@@ -125,16 +125,13 @@ class CompareDialog(QDialog):
         self._show_state()
 
     def _show_prompt(self, prompt: str) -> None:
-        """Put a prompt into the field. The field shows the beginning of a very long one."""
+        """Show a prompt in the field, truncated if it is very long."""
         self._long_prompt = prompt if len(prompt) > MAX_SHOWN else ""
         self.prompt.setPlainText(_beginning(prompt))
 
     @property
     def _full_prompt(self) -> str:
-        """The prompt in the field, in full.
-
-        The field shows the beginning of a very long prompt, which stands for all of it until it is edited.
-        """
+        """The prompt. A truncated one counts as the full prompt until it is edited."""
         shown = self.prompt.toPlainText()
         return self._long_prompt.strip() if self._long_prompt and shown == _beginning(self._long_prompt) else shown.strip()
 
@@ -158,11 +155,11 @@ class CompareDialog(QDialog):
             self._turn = None
             self._conductor.compare_prompt(prompt, repeats, exact)
 
-    # What is shown
+    # Display
 
     @Slot()
     def refresh(self) -> None:
-        """Show what has changed in the comparison."""
+        """Show the current state of the comparison."""
         state = self.comparison
         if state is None:
             return
@@ -183,7 +180,7 @@ class CompareDialog(QDialog):
         difference = difference_between(record.plain, record.dflash)
         for mode, side in self.sides.items():
             ran = record.side(mode)
-            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record need not hold the last run
+            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record may hold an earlier run
                 side.show_reply(Reply(mode, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
             side.mark(difference)
         self.figures.show_record(record)
@@ -216,7 +213,7 @@ class CompareDialog(QDialog):
             pair = self._conductor.loader.pair
             if pair is None or pair.why_plain is None:
                 return tr("To compare, load a pair first.")
-            return tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain))
+            return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:
@@ -257,7 +254,7 @@ def _beginning(prompt: str) -> str:
 
 
 def _progress(state: Comparison) -> tuple[str, str]:
-    """Return a headline and the line below it until a result exists."""
+    """Return the headline and subtitle of a comparison without a result."""
     if state.error:
         return tr("Comparison failed"), ""
     if not state.running:
@@ -272,7 +269,7 @@ def _progress(state: Comparison) -> tuple[str, str]:
 
 
 class _PromptField(QPlainTextEdit):
-    """A few lines. Return compares, Shift-Return starts a new line."""
+    """The prompt field. Return compares, and Shift-Return starts a new line."""
 
     submitted = Signal()
 
@@ -295,7 +292,7 @@ class _PromptField(QPlainTextEdit):
 
 
 class HistoryList(QWidget):
-    """Comparisons of one pair or of all. Backspace or Delete deletes one."""
+    """A list of earlier comparisons, filtered by pair. Delete removes one."""
 
     chosen = Signal(object)  # ComparisonRecord
 

@@ -1,4 +1,4 @@
-"""An image of a comparison to share."""
+"""A shareable image of a comparison."""
 
 import platform
 
@@ -14,13 +14,13 @@ from app.widgets.layout import column, row
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme
 
 WIDTH, HEIGHT = 2400, 1350  # an aspect ratio that most sites show without cropping
-SCALE = 4  # pixels of the image per pixel of the window at the default text size
+SCALE = 4  # image pixels per window pixel at the default text size
 MAX_PROMPT = 400  # characters
-LINE = 520  # width at the default text size
+LINE = 520  # window pixels at the default text size
 
 
 def card(theme: Theme, record: ComparisonRecord) -> QImage:
-    """Draw the image in the current colors. It looks the same at every text size."""
+    """Draw the image in the current colors, regardless of the text size."""
     image = QImage(WIDTH, HEIGHT, QImage.Format.Format_RGB32)
     image.fill(QColor(theme.colors.window))
     scale = SCALE * DEFAULT_TEXT_SIZE / theme.text_pixels
@@ -57,7 +57,7 @@ def _page(theme: Theme, record: ComparisonRecord) -> QWidget:
 
 
 def _line(theme: Theme, text: str, width: int) -> Label:
-    """Return a label of one line, elided to a width at the default text size."""
+    """Return a one-line label, elided to a width for the default text size."""
     label = small_label(theme, look="secondary")
     width = width * theme.text_pixels // DEFAULT_TEXT_SIZE
     label.setText(label.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width))
@@ -76,7 +76,6 @@ def _conditions(record: ComparisonRecord) -> str:
 
 
 def png(image: QImage) -> bytes:
-    """Encode an image as PNG."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)

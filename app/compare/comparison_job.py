@@ -1,4 +1,4 @@
-"""Comparisons, which run one request in both modes one after the other, and their history."""
+"""Comparisons, which run one request in both modes, and their history."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +18,14 @@ from mlx_engine.events import CompareResult, CompareRun, Failed, Finished, PairI
 from mlx_engine.host import Job
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
 
-PAUSE_S = 0.5  # between runs, so that the second does not start on a hotter machine
+PAUSE_S = 0.5  # between runs, to let the machine cool down
 
 
 class Comparison(QObject):
-    """The current reply of each mode, finished runs, and finally the record.
+    """A comparison: the current reply of each mode, finished runs, and the record.
 
     Attributes:
-        turn: the turn whose question is answered again, or None for a prompt of its own.
+        turn: the turn whose prompt is answered again, or None for a new prompt.
     """
 
     changed = Signal()
@@ -58,7 +58,7 @@ class Comparison(QObject):
 
 
 class ComparisonJob(QObject):
-    """Runs one comparison at a time."""
+    """A controller that runs one comparison at a time."""
 
     started = Signal(object)  # Comparison
     recorded = Signal(object)  # ComparisonRecord
@@ -68,14 +68,14 @@ class ComparisonJob(QObject):
         super().__init__(parent)
         self._engine = engine
         self._job: Job | None = None
-        self.comparison: Comparison | None = None  # while it runs
+        self.comparison: Comparison | None = None  # the running one
 
     @property
     def running(self) -> bool:
         return self._job is not None
 
     def start(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None = None) -> None:
-        """Run a request `repeats` times in each mode. `prompt` is the part of it that is shown."""
+        """Run a request `repeats` times in each mode and show only its `prompt`."""
         request = replace(request, mode="dflash")
         self.comparison = Comparison(request, prompt, repeats, pair, turn)
         self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S), self._receive)

@@ -1,18 +1,18 @@
 """The blocks of a reply, and the parts they are grouped into.
 
-A reply is a flat sequence of blocks, so two versions of it can be compared block by block. A part is a group of blocks drawn by one
-widget: adjacent text is one part, each table and each code block is one. Parts depend on the blocks alone, so a position in a part
-(a selection, a search hit) is valid while the part has no widget.
+A reply is a flat sequence of blocks, so two versions can be compared block by block. A part is a group of blocks drawn by one
+widget: adjacent text blocks, one table, or one code block. Parts depend only on the blocks, so a position in a part (a selection or
+a search hit) is valid even while the part has no widget.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# A part is drawn as a whole. Small parts make it cheap to leave out what is off screen.
+# A part is drawn as a whole, so small parts avoid drawing text that is off screen.
 MAX_PART_BLOCKS = 12
 MAX_PART_CHARS = 2500
-OBJECT = "\ufffc"  # stands for a formula in plain text
+OBJECT = "\ufffc"  # replaces a formula in plain text
 
 Alignment = Literal["left", "center", "right"]
 PartKind = Literal["text", "code", "table"]
@@ -65,7 +65,7 @@ class RuleBlock:
 
 @dataclass(frozen=True, slots=True)
 class MathBlock:
-    """A formula on a line of its own."""
+    """A display formula, on its own line."""
 
     latex: str
     indent: int = 0
@@ -74,7 +74,7 @@ class MathBlock:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A code block. `language` is what its fence names, or empty."""
+    """A code block. `language` comes from the fence and may be empty."""
 
     language: str
     text: str
@@ -98,7 +98,7 @@ Block = ParagraphBlock | CodeBlock | TableBlock
 
 @dataclass(slots=True)
 class DocumentPart:
-    """`count` blocks, from number `first` on, that are drawn by one widget."""
+    """A group of `count` blocks, from index `first`, drawn by one widget."""
 
     kind: PartKind
     first: int
@@ -129,7 +129,7 @@ def document_parts(blocks: Sequence[Block]) -> list[DocumentPart]:
 
 
 def update_parts(parts: list[DocumentPart], blocks: Sequence[Block], changed: int) -> int:
-    """Regroup the blocks from `changed` on. Return the first part that may differ."""
+    """Regroup blocks from index `changed`. Return the first part that may differ."""
     while parts and parts[-1].first >= changed:
         parts.pop()
     start = parts.pop().first if parts else 0
@@ -142,7 +142,7 @@ def update_parts(parts: list[DocumentPart], blocks: Sequence[Block], changed: in
 
 
 def plain_text_blocks(text: str) -> tuple[TextBlock, ...]:
-    """Turn plain text into a block per line, or several if a line is very long."""
+    """Return one block per line of plain text, or several for a very long line."""
     return tuple(
         TextBlock((TextSpan(line[at : at + MAX_PART_CHARS]),) if line else ())
         for line in text.split("\n")
@@ -155,7 +155,7 @@ def spans_text(spans: Sequence[TextSpan]) -> str:
 
 
 def plain_text(block: Block) -> str:
-    """Return the text of a block's document. Table cells end with a line break."""
+    """Return the visible text of a block. Table cells end with a line break."""
     match block:
         case TextBlock():
             return spans_text(block.spans)
@@ -170,7 +170,7 @@ def plain_text(block: Block) -> str:
 
 
 def qt_length(text: str) -> int:
-    """Return the length in UTF-16 units, which Qt counts offsets in."""
+    """Return the length in UTF-16 code units, the unit of Qt offsets."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
@@ -180,7 +180,7 @@ def char_index(text: str, offset: int) -> int:
 
 
 def last_offset(blocks: Sequence[Block]) -> int:
-    """Return the last offset in a part. In a table, offsets number the cells."""
+    """Return the last offset in a part. In a table, offsets are cell numbers."""
     if blocks and isinstance(blocks[0], TableBlock):
         return max(0, len(blocks[0].rows) * len(blocks[0].alignments) - 1)
     return sum(qt_length(plain_text(block)) + 1 for block in blocks) - 1

@@ -1,4 +1,4 @@
-"""A reply's blocks as widgets. Adjacent text blocks share a document."""
+"""A view of a reply's blocks. Adjacent text blocks share a document."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -36,15 +36,15 @@ PartView = TextView | CodeView | TableView
 
 
 class BlocksView(LazyStack):
-    """Draws blocks that have changed, and no parts that are off screen.
+    """A view that draws only changed blocks and, if lazy, only visible parts.
 
-    `marks_of` returns the selection and the search hits of a part. `drawn` counts the blocks that have been drawn.
+    `marks_of` returns the selection and search hits of a part. `drawn` counts blocks each time they are drawn.
     """
 
-    resized = Signal()  # the height of a part has changed
+    resized = Signal()  # a part's height has changed
 
     def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False) -> None:
-        """Create a view that draws nothing until `show_band` if it is `lazy`."""
+        """Create a view. A `lazy` view draws nothing until `show_band` is called."""
         super().__init__()
         if lazy:
             self._band = (-1, -1)
@@ -55,12 +55,12 @@ class BlocksView(LazyStack):
         self.markdown = StreamingMarkdown()
         self._blocks: list[Block] = []
         self.marks_of: Callable[[int], TextMarks] = lambda part: NO_MARKS
-        self._shown_marks: dict[int, TextMarks] = {}  # by part, where there are any
-        self._wrapped: set[int] = set()  # code blocks
+        self._shown_marks: dict[int, TextMarks] = {}  # by part, if not empty
+        self._wrapped: set[int] = set()  # parts with wrapped code
         self._sources: Suppliers | None = None
         self._text: Callable[[], str] = str
         self._underlines: dict[int, list[Underline]] = {}  # by block
-        self._difference: TextRange | None = None  # in the text
+        self._difference: TextRange | None = None  # in the Markdown
         self.drawn = 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         theme.typesetter.ready.connect(self._place_formulas)
@@ -75,7 +75,7 @@ class BlocksView(LazyStack):
         self._apply(self.markdown.append(text))
 
     def show_plain(self, text: str) -> None:
-        """Show text as typed, line by line."""
+        """Show plain text, line by line."""
         self._plain = True
         self._apply(BlockChange(0, plain_text_blocks(text)))
 
@@ -96,7 +96,7 @@ class BlocksView(LazyStack):
         self._settle()
 
     def _update_part(self, index: int, unchanged: int) -> None:
-        """Show the blocks of a part. The first `unchanged` ones are drawn already."""
+        """Show the blocks of a part. The first `unchanged` ones are already drawn."""
         part, entry = self.parts[index], self.entries[index]
         first = self._blocks[part.first]
         entry.gap = self._gap_above(index)
@@ -229,7 +229,7 @@ class BlocksView(LazyStack):
     # Parts
 
     def part_view(self, index: int) -> PartView | None:
-        """Return the view of a part, None if it isn't built."""
+        """Return the view of a part, or None if it isn't built."""
         view = self.entries[index].view if index < len(self.entries) else None
         return view.table if isinstance(view, TableScroller) else view if isinstance(view, TextView | CodeView) else None
 
@@ -240,7 +240,7 @@ class BlocksView(LazyStack):
     # Marks
 
     def update_marks(self) -> None:
-        """Show the marks that `marks_of` now returns."""
+        """Show the marks that `marks_of` currently returns."""
         for index, entry in enumerate(self.entries):
             shown = self._shown_marks.get(index, NO_MARKS)
             if entry.view is not None and replace(self.marks_of(index), underlines=shown.underlines) != shown:
@@ -262,14 +262,14 @@ class BlocksView(LazyStack):
     # Underlines
 
     def show_sources(self, sources: Suppliers, text: Callable[[], str]) -> None:
-        """Underline tokens by source if the theme shows it. `text` returns all the text."""
+        """Underline tokens by source, if enabled. `text` returns the reply's Markdown."""
         self._sources, self._text = sources, text
         self._mark_all()
 
     def mark_difference(self, difference: TextRange | None, text: str) -> None:
-        """Mark where the text shown differs from another reply.
+        """Mark where the text differs from another reply.
 
-        If the difference itself isn't visible, such as Markdown syntax or the inside of a formula, its line is marked.
+        If the difference isn't visible, such as Markdown syntax or the inside of a formula, the whole line is marked.
         """
         self._text = lambda: text
         self._set_difference(difference)
@@ -283,18 +283,18 @@ class BlocksView(LazyStack):
 
     @property
     def difference(self) -> tuple[int, int] | None:
-        """The part with the difference and the offset of the first character that differs."""
+        """The part and offset of the first character that differs."""
         parts = range(len(self.parts) if self._difference else 0)
         return next(((part, mark[0]) for part in parts for mark in self._part_underlines(part) if mark[2] == "differs"), None)
 
     @property
     def difference_rect(self) -> QRect | None:
-        """The rectangle of the first character that differs, None if it isn't built."""
+        """The rectangle of the first character that differs, or None if not built."""
         part, offset = self.difference or (-1, 0)
         view = self.part_view(part) if part >= 0 else None
         if view is None:
             return None
-        if isinstance(view, TableView):  # offsets of tables number the cells
+        if isinstance(view, TableView):  # table offsets are cell numbers
             offset = plain_text(view.block)[:offset].count("\n")
         rect = view.rect_of(offset)
         return QRect(view.mapTo(self, rect.topLeft()), rect.size())
@@ -312,14 +312,14 @@ class BlocksView(LazyStack):
     def _block_underlines(self, number: int) -> list[Underline]:
         if number not in self._underlines:
             text = self._text()
-            if "\r" in text or "\0" in text:  # not shown as written, so it can't be mapped
+            if "\r" in text or "\0" in text:  # these characters are shown differently, so offsets don't match
                 return []
             for one, mapping in map_blocks(text, self.markdown, number):
                 self._underlines[one] = underline_block(self._blocks[one], mapping, self._source_underlines)
         return self._underlines.get(number, [])
 
     def _source_underlines(self, start: int, end: int) -> Iterable[Underline]:
-        """Return the underlines between two offsets of the text."""
+        """Return the underlines between two offsets of the Markdown."""
         if self._difference is not None:
             first, last = max(start, self._difference[0]), min(end, self._difference[1])
             return [(first, last, "differs")] if first < last else []

@@ -25,9 +25,9 @@ MAX_COLORED = 5000  # characters of a line: Qt lays out the whole line again whe
 
 
 class CodeView(QFrame):
-    """Shows one code block and follows it as it grows: only new lines are laid out."""
+    """A view of one code block that lays out only new lines as the code grows."""
 
-    resized = Signal()  # its height has changed
+    resized = Signal()  # the height has changed
 
     def __init__(self, theme: Theme, block: CodeBlock, wrapped: bool = False) -> None:
         super().__init__()
@@ -49,16 +49,16 @@ class CodeView(QFrame):
         self.show_block(block)
 
     def show_block(self, block: CodeBlock) -> None:
-        """Update to this version of the block."""
+        """Show a newer version of the block."""
         if block.text != self.text:
             self._lines.set_code(self.text, block.text)
             self.text = block.text
 
     def fit(self, width: int) -> int:
-        """Lay out at this width. Return the height."""
+        """Lay out at a width, and return the height."""
         return self._bar.sizeHint().height() + self._lines.fit(width - BORDER) + BORDER
 
-    # The interface of every part of a reply: see `TextView`
+    # Methods common to all part views: see `TextView`
 
     def position_at(self, point: QPoint) -> int:
         return self._lines.cursorForPosition(self._lines.viewport().mapFrom(self, point)).position()
@@ -97,7 +97,7 @@ class CodeView(QFrame):
 
 
 class _Colors(QSyntaxHighlighter):
-    """Applies the highlighter's colors to the document."""
+    """A Qt highlighter that applies the colors of a `Highlighter`."""
 
     def __init__(self, lines: QPlainTextEdit, theme: Theme, highlighter: Highlighter) -> None:
         super().__init__(lines.document())
@@ -135,7 +135,7 @@ class _CodeLines(QPlainTextEdit):
             cursor = QTextCursor(self.document())
             cursor.movePosition(QTextCursor.MoveOperation.End)
             first_new = cursor.blockNumber()
-            cursor.insertText(text[len(old) :])  # Qt colors what is new
+            cursor.insertText(text[len(old) :])  # Qt highlights new lines itself
             for number in recolored:
                 if number < first_new:
                     self._colors.rehighlightBlock(self.document().findBlockByNumber(number))
@@ -148,7 +148,7 @@ class _CodeLines(QPlainTextEdit):
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
 
     def fit(self, width: int) -> int:
-        """Return the height of all lines, including the scroll bar if a line is longer."""
+        """Return the height of all lines, plus the scroll bar if a line is too long."""
         layout = self.document().documentLayout()
         first = self.document().begin()
         line = max(layout.blockBoundingRect(first).height() / max(1, first.lineCount()), self.fontMetrics().lineSpacing())
@@ -156,13 +156,13 @@ class _CodeLines(QPlainTextEdit):
         if self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth:
             self.resize(width, self.height())
             block = first
-            while block.isValid():  # wraps lines that have not been drawn yet
+            while block.isValid():  # wraps lines that haven't been drawn yet
                 layout.blockBoundingRect(block)
                 block = block.next()
             lines = self.document().lineCount()
         else:
             lines = self.document().blockCount()
-            if self._text_width > width - 2 * MARGIN:  # the document knows only the width of lines that have been drawn
+            if self._text_width > width - 2 * MARGIN:  # the document knows only the widths of drawn lines
                 below += self.horizontalScrollBar().sizeHint().height()
         return ceil(lines * line) + below
 

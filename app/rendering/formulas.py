@@ -1,7 +1,4 @@
-"""Formulas in a document, typeset in the background and drawn sharply.
-
-Typesetting needs no TeX, no browser, and no network.
-"""
+"""Formulas in documents, typeset in the background without TeX or a browser."""
 
 import queue
 import re
@@ -33,7 +30,7 @@ from app.rendering.markdown import MAX_FORMULA
 OBJECT_TYPE = QTextFormat.ObjectTypes.UserObject + 1
 LATEX = QTextFormat.Property.UserProperty + 10
 DISPLAY = QTextFormat.Property.UserProperty + 11
-MIN_SCALE = 0.5  # a formula wider than its column is drawn smaller, but not below this
+MIN_SCALE = 0.5  # minimum for a formula that is wider than its column
 MAX_PICTURES = 300
 PADDING = 6  # around the source of a formula that can't be typeset
 WRAP = Qt.TextFlag.TextWrapAnywhere
@@ -43,7 +40,7 @@ _script_after_environment = re.compile(r"(\\begin\{(\w*matrix|array|cases)\}.*?\
 _chemistry = re.compile(r"\\ce\{((?:[^{}]|\{[^{}]*\})*)\}")
 _unescaped_brace = re.compile(r"(?<!\\)((?:\\\\)*)([{}])")
 
-FormulaKey = tuple[str, bool, float]  # LaTeX, whether it is on a line of its own, font size in pixels
+FormulaKey = tuple[str, bool, float]  # LaTeX, display style, font size in pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +69,12 @@ def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
         made = ziamath.Latex(latex, size=pixels, inline=not display)
         box, margin = made.node.bbox, made.margin
         return Formula(made.svg().encode(), box.xmax - box.xmin + 2 * margin, box.ymax + margin, margin - box.ymin)
-    except Exception:  # the parser raises errors of every kind
+    except Exception:  # the parser raises many kinds of errors
         return None
 
 
 def _chemical_formula(match: re.Match[str]) -> str:
-    """Write `\\ce{2H2 + O2 -> 2H2O}` in plain LaTeX."""
+    """Convert a formula such as `\\ce{2H2 + O2 -> 2H2O}` to plain LaTeX."""
     text = re.sub(r"(?<=[A-Za-z)\]])(\d+)", r"_{\1}", match[1])
     text = re.sub(r"\^(\d*[+-])", r"^{\1}", text)
     text = text.replace("<=>", r"\rightleftharpoons ").replace("->", r"\rightarrow ")
@@ -90,7 +87,7 @@ def _balanced(latex: str) -> bool:
 
 
 class Typesetter(QObject):
-    """Typesets formulas in the background. Emits `ready` when some have arrived."""
+    """A background typesetter that emits `ready` when formulas are available."""
 
     ready = Signal()
     _finished = Signal()
@@ -102,7 +99,7 @@ class Typesetter(QObject):
         self._queue: queue.SimpleQueue[FormulaKey] = queue.SimpleQueue()
         self._pictures: OrderedDict[tuple[FormulaKey, str, float, float], QPixmap] = OrderedDict()
         self._thread: threading.Thread | None = None
-        self._soon = QTimer(self, singleShot=True, interval=15)  # one layout for several formulas
+        self._soon = QTimer(self, singleShot=True, interval=15)  # several formulas share one layout
         self._soon.timeout.connect(self.ready)
         self._finished.connect(self._update_pending, Qt.ConnectionType.QueuedConnection)
 
@@ -115,7 +112,7 @@ class Typesetter(QObject):
         return not self._pending and not self._soon.isActive()
 
     def formula(self, key: FormulaKey) -> Formula | None:
-        """Return the formula, None while it is pending or if it is invalid."""
+        """Return the formula, or None if it is pending or invalid."""
         if key not in self._formulas and key not in self._pending:
             self._pending.add(key)
             if self._thread is None:
@@ -175,7 +172,10 @@ def _run(requests: "queue.SimpleQueue[FormulaKey]", owner: "weakref.ref[Typesett
 
 
 class FormulaRenderer(QPyTextObject):
-    """Draws the formulas of a document. One that can't be typeset is shown as code, whose font and ground `code` returns."""
+    """A text object handler that draws the formulas of a document.
+
+    A formula that can't be typeset is shown as code, in the font and on the background color that `code` returns.
+    """
 
     def __init__(self, typesetter: Typesetter, code: Callable[[], tuple[QFont, str]], document: QTextDocument) -> None:
         super().__init__(document)
@@ -191,7 +191,7 @@ class FormulaRenderer(QPyTextObject):
         return not self._typesetter.known(_key(form))
 
     def intrinsicSize(self, document: QTextDocument, position: int, form: QTextFormat) -> QSizeF:
-        """Return the size on the line. Alignment decides how much is below the baseline."""
+        """Return the size on the line; the alignment sets the depth below the baseline."""
         key = _key(form)
         formula = self._typesetter.formula(key)
         metrics = QFontMetricsF(form.toCharFormat().font())
@@ -228,19 +228,21 @@ class FormulaRenderer(QPyTextObject):
             return
         block = document.findBlock(position)
         line = block.layout().lineForTextPosition(position - block.position())
-        top = document.documentLayout().blockBoundingRect(block).top() - block.layout().boundingRect().top()  # also in a table
+        top = (
+            document.documentLayout().blockBoundingRect(block).top() - block.layout().boundingRect().top()
+        )  # correct in tables, too
         baseline = top + line.y() + line.ascent() if line.isValid() else rect.bottom()
         scale = _scale(formula, document)
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
         picture = self._typesetter.picture(key, color.name(), scale, ratio)
         if picture is not None:
-            # On whole device pixels, so that it isn't blurred.
+            # Align to device pixels to avoid blurring.
             top = baseline - formula.ascent * scale
             painter.drawPixmap(QPointF(round(rect.left() * ratio) / ratio, round(top * ratio) / ratio), picture)
 
     def alignment(self, form: QTextCharFormat) -> QTextCharFormat.VerticalAlignment:
-        """Center a formula that reaches far below the line; put others on the baseline."""
+        """Center a formula that extends far below the line; align others to the baseline."""
         formula = self._typesetter.formula(_key(form))
         deep = formula is not None and formula.descent > QFontMetricsF(form.font()).descent() + 1
         alignments = QTextCharFormat.VerticalAlignment

@@ -1,4 +1,4 @@
-"""Color code as it streams."""
+"""Syntax highlighting of code as it streams."""
 
 import re
 import time
@@ -18,9 +18,9 @@ from app.rendering.markdown import parse_blocks
 
 SyntaxColor = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
-# Code is colored in pieces. Only the last piece is colored again when the code grows, so an update costs the same however long the
-# block is. A piece ends where the following code gets the same colors on its own. If there is no such place, as in a long comment,
-# the piece grows up to the maximum.
+# Code is colored in pieces. Only the last piece is colored again when the code grows, so the time of an update doesn't depend on
+# the length of the block. A piece ends where the code after it gets the same colors when lexed separately. If there is no such
+# place, as in a long comment, the piece grows up to the maximum.
 PIECE = 1200  # characters
 MAX_PIECE = 9600
 LOOKAHEAD = 400  # characters whose colors are compared
@@ -37,14 +37,14 @@ _kinds: dict[SyntaxColor, tuple[_TokenType, ...]] = {
     "name": (Name.Function, Name.Class, Name.Decorator, Name.Tag),
     "builtin": (Name.Attribute, Name.Builtin, Name.Exception),
 }
-# Elements of HTML with a syntax of their own. A piece that starts or ends inside one is colored as if it held the missing tag.
+# HTML elements with their own syntax. A piece that starts or ends inside one is colored as if it contained the missing tag.
 _closing_tags = {"<!--": "-->", "<script>": "</script>", "<style>": "</style>"}
 _html_tag = re.compile(r"<!--|-->|<\s*(?:(/)\s*)?(script|style)\b[^>]*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ColorRun:
-    """`length` characters from `start` of a line, in one color."""
+    """A run of `length` characters in one color, from column `start`."""
 
     start: int
     length: int
@@ -56,12 +56,12 @@ ColoredLine = tuple[ColorRun, ...]
 
 @cache
 def color_of(kind: _TokenType) -> SyntaxColor | None:
-    """Return the color of a Pygments token, None for ordinary text."""
+    """Return the color of a Pygments token, or None for ordinary text."""
     return next((color for color, parents in _kinds.items() if any(kind in parent for parent in parents)), None)
 
 
 def warm_up(pause_s: float = 0.1) -> None:
-    """Load the parsers and common lexers, so that their first use is quick."""
+    """Load the parsers and common lexers, so that their first use is fast."""
     parse_blocks("**a** [b](http://c) | `d`\n\n- $e$\n\n|f|\n|-|\n")
     time.sleep(pause_s)
     typeset("x^2", False, 16.0)
@@ -71,7 +71,7 @@ def warm_up(pause_s: float = 0.1) -> None:
 
 
 def find_lexer(language: str) -> Lexer | None:
-    """Return the lexer for a language, None if there is none."""
+    """Return the lexer for a language, or None if there is none."""
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False) if language else None
     except ClassNotFound:
@@ -79,12 +79,12 @@ def find_lexer(language: str) -> Lexer | None:
 
 
 class Highlighter:
-    """Colors the lines of one code block."""
+    """An incremental highlighter for one code block."""
 
     def __init__(self, language: str) -> None:
         self._lexer = find_lexer(language)
         self._text = ""
-        # The last piece: where it starts, its maximum length, its line, the colors in front of it there, and its HTML element.
+        # The last piece: its start, maximum length, first line, the colors before it on that line, and the open HTML element.
         self._start = 0
         self._limit = PIECE
         self._line = 0
@@ -131,22 +131,22 @@ class Highlighter:
         return _open_element(self._element + code) if isinstance(self._lexer, HtmlLexer) else ""
 
     def _piece_size(self, code: str, colors: list[SyntaxColor | None]) -> int | None:
-        """Return where a piece can end so that the rest keeps its colors, or None."""
+        """Return where a piece can end without changing later colors, or None."""
         starts = [at for at in range(PIECE // 4, len(code) - LOOKAHEAD + 1) if code[at - 1] == "\n" != code[at]]
         if not starts:
             return len(code) - LOOKAHEAD  # a huge line
         outside = [at for at in starts if colors[at - 1] not in ("string", "comment")]
-        # The least indented line comes first, and of several the last.
+        # Prefer the least indented line, then the last one.
         outside.sort(key=lambda at: (len(code[at:]) - len(code[at:].lstrip(" \t")), -at))
         for at in outside[:MAX_TRIES]:
-            compared = LOOKAHEAD * 3 // 4  # the end may get other colors without what follows
+            compared = LOOKAHEAD * 3 // 4  # the end may change color with the code after it
             ahead = self._color(code[at : at + LOOKAHEAD], self._element_after(code[:at]))
             if ahead[:compared] == colors[at : at + compared]:
                 return at
         return None if len(code) < MAX_PIECE else [*outside, starts[-1]][0]
 
     def _add(self, code: str, colors: list[SyntaxColor | None]) -> None:
-        """Add a piece to the lines."""
+        """Append the color runs of a piece to `lines`."""
         column = self._start - (self._text.rfind("\n", 0, self._start) + 1)
         at = 0
         for number, line in enumerate(code.split("\n")):

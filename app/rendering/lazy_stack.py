@@ -1,4 +1,4 @@
-"""A vertical stack that builds only the views near the reader."""
+"""A vertical stack that builds only the views near the visible area."""
 
 from abc import abstractmethod
 from bisect import bisect_right
@@ -7,30 +7,29 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-# Views stay built for this share of the visible band's height above and below it.
+# Views are kept within this share of the visible height above and below the visible band.
 KEPT_SHARE = 0.5
 MAX_PASSES = 8
 
 
 @dataclass(slots=True)
 class StackEntry:
-    """An entry of a stack. Its height is the last one measured, or a guess."""
+    """An entry of a stack. The height is the last measured or an estimate."""
 
     height: int = 0
-    gap: int = 0  # above it
+    gap: int = 0  # space above
     top: int = 0
     indent: int = 0
     view: QWidget | None = None
     measured: bool = False  # at the current width
-    pinned: bool = False  # its view is never discarded
+    pinned: bool = False  # the view is never discarded
     deferred: bool = False  # takes no space until `show_next_deferred`
 
 
 class LazyStack(QWidget):
-    """Lays out entries from top to bottom.
+    """A vertical stack of entries. Subclasses build the views.
 
-    A subclass builds an entry's view and guesses its height. `show_band` sets the visible band. Until it is first called, every
-    entry is built.
+    `show_band` sets the visible band. Before the first call, all entries are built.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -40,7 +39,7 @@ class LazyStack(QWidget):
         self._width = -1
         self._band: tuple[int, int] | None = None
         self._tops: list[int] = []
-        self._placed = 0  # entries at the start that are in place
+        self._placed = 0  # number of leading entries in place
 
     # Qt's metaclass replaces ABCMeta, so only the type checker enforces these
 
@@ -50,7 +49,7 @@ class LazyStack(QWidget):
 
     @abstractmethod
     def guess_height(self, index: int, width: int) -> int:
-        """Return the likely height of an entry without a view."""
+        """Estimate the height of an entry without a view."""
 
     def set_count(self, count: int) -> None:
         """Add empty entries or remove entries at the end."""
@@ -69,12 +68,12 @@ class LazyStack(QWidget):
         self._placed = min(self._placed, index)
 
     def changed(self, index: int) -> None:
-        """Measure an entry again: its content has changed."""
+        """Measure an entry again after its content has changed."""
         self.entries[index].measured = False
         self._placed = min(self._placed, index)
 
     def show_next_deferred(self) -> bool:
-        """Show the first deferred entry. Return whether others are left."""
+        """Show the first deferred entry. Return whether others remain."""
         deferred = [index for index, entry in enumerate(self.entries) if entry.deferred]
         if deferred:
             self.entries[deferred[0]].deferred = False
@@ -82,7 +81,7 @@ class LazyStack(QWidget):
         return len(deferred) > 1
 
     def discard(self, index: int) -> None:
-        """Delete the view of an entry. It is built again when it is needed."""
+        """Delete the view of an entry until it is needed again."""
         entry = self.entries[index]
         if entry.view is not None:
             self._keep_focus(entry.view)
@@ -91,7 +90,7 @@ class LazyStack(QWidget):
             entry.view = None
 
     def fit(self, width: int) -> int:
-        """Lay out at this width. Return the height."""
+        """Lay out at a width, and return the height."""
         if width != self._width:
             self._width = width
             for entry in self.entries:
@@ -103,13 +102,13 @@ class LazyStack(QWidget):
         return self.total_height
 
     def show_band(self, top: int, bottom: int) -> bool:
-        """Build what is between two heights. Return whether heights changed."""
+        """Build the views from `top` to `bottom`. Return whether heights changed."""
         self._band = (top, bottom)
         if self._width <= 0:
             return False
         before, changed = self.total_height, False
         self._place()
-        for _ in range(MAX_PASSES):  # a view may be lower than guessed and make room for the next
+        for _ in range(MAX_PASSES):  # a view that is shorter than estimated makes room for the next
             if not self._build(*self._between(top, bottom)):
                 break
             changed = True
@@ -123,7 +122,7 @@ class LazyStack(QWidget):
         return changed or self.total_height != before
 
     def index_at(self, y: int) -> int | None:
-        """Return the entry at a height, or the nearest. None without entries."""
+        """Return the index of the entry nearest to a y coordinate, or None if empty."""
         if not self.entries:
             return None
         self._place()
@@ -145,7 +144,7 @@ class LazyStack(QWidget):
         return built
 
     def _show_nested_bands(self, top: int, bottom: int) -> bool:
-        """Pass the band on to views that contain a stack."""
+        """Pass the band to nested stacks. Return whether heights changed."""
         changed = False
         for index in range(*self._between(top, bottom)):
             entry = self.entries[index]
@@ -158,7 +157,7 @@ class LazyStack(QWidget):
         return changed
 
     def _keep_focus(self, view: QWidget) -> None:
-        """Move the focus up from a deleted view. Qt would go to the next button."""
+        """Move the focus from a deleted view to an ancestor, not to the next button."""
         focus = QApplication.focusWidget()
         if focus is not None and (focus is view or view.isAncestorOf(focus)):
             above: QWidget | None = self
@@ -168,7 +167,7 @@ class LazyStack(QWidget):
                 above.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _place(self) -> None:
-        """Put the entries that have changed, and those below them, in place."""
+        """Lay out the entries that have changed and those below them."""
         if self._width <= 0 or (self._placed >= len(self.entries) == len(self._tops)):
             return
         y = 0
@@ -200,6 +199,6 @@ def _measure(view: QWidget, width: int) -> int:
     if hasattr(view, "fit"):
         return int(view.fit(width))
     if (layout := view.layout()) is not None:
-        layout.activate()  # nested layouts keep old heights until then
+        layout.activate()  # updates the heights of nested layouts
     height = view.heightForWidth(width) if view.hasHeightForWidth() else -1
     return height if height >= 0 else view.sizeHint().height()

@@ -1,7 +1,7 @@
 """Parse Markdown into blocks.
 
-Math is `$x$` or `\\(x\\)` inline, and `$$x$$` or `\\[x\\]` on lines of its own. A math block that is never closed ends at the
-next empty line. Text further down then never changes the blocks above it, so blocks of a streaming reply can be frozen.
+Math is `$x$` or `\\(x\\)` inline, and `$$x$$` or `\\[x\\]` on its own lines. An unclosed math block ends at the next empty line,
+so later text never changes earlier blocks, and blocks of a streaming reply can be frozen.
 """
 
 import re
@@ -22,13 +22,13 @@ from app.rendering.blocks import Alignment, Block, Cell, CodeBlock, MathBlock, R
 
 BULLETS = "•◦▪"
 LINE_BREAK = "\u2028"
-MAX_FORMULA = 2000  # characters; anything longer is text
-MAX_NESTING = 60  # a section nested deeper is shown as written: the parser would drop the text below this level
-MAX_MARKS = 2000  # punctuation characters of a paragraph; one with more is shown as written
-MAX_COLUMNS = 100  # of a table; short rows of a wide one would be filled up with many empty cells
-MAX_STEPS = 20_000  # tokens passed in search of the ends of links, which for open brackets is quadratic
+MAX_FORMULA = 2000  # characters; a longer formula is shown as text
+MAX_NESTING = 60  # a deeper section is shown as source: the parser would drop its text below this level
+MAX_MARKS = 2000  # punctuation marks in a paragraph; a paragraph with more is shown as source
+MAX_COLUMNS = 100  # of a table; in a wide one, short rows would be padded with many empty cells
+MAX_STEPS = 20_000  # tokens skipped to find the ends of links, which takes quadratic time for unclosed brackets
 
-# Prices are not math: no space inside single dollars, no digit after the second.
+# Prices aren't math: no space inside single dollar signs, no digit after the second.
 _formula = re.compile(
     r"\$\$((?:[^$]|(?<=\\)\$){1,2000})(?<!\\)\$\$"
     r"|\$(?![\s$])((?:[^$]|(?<=\\)\$){1,2000})(?<![\s\\])\$(?!\d)"
@@ -60,7 +60,7 @@ def _math_inline(state: StateInline, silent: bool) -> bool:
 
 
 def _next_closer(state: StateInline, closer: str, start: int) -> int:
-    """Return where `closer` comes next, or the end of the text. It is searched for once, however many formulas are open."""
+    """Return the position of the next `closer` (cached), or the end of the text."""
     known = state.env.setdefault("closers", {})
     src, at = known.get(closer, ("", -1))
     if src is not state.src or at < start:
@@ -111,10 +111,10 @@ class _TooManySteps(Exception):
 
 
 class _BoundedInlineParser(ParserInline):
-    """Shows text as written if parsing it would take too long."""
+    """An inline parser that keeps text as written if parsing would take too long."""
 
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        if "steps" in env:  # the description of an image, which is shown as written
+        if "steps" in env:  # an image description, which is shown as written
             return tokens
         if len(self.terminator_re.findall(src)) <= MAX_MARKS:
             env["steps"] = 0
@@ -148,7 +148,7 @@ _parser.enable(["table", "strikethrough"]).disable("reference")
 _parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 _parser.inline.ruler.before("escape", "math_inline", _math_inline)
 _parser.block.ruler.before("fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-_parser.parse("*a*")  # compiles the rules, which is not thread-safe
+_parser.parse("*a*")  # compiles the rules, which isn't thread-safe
 
 SectionKind = Literal["paragraph", "list", "quote", "table", "fence", "other"]
 _section_kinds: dict[str, SectionKind] = {
@@ -159,7 +159,7 @@ _section_kinds: dict[str, SectionKind] = {
     "table_open": "table",
     "fence": "fence",
 }
-# Tokens that may start a list item without a paragraph, whose marker then needs a line of its own.
+# Tokens that can start a list item without a paragraph. The marker then needs its own line.
 _unmarked = frozenset(
     "bullet_list_open ordered_list_open list_item_close blockquote_open fence code_block math_block hr table_open".split()
 )
@@ -167,7 +167,7 @@ _unmarked = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SectionChild:
-    """A list item or a child of a quote: its first line, first block, and number."""
+    """A list item or child of a quote: its first line, first block, and number."""
 
     line: int
     block: int
@@ -176,7 +176,7 @@ class SectionChild:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A top-level Markdown element, from its first line to the one after its last."""
+    """A top-level Markdown element on the lines from `line` up to `end`."""
 
     line: int
     end: int
@@ -187,7 +187,7 @@ class Section:
 
 
 def is_safe_link(address: str) -> bool:
-    """Return whether an address is a web page. Others may open files or programs."""
+    """Return whether a link is a web address. Others could open files or programs."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -200,7 +200,7 @@ def parse_blocks(source: str) -> tuple[Block, ...]:
 
 
 def clean_text(text: str) -> str:
-    """Replace what Qt can't show: carriage returns, NUL, and lone surrogates."""
+    """Remove carriage returns, and replace NUL and lone surrogates."""
     if "\r" in text or "\0" in text:
         text = text.replace("\r", "").replace("\0", "\ufffd")
     try:
@@ -211,7 +211,7 @@ def clean_text(text: str) -> str:
 
 
 def parse_sections(source: str, number: int | None = None) -> list[Section]:
-    """Return the top-level elements. `number` is that of a list item at the start."""
+    """Return the top-level elements. A list at the start begins at `number`, if given."""
     source = clean_text(source)
     tokens = _parser.parse(source)
     sections: list[Section] = []
@@ -235,10 +235,10 @@ def parse_sections(source: str, number: int | None = None) -> list[Section]:
 
 
 class _BlockBuilder:
-    """Turns the tokens of one section into blocks."""
+    """A converter from the tokens of one section to blocks."""
 
     def __init__(self, number: int | None = None) -> None:
-        self.lists: list[int | None] = []  # the next number of each list around, None for bullets
+        self.lists: list[int | None] = []  # the next number of each enclosing list, or None for bullets
         self.quote = 0
         self.marker = ""
         self.children: list[SectionChild] = []
@@ -263,7 +263,7 @@ class _BlockBuilder:
                 case "bullet_list_open":
                     self.lists.append(None)
                 case "ordered_list_open":
-                    start = token.attrGet("start")  # None if it is 1
+                    start = token.attrGet("start")  # None for 1
                     first = 1 if start is None else int(start)
                     if self._number is not None and not self.lists:
                         first, self._number = self._number, None
@@ -330,7 +330,7 @@ class _BlockBuilder:
 
 
 def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
-    """Turn inline tokens into spans. Adjacent spans in the same style become one."""
+    """Convert inline tokens to spans, and merge adjacent ones in the same style."""
     spans: list[TextSpan] = []
     links: list[str] = []
     depth = {"strong": 0, "em": 0, "s": 0}
@@ -340,7 +340,7 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
         if name in depth:
             depth[name] += token.nesting
         elif token.type == "text":
-            text = text.replace("\n", " ")  # written as &#10;
+            text = text.replace("\n", " ")  # a line break written as &#10;
         elif token.type == "link_open":
             links.append(_safe_link(token.attrGet("href")))
         elif token.type == "link_close":
@@ -351,7 +351,7 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
         elif token.type == "hardbreak":
             text = LINE_BREAK
         elif token.type == "image":
-            # Shown as a link: loading the image would tell its server that this text was read.
+            # Shown as a link: loading the image would tell the server that the text was read.
             text, link = text or str(token.attrGet("src") or ""), _safe_link(token.attrGet("src")) or link
         if not text or token.nesting:
             continue
@@ -371,7 +371,7 @@ def parse_spans(children: list[Token]) -> tuple[TextSpan, ...]:
 
 
 def _split_addresses(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a text, each with its address if it is one."""
+    """Split a text at web addresses. Yield each piece with its address, if any."""
     at = 0
     for match in _address.finditer(text):
         address = match[0].rstrip(".,:;!?'*_~]")
@@ -383,7 +383,7 @@ def _split_addresses(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _footnote_mark(found: re.Match[str]) -> str:
-    """Return a raised number, or a name in brackets."""
+    """Return a superscript number, or a name in brackets."""
     return found[1].translate(_superscripts) if found[1].isascii() and found[1].isdigit() else f"[{found[1]}]"
 
 

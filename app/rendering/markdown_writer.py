@@ -1,4 +1,4 @@
-"""Write blocks as Markdown, to copy a selection out of a reply."""
+"""Convert blocks to Markdown, to copy a selection from a reply."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ from app.rendering.blocks import (
 from app.rendering.markdown import LINE_BREAK
 from app.rendering.streaming import StreamingMarkdown
 
-PartPosition = tuple[int, int]  # number of a part, offset in it
+PartPosition = tuple[int, int]  # index of a part, offset in the part
 
-# "[" is left out: "\[" would start a formula, and without an address "[" starts no link.
+# "[" isn't escaped: "\[" would start a formula, and "[" without an address isn't a link.
 _special = re.compile(r"([\\`*<$~]|\](?=\()|(?<!\w)_|_(?!\w))")
 _at_start = re.compile(r"(\s*)(#{1,6}(?=\s|$)|>|[-+](?=\s|$)|\d{1,9}(?=[.)](?:\s|$))|={1,}\s*$|-{2,}\s*$)")
 
@@ -43,11 +43,7 @@ def to_markdown(blocks: Sequence[Block]) -> str:
 def selected_markdown(text: str, source: StreamingMarkdown, start: PartPosition, end: PartPosition) -> str:
     """Return the Markdown of a selection.
 
-    Args:
-        text: The whole reply.
-        source: The parsed reply. What is selected completely is copied as written; the rest is written from its blocks.
-        start: Where the selection begins.
-        end: Where it ends.
+    Completely selected blocks are copied from `text`, the whole reply. Others are converted from `source`, the parsed reply.
     """
     blocks = source.blocks
     selected = dict(_selected_blocks(blocks, start, end))
@@ -66,12 +62,12 @@ def selected_markdown(text: str, source: StreamingMarkdown, start: PartPosition,
 
 
 def selected_plain_text(text: str, start: PartPosition, end: PartPosition) -> str:
-    """Return the selected lines of text that isn't Markdown."""
+    """Return the selected lines of plain text."""
     return "\n".join(plain_text(block) for _, block in _selected_blocks(plain_text_blocks(text), start, end))
 
 
 def _selected_blocks(blocks: Sequence[Block], start: PartPosition, end: PartPosition) -> Iterator[tuple[int, Block]]:
-    """Yield the number and the selected part of each block in the selection."""
+    """Yield the index and selected part of each block in the selection."""
     for number, part in enumerate(document_parts(blocks)):
         if start[0] <= number <= end[0]:
             yield from _cut_part(blocks, part, start[1] if number == start[0] else 0, end[1] if number == end[0] else None)
@@ -111,7 +107,7 @@ def _cut_block(block: Block, start: int, end: int) -> Block:
 
 
 def _cut_table(table: TableBlock, start: int, end: int | None) -> Block:
-    """Return the selected rows below the header, or a single cell as a line of text."""
+    """Return the header and the selected rows, or a single cell as text."""
     columns = max(1, len(table.alignments))
     if start == end:
         row = table.rows[min(start // columns, len(table.rows) - 1)]

@@ -1,7 +1,7 @@
 """Parse Markdown as it streams: freeze finished blocks and parse the rest.
 
-Parsing the whole reply on every update would take time quadratic in its length. Here an update costs as much as the last paragraph,
-list item, table row, or line of code, however long the reply, list, table, or code block has grown.
+Parsing the whole reply on every update would take quadratic time. Here, an update parses only the last paragraph, list item, table
+row, or line of code, regardless of the length of the reply, list, table, or code block.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from app.rendering.blocks import Block, CodeBlock, Row, TableBlock
 from app.rendering.markdown import Section, clean_text, parse_sections
 
-MAX_TAIL = 8_000  # characters; a longer paragraph is split in two, so that the tail stays bounded
-MAX_TAIL_LINES = 500  # also split above this: every line of a paragraph is a candidate for many kinds of blocks
+MAX_TAIL = 8_000  # characters; a longer paragraph is split to bound the tail
+MAX_TAIL_LINES = 500  # also split above this: the parser tests each line of a paragraph for many kinds of blocks
 SHORT_TAIL = 400  # a list, table, or code block up to this length is parsed as a whole
 
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """`blocks` replace all blocks from number `first` on."""
+    """A change that replaces all blocks from index `first` with `blocks`."""
 
     first: int
     blocks: tuple[Block, ...]
@@ -25,7 +25,7 @@ class BlockChange:
 
 @dataclass(frozen=True, slots=True)
 class BlockOrigin:
-    """The source, `start` to `end`, of the blocks from `block` to the next origin's."""
+    """The source range of the blocks from index `block` to the next origin's."""
 
     start: int
     end: int
@@ -34,14 +34,14 @@ class BlockOrigin:
 
 @dataclass(slots=True)
 class _PartlyFrozen:
-    """A table or code block whose first lines are finished. `head` opens it again."""
+    """A table or code block with frozen first lines. `head` is its opening source."""
 
     head: str
     rows: tuple[Row, ...] = ()
     code: str = ""
 
     def join(self, section: Section) -> Block:
-        """Return the whole block: the finished lines and those of the section."""
+        """Return the whole block: the frozen lines and those of the section."""
         block = section.blocks[0]
         if isinstance(block, TableBlock):
             return replace(block, rows=(*self.rows, *block.rows[1:])) if self.rows else block
@@ -50,9 +50,9 @@ class _PartlyFrozen:
 
 
 class StreamingMarkdown:
-    """Takes text in pieces and reports how its blocks change.
+    """An incremental parser that reports how the blocks change.
 
-    `blocks` always equals what one parse of the whole text gives. `parsed_chars` counts the characters given to the parser.
+    `blocks` always equals the result of parsing the whole text at once. `parsed_chars` counts the characters given to the parser.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -73,7 +73,7 @@ class StreamingMarkdown:
 
     @property
     def origins(self) -> list[BlockOrigin]:
-        """Where the blocks come from, in order."""
+        """The source ranges of the blocks, in order."""
         return [*self._origins, BlockOrigin(self._live_start, self._tail_start + len(self._tail), len(self._frozen))]
 
     def append(self, text: str) -> BlockChange:
@@ -119,7 +119,7 @@ class StreamingMarkdown:
             self._number, self._open = None, None
             sections = [_shifted(section, -line) for section in sections[finished:]]
         self._live = _blocks(sections)
-        if not sections or (sections[0].line and self._open is None):  # drop empty lines in front of the first block
+        if not sections or (sections[0].line and self._open is None):  # drop empty lines before the first block
             size = _line_offset(self._tail, sections[0].line) if sections else self._tail.rfind("\n") + 1
             if not sections and self._full:
                 size = len(self._tail)
@@ -136,7 +136,7 @@ class StreamingMarkdown:
             self._split(sections, source)
 
     def _freeze(self, blocks: tuple[Block, ...], size: int) -> None:
-        """Freeze these blocks, which end after the first `size` characters of the tail."""
+        """Freeze blocks that cover the first `size` characters of the tail."""
         self._tail_start += size
         self._tail = self._tail[size:]
         self._origins.append(BlockOrigin(self._live_start, self._tail_start, len(self._frozen)))
@@ -178,7 +178,7 @@ class StreamingMarkdown:
         self._tail = body[size:]
 
     def _split(self, sections: list[Section], source: str) -> None:
-        """Freeze as much as possible of a full tail in which nothing is finished."""
+        """Freeze as much as possible of a full tail without a finished section."""
         if len(sections) == 1 and sections[0].kind == "fence" and self._split_code(sections[0]):
             return
         if len(sections) > 1:
@@ -194,13 +194,13 @@ class StreamingMarkdown:
         self._live = _blocks(parse_sections(self._tail))
 
     def _split_code(self, section: Section) -> bool:
-        """Freeze all code but the last line, or a part of one long line. Return False if the code block has ended."""
+        """Freeze all code but the last line. Return False if the code block has ended."""
         code_lines = section.content.removesuffix("\n").count("\n") + bool(section.content)
         if section.end - section.line > 1 + code_lines or "\n" not in (self._open.head if self._open else self._tail):
             return False
         head = "" if self._open else self._tail[: self._tail.index("\n") + 1]
         size, kept = self._tail.rfind("\n", len(head)) + 1, section.content.rfind("\n") + 1
-        if not size:  # the rest must not start with what could be the indent or the end of the fence
+        if not size:  # a single long line: the rest must not start like an indent or a fence
             size = len(self._tail.rstrip(" \t`~")) - 1
             size = size if size > MAX_TAIL // 2 else len(self._tail)
             kept = len(section.content) - (len(self._tail) - size)

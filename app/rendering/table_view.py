@@ -1,4 +1,4 @@
-"""A table that scrolls sideways and builds only the rows near the reader."""
+"""A table that scrolls horizontally and builds only rows near the visible area."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -27,14 +27,14 @@ from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, 
 from app.rendering.text_view import DocumentView
 from app.widgets.theme import Theme
 
-CHUNK_ROWS = 25  # rows in one document
+CHUNK_ROWS = 25  # rows per document
 PADDING = 8
 MAX_COLUMN = 320  # pixels; longer cells wrap
 MIN_COLUMN = 44
 
 
 class TableScroller(QScrollArea):
-    """Scrolls a table sideways."""
+    """A scroll area that scrolls a table horizontally."""
 
     def __init__(self, theme: Theme, block: TableBlock) -> None:
         super().__init__()
@@ -48,12 +48,12 @@ class TableScroller(QScrollArea):
         self.table.setAutoFillBackground(False)
 
     def fit(self, width: int) -> int:
-        """Lay out the table. Return the height, including the scroll bar."""
+        """Lay out at a width, and return the height including the scroll bar."""
         scrolls = self.table.natural_width > width
         return self._resize_table() + (self.horizontalScrollBar().sizeHint().height() if scrolls else 0)
 
     def show_band(self, top: int, bottom: int) -> bool:
-        """Build the rows between two heights. Return whether heights changed."""
+        """Build the rows from `top` to `bottom`. Return whether heights changed."""
         if changed := self.table.show_band(top, bottom):
             self._resize_table()
         return changed
@@ -72,7 +72,7 @@ class TableScroller(QScrollArea):
 
 
 class TableView(LazyStack):
-    """The rows of a table, in chunks. Offsets number the cells, row by row."""
+    """A table whose rows are built in chunks. Offsets are cell numbers, row by row."""
 
     def __init__(self, theme: Theme, block: TableBlock) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class TableView(LazyStack):
         return sum(self._widths) + len(self._widths) + 1
 
     def show_block(self, block: TableBlock) -> None:
-        """Update to this version of the table."""
+        """Show a newer version of the table."""
         old, self.block = self.block, block
         same = _same_rows(old.rows, block.rows)
         self._measured = min(self._measured, same)
@@ -117,13 +117,13 @@ class TableView(LazyStack):
         return self.block.rows[index * CHUNK_ROWS : (index + 1) * CHUNK_ROWS]
 
     def _chunks(self) -> Iterator[tuple[int, "TableChunk"]]:
-        """Yield the number and the view of each chunk that is built."""
+        """Yield the index and view of each chunk that is built."""
         for index, entry in enumerate(self.entries):
             if isinstance(entry.view, TableChunk):
                 yield index, entry.view
 
     def _widen_columns(self) -> bool:
-        """Widen columns to fit rows that are new. Return whether any column changed."""
+        """Widen columns to fit new rows. Return whether any width changed."""
         metrics = QFontMetricsF(self._theme.text_font)
         before = list(self._widths)
         for row in self.block.rows[self._measured :]:
@@ -135,7 +135,7 @@ class TableView(LazyStack):
         self._measured = len(self.block.rows)
         return before != self._widths
 
-    # The interface of every part of a reply: see `TextView`
+    # Methods common to all part views: see `TextView`
 
     def position_at(self, point: QPoint) -> int:
         index = self.index_at(point.y())
@@ -149,7 +149,7 @@ class TableView(LazyStack):
         return min(row, len(self.block.rows) - 1) * self._columns + column
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
-        """Return the cell at an offset, or all cells of its row for a paragraph."""
+        """Return the range of the cell at an offset, or of its row for a paragraph."""
         row = offset // self._columns * self._columns
         return (row, row + self._columns - 1) if paragraph else (offset, offset)
 
@@ -165,13 +165,13 @@ class TableView(LazyStack):
         return rect.translated(0, entry.top)
 
     def mark(self, marks: TextMarks) -> None:
-        """Show marks. Underlines are in offsets of the plain text; others number cells."""
+        """Show marks. Underlines use plain-text offsets; other marks use cell numbers."""
         self._marks = marks
         for index, chunk in self._chunks():
             self._mark_chunk(index, chunk)
 
     def enable_selection(self) -> None:
-        """Let the mouse and the keyboard select within a chunk."""
+        """Allow selecting text within a chunk by mouse and keyboard."""
         self._selectable = True
         for _, chunk in self._chunks():
             chunk.enable_selection()
@@ -181,20 +181,20 @@ class TableView(LazyStack):
         return any(chunk.formulas_pending for _, chunk in self._chunks())
 
     def place_formulas(self) -> None:
-        """Give formulas that have been typeset their place."""
+        """Lay out newly typeset formulas."""
         for index, chunk in self._chunks():
             if chunk.formulas_pending:
                 chunk.place_formulas()
                 self.changed(index)
 
     def _mark_chunk(self, index: int, chunk: "TableChunk") -> None:
-        """Translate the marks to offsets in the chunk's document."""
+        """Show the marks in a chunk, translated to offsets in its document."""
         begin = index * CHUNK_ROWS * self._columns
         end = begin + len(self._rows(index)) * self._columns
 
         def ranges(marked: Iterable[TextRange]) -> Iterator[TextRange]:
             for first, last in marked:
-                if first // self._columns != last // self._columns:  # across rows, whole rows
+                if first // self._columns != last // self._columns:  # a range across rows marks whole rows
                     first, last = self.word_at(first, paragraph=True)[0], self.word_at(last, paragraph=True)[1]
                 yield from (chunk.cell_range(cell - begin) for cell in range(max(first, begin), min(last + 1, end)))
 
@@ -215,7 +215,7 @@ class TableView(LazyStack):
 
 
 class TableChunk(DocumentView):
-    """Some rows of a table in one document."""
+    """A document with some rows of a table."""
 
     def __init__(self, theme: Theme, block: TableBlock, headed: bool) -> None:
         super().__init__(theme, tr("Table rows"))
@@ -226,7 +226,7 @@ class TableChunk(DocumentView):
         self._widths: list[int] = []
 
     def show_rows(self, rows: tuple[Row, ...], widths: list[int]) -> None:
-        """Update to these rows. Those that are the same are kept."""
+        """Show these rows, and keep those that haven't changed."""
         same = _same_rows(rows, self._shown)
         cursor = QTextCursor(self.document())
         cursor.beginEditBlock()
@@ -289,7 +289,7 @@ class TableChunk(DocumentView):
             self.insert_spans(inner, spans, base)
 
     def _flatten_last_paragraph(self) -> None:
-        """Make the paragraph that must end a document too flat to see."""
+        """Hide the empty paragraph that Qt requires at the end of a document."""
         cursor = cursor_at(self.document(), self.document().characterCount())
         flat = QTextBlockFormat()
         flat.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
@@ -297,6 +297,6 @@ class TableChunk(DocumentView):
 
 
 def _same_rows(rows: tuple[Row, ...], others: tuple[Row, ...]) -> int:
-    """Return how many rows at the start are the same objects."""
+    """Return the number of leading rows that are the same objects."""
     pairs = zip(rows, others, strict=False)
     return next((number for number, (row, other) in enumerate(pairs) if row is not other), min(len(rows), len(others)))

@@ -1,8 +1,8 @@
-"""Marks over the text of a part: the selection, search hits, and underlines.
+"""Marks in the text of a part: the selection, search hits, and underlines.
 
-Underlines show where each token came from, or where two replies differ. Both are known for the Markdown, so the characters shown
-are mapped to it. Rendering drops Markdown syntax and keeps the words in order: each word is searched for after the previous one. A
-word that isn't found (an entity, an escaped character) is searched for character by character.
+Underlines show the sources of tokens, or where two replies differ. Both are offsets in the Markdown, so visible characters are
+mapped to their source. Rendering drops Markdown syntax but keeps the order of words, so each word is searched for after the
+previous one. A word that isn't found (such as an entity or an escaped character) is searched for character by character.
 """
 
 import re
@@ -21,12 +21,12 @@ from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBl
 from app.rendering.streaming import StreamingMarkdown
 from app.widgets.theme import SMALL, Theme
 
-MAX_SYNTAX = 8  # characters of Markdown in front of a space
+MAX_SYNTAX = 8  # Markdown characters before a space
 MAX_SKIP = 600  # characters between two words, such as an address or the delimiter row of a table
 _fence = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?:```|~~~)")
-TextRange = tuple[int, int]  # first offset, and the one after the last
+TextRange = tuple[int, int]  # start and end (exclusive)
 UnderlineKind = Supplier | Literal["differs"]
-Underline = tuple[int, int, UnderlineKind]  # a range and what it marks
+Underline = tuple[int, int, UnderlineKind]  # start, end (exclusive), and kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class MappedText:
 
 
 def map_blocks(text: str, markdown: StreamingMarkdown, number: int) -> Iterator[tuple[int, tuple[MappedText, ...]]]:
-    """Yield the number and mapping of all blocks with the same origin as this one."""
+    """Yield the index and mapping of each block with the same origin as `number`."""
     origins = markdown.origins
     blocks = markdown.blocks
     index = bisect_right(origins, number, key=lambda origin: origin.block) - 1
@@ -50,7 +50,7 @@ def map_blocks(text: str, markdown: StreamingMarkdown, number: int) -> Iterator[
 
 
 class SourceMap:
-    """Maps consecutive blocks that come from one stretch of source."""
+    """A mapper of consecutive blocks to a range of the Markdown."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -110,7 +110,7 @@ class SourceMap:
         if _fence.match(self._text, self._at):
             self._skip_line()
         place = self._find(block.text)
-        if place >= 0:  # the lines are not indented in the source
+        if place >= 0:  # the lines aren't indented in the source
             self._add(place, len(block.text))
             return
         lines = block.text.split("\n")
@@ -118,7 +118,7 @@ class SourceMap:
             place = self._find(line)
             ends = number < len(lines) - 1 and place >= 0 and self._text[place + len(line) : place + len(line) + 1] == "\n"
             if place >= 0:
-                self._add(place, len(line) + ends)  # including the line break, so that lines of one source form one run
+                self._add(place, len(line) + ends)  # including the line break, so that adjacent lines form one run
             self._shown += 1 - ends if place >= 0 else len(line) + 1
 
     def _map_formula(self, latex: str) -> None:
@@ -147,7 +147,7 @@ class SourceMap:
 
 @dataclass(frozen=True, slots=True)
 class TextMarks:
-    """The marks of one part, in offsets of its document."""
+    """The marks of one part, as offsets in its document."""
 
     selected: tuple[TextRange, ...] = ()
     hits: tuple[TextRange, ...] = ()
@@ -159,7 +159,7 @@ NO_MARKS = TextMarks()
 
 
 def extra_selections(document: QTextDocument, marks: TextMarks, theme: Theme) -> list[QTextEdit.ExtraSelection]:
-    """Return the marks in Qt's form."""
+    """Convert marks to Qt's extra selections."""
     kinds = {kind for _, _, kind in marks.underlines}
     formats = {kind: underline_format(theme, kind) for kind in kinds}
     found = [_extra_selection(document, (first, last), formats[kind]) for first, last, kind in marks.underlines]
@@ -175,7 +175,7 @@ def extra_selections(document: QTextDocument, marks: TextMarks, theme: Theme) ->
 
 
 def underline_format(theme: Theme, kind: UnderlineKind) -> QTextCharFormat:
-    """Return the underline of a kind of token, or of a difference."""
+    """Return the text format of an underline."""
     colors = theme.colors
     styles = QTextCharFormat.UnderlineStyle
     style, color, background = {
@@ -194,7 +194,7 @@ def underline_format(theme: Theme, kind: UnderlineKind) -> QTextCharFormat:
 def underline_block(
     block: Block, mapping: Sequence[MappedText], between: Callable[[int, int], Iterable[Underline]]
 ) -> list[Underline]:
-    """Return a block's underlines. `between` returns those of a range of the source."""
+    """Return a block's underlines. `between` returns those of a source range."""
     found: list[Underline] = []
     for mapped in mapping:
         for first, last, kind in between(mapped.source, mapped.source + mapped.length):
@@ -225,7 +225,7 @@ def _format(background: str) -> QTextCharFormat:
 
 
 def cursor_at(document: QTextDocument, first: int, last: int | None = None) -> QTextCursor:
-    """Return a cursor at an offset, at most the end, or one that selects to `last`."""
+    """Return a cursor at an offset, with a selection up to `last` if given."""
     end = document.characterCount() - 1
     cursor = QTextCursor(document)
     cursor.setPosition(min(first, end))
@@ -242,7 +242,7 @@ def _extra_selection(document: QTextDocument, part: TextRange, form: QTextCharFo
 
 
 class SourceLegend(QTextEdit):
-    """Visible while token sources are shown."""
+    """A legend of token sources, visible while they are shown."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

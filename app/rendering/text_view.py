@@ -39,7 +39,7 @@ _rule_property = QTextFormat.Property.UserProperty + 4
 
 
 def prepare_document(view: QTextEdit | QPlainTextEdit, name: str) -> None:
-    """Make a view show only its text. The transcript handles the mouse."""
+    """Make a view show only its read-only text. The transcript handles the mouse."""
     view.setReadOnly(True)
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -52,7 +52,7 @@ def prepare_document(view: QTextEdit | QPlainTextEdit, name: str) -> None:
 
 
 def make_selectable(view: QTextEdit | QPlainTextEdit) -> None:
-    """Let the mouse and the keyboard select text, for use outside a transcript."""
+    """Allow selecting text by mouse and keyboard in a view outside a transcript."""
     view.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
     view.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
 
@@ -63,7 +63,7 @@ class DocumentView(QTextEdit):
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
         self._theme = theme
-        self.formulas_pending = False  # the place of some formulas is not final
+        self.formulas_pending = False  # some formulas haven't been typeset yet
         prepare_document(self, name)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)  # the width of a hidden viewport is wrong
@@ -72,7 +72,7 @@ class DocumentView(QTextEdit):
         self.viewport().setAutoFillBackground(False)
 
     def fit(self, width: int) -> int:
-        """Lay out at this width. Return the height."""
+        """Lay out at a width, and return the height."""
         if self.lineWrapColumnOrWidth() != width:
             self.setLineWrapColumnOrWidth(width)
         return ceil(self.document().size().height())
@@ -84,7 +84,7 @@ class DocumentView(QTextEdit):
         make_selectable(self)
 
     def place_formulas(self) -> None:
-        """Give formulas that have been typeset their place."""
+        """Lay out newly typeset formulas."""
         document = self.document()
         self.formulas_pending = False
         cursor = document.find(OBJECT)
@@ -97,7 +97,7 @@ class DocumentView(QTextEdit):
         document.markContentsDirty(0, document.characterCount())
 
     def insert_spans(self, cursor: QTextCursor, spans: Sequence[TextSpan], base: QTextCharFormat) -> None:
-        """Insert text in the style of each span on top of that of the paragraph."""
+        """Insert spans, with each span's style on top of the `base` format."""
         for span in spans:
             form = self._span_format(span, base)
             if span.math:
@@ -122,7 +122,7 @@ class DocumentView(QTextEdit):
     def _span_format(self, span: TextSpan, base: QTextCharFormat) -> QTextCharFormat:
         form = QTextCharFormat(base)
         if span.bold:
-            # The font's italic face has one weight. Qt draws it bolder from Bold on.
+            # The font's italic face has a single weight, which Qt emboldens only from Bold.
             form.setFontWeight(QFont.Weight.Bold if span.italic else QFont.Weight.DemiBold)
         form.setFontItalic(span.italic)
         form.setFontStrikeOut(span.strike)
@@ -145,7 +145,7 @@ class DocumentView(QTextEdit):
         event.ignore()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        return None  # nothing that a reply refers to is ever loaded
+        return None  # never load what a reply refers to
 
 
 class TextView(DocumentView):
@@ -155,7 +155,7 @@ class TextView(DocumentView):
         """Create an empty view. `quiet` text has the secondary text color."""
         super().__init__(theme, tr("Text"))
         self._quiet = quiet
-        self._starts: list[int] = []  # of each block in the document
+        self._starts: list[int] = []  # document position of each block
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -220,10 +220,10 @@ class TextView(DocumentView):
             cursor.setBlockCharFormat(base)
         self._starts.append(cursor.position())
 
-    # The interface of every part of a reply
+    # Methods common to all part views
 
     def position_at(self, point: QPoint) -> int:
-        """Return the offset at a point, or the nearest."""
+        """Return the offset nearest to a point."""
         return self.cursorForPosition(point).position()
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
@@ -236,7 +236,7 @@ class TextView(DocumentView):
         return start, max(start, cursor.selectionEnd())
 
     def link_at(self, point: QPoint) -> str:
-        """Return the address of the link at a point, or empty."""
+        """Return the address of the link at a point, or an empty string."""
         return self.anchorAt(point)
 
     def rect_of(self, offset: int) -> QRect:
@@ -318,6 +318,6 @@ def vertical_margins(block: ParagraphBlock, plain: bool) -> tuple[int, int]:
 
 
 def is_right_to_left(block: TextBlock) -> bool:
-    """Return whether the first letter of a paragraph is of a right-to-left script."""
+    """Return whether a paragraph's first letter belongs to a right-to-left script."""
     kinds = (unicodedata.bidirectional(char) for span in block.spans for char in span.text[:200])
     return next((kind in ("R", "AL") for kind in kinds if kind in ("L", "R", "AL")), False)

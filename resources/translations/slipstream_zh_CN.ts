@@ -365,7 +365,7 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>DFlash is not available: {why_plain}</source>
+            <source>DFlash isn't available: {why_plain}</source>
             <translation>DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
