@@ -1,7 +1,7 @@
-"""The entry point of the app.
+"""The app's entry point.
 
-A bundle has no other program, so the self-test and child processes start here too. Neither imports Qt: a build machine may have no
-screen.
+A bundle contains no other executable, so the self-test and child processes start here too. Neither imports Qt, because a build
+machine may have no display.
 """
 
 import os
@@ -35,8 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
 def run_child(module: str, arguments: list[str]) -> int:
     """Run a module like `python -m`, and return its exit status.
 
-    An exception is printed and ends the process at once, whatever its other threads do. If it reached the bundle's launcher, the
-    launcher would show an alert and wait for a click.
+    An exception is printed and ends the process immediately, whatever its other threads do. If it reached the bundle's launcher,
+    the launcher would show an alert and wait for a click.
     """
     import runpy
 

@@ -1,4 +1,4 @@
-"""Starts and quits the app."""
+"""Startup and shutdown of the app."""
 
 import logging
 import os
@@ -35,11 +35,11 @@ from mlx_engine.requests import LoadPair
 
 log = logging.getLogger(__name__)
 
-QUIT_TIMEOUT_S = 20.0  # a round takes milliseconds, loading a part of a big model a few seconds
+QUIT_TIMEOUT_S = 20.0  # loading part of a large model takes a few seconds
 
 
 class Slipstream(QObject):
-    """The running app. `start` shows the window and loads the models in the background."""
+    """The running app. `start` shows the window and loads models in the background."""
 
     ended = Signal()  # everything is saved and the engine's thread has ended
 
@@ -67,7 +67,7 @@ class Slipstream(QObject):
 
     @Slot()
     def restart(self) -> None:
-        """Quit, then start the app again. A reply or comparison in progress is never cut off for it."""
+        """Restart the app, unless a reply or comparison is running."""
         if self.conductor.busy and (notice := self.conductor.refusal()):
             self.conductor.notify(notice)
             return
@@ -103,7 +103,7 @@ class Slipstream(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Hide the window, end a running reply and free the models; `ended` follows."""
+        """Hide the window, stop generation, free the models, then emit `ended`."""
         self.window.hide()
         self.picker.close()
         self.conductor.attachments.end()
@@ -118,12 +118,12 @@ class Slipstream(QObject):
         self.ended.emit()
 
     def report_bug(self) -> None:
-        """Tell the user about an unhandled exception."""
+        """Show a notice about an unhandled exception."""
         self.conductor.notify(tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._paths.log_file))
 
 
 def last_pair(settings: QSettings) -> LoadPair:
-    """Return the pair that was used last, or the demo pair if its files are gone."""
+    """Return the last used pair, or the demo pair if its files are gone."""
     target, drafter = (str(settings.value(name) or "") for name in ("target", "drafter"))
     if not target or not Path(target).is_dir() or (drafter and not Path(drafter).is_dir()):
         return LoadPair()
@@ -131,9 +131,9 @@ def last_pair(settings: QSettings) -> LoadPair:
 
 
 class FileOpening(QObject):
-    """Event filter for what macOS asks: to open a double-clicked or dropped export, and to quit. Links are ignored.
+    """An event filter for open-file and quit requests from macOS.
 
-    `quit_app` returns False if the user cancels quitting from the Dock or logging out.
+    URLs without a local file are ignored. `quit_app` returns False if the user cancels quitting from the Dock or logging out.
     """
 
     opened = Signal(object)  # Path
@@ -153,7 +153,7 @@ class FileOpening(QObject):
 
 
 class Signals(QObject):
-    """Emits `quit_requested` on Ctrl-C in a terminal and on the system's request to quit."""
+    """A handler of SIGINT and SIGTERM that emits `quit_requested`."""
 
     quit_requested = Signal()
 
@@ -208,7 +208,7 @@ def run(arguments: list[str]) -> int:
     if crash is not None:
         slipstream.conductor.notify(tr("Slipstream quit unexpectedly last time. For details, choose Help > Report a Problem."))
     status = app.exec()
-    # Quitting from the Dock and logging out do not close the window.
+    # Quitting from the Dock and logging out don't close the window.
     slipstream.conductor.attachments.end()
     slipstream.conductor.save_settings()
     slipstream.conductor.reply_job.interrupt()

@@ -1,11 +1,11 @@
-"""The command lines that start the app again or run one of its modules in a child process."""
+"""Command lines that restart the app or run a module in a child process."""
 
 import sys
 from pathlib import Path
 
 
 def command(module: str) -> tuple[str, list[str]]:
-    """Return the program and arguments that run a module in a child process. In a bundle the program is the app."""
+    """Return the program and arguments that run a module in a child process."""
     inside = ["--child", module]
     if "python" in Path(sys.executable).name.lower():
         return sys.executable, ["-m", "app", *inside]

@@ -1,4 +1,4 @@
-"""Writes crashes, unhandled exceptions and Qt's messages to the log file."""
+"""Log of crashes, unhandled exceptions, and Qt messages."""
 
 import faulthandler
 import logging
@@ -14,7 +14,7 @@ from typing import TextIO
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 log = logging.getLogger("slipstream")
-PREVIOUS = "crash-before.log"  # of the last run that crashed
+PREVIOUS = "crash-before.log"  # details of the last crash
 MOST_SHOWN = 20_000  # characters
 
 _LEVELS = {
@@ -60,7 +60,7 @@ def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
 
 
 def last_crash(folder: Path) -> str:
-    """Return what was written when an earlier run crashed, and when; empty if none did."""
+    """Return the time and details of the last crash, or an empty string."""
     file = folder / PREVIOUS
     try:
         when = datetime.fromtimestamp(file.stat().st_mtime)
@@ -70,7 +70,7 @@ def last_crash(folder: Path) -> str:
 
 
 def _move_aside(crash: Path, previous: Path) -> bool:
-    """Rename the previous run's crash file; return whether it has details."""
+    """Move the previous run's crash file aside; return whether it has details."""
     try:
         if not crash.stat().st_size:
             return False
@@ -81,7 +81,7 @@ def _move_aside(crash: Path, previous: Path) -> bool:
 
 
 def stop() -> None:
-    """Remove all hooks, for programs that run the app inside."""
+    """Remove all hooks, for programs that embed the app."""
     sys.excepthook = sys.__excepthook__
     threading.excepthook = threading.__excepthook__
     qInstallMessageHandler(None)

@@ -1,4 +1,4 @@
-"""The folders for logs, settings and chats. The app also starts if it can't write to the usual ones."""
+"""Folders for logs, settings, and chats, or temporary ones if not writable."""
 
 import os
 import tempfile
@@ -12,10 +12,10 @@ NAME = "Slipstream"
 
 @dataclass(frozen=True)
 class DataPaths:
-    """Folders of the app.
+    """The app's folders.
 
     Attributes:
-        data: for chats; None keeps them in memory.
+        data: folder for chats, or None to keep them in memory.
         data_writable: whether chats can be saved.
         temporary: whether logs and settings are in a temporary folder.
     """
@@ -36,7 +36,7 @@ class DataPaths:
 
 
 def find() -> DataPaths:
-    """Return the usual folders, or temporary ones for those that can't be written to."""
+    """Return the standard folders, or temporary ones if those aren't writable."""
     logs = platformdirs.user_log_path(NAME, appauthor=False)
     settings = platformdirs.user_config_path(NAME, appauthor=False)
     data = platformdirs.user_data_path(NAME, appauthor=False)
@@ -50,7 +50,7 @@ def find() -> DataPaths:
 
 
 def _writable(folder: Path) -> bool:
-    """Try to write: permissions say nothing about read-only file systems and full disks."""
+    """Try to write: permissions don't reveal read-only file systems and full disks."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:

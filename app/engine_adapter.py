@@ -1,4 +1,4 @@
-"""The window's side of the engine: events arrive in batches, on the window's thread."""
+"""Qt adapter for the engine. Delivers events in batches on the window's thread."""
 
 import sys
 import threading
@@ -15,13 +15,13 @@ from mlx_engine.requests import Request
 
 BATCH_MS = 50
 SLOWEST_BATCH_MS = 250
-# How long the window waits to get Python's lock back from the engine, which builds rounds in Python. Python's default is 5 ms.
+# How long the window waits for the GIL while the engine builds rounds in Python. Python's default is 5 ms.
 SWITCH_INTERVAL_S = 0.001
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """An event, or None after the last one, and when it happened on the monotonic clock."""
+    """An event with its time on the monotonic clock. The event None ends the job."""
 
     event: Event | None
     at_s: float
@@ -31,10 +31,10 @@ Receive = Callable[[list[Delivery]], None]
 
 
 class EngineAdapter(QObject):
-    """Submits requests; each job's events go to its own callback.
+    """An adapter that submits requests and delivers each job's events to its callback.
 
-    The engine's thread rings once per batch and a timer empties the inbox. The number of signals does not grow with the number of
-    tokens.
+    The engine's thread emits one signal per batch, and a timer empties the inbox, so the number of signals doesn't grow with the
+    number of tokens.
     """
 
     idle = Signal()  # the last job has ended
@@ -60,7 +60,7 @@ class EngineAdapter(QObject):
         sys.setswitchinterval(SWITCH_INTERVAL_S)
 
     def submit(self, request: Request, receive: Receive) -> Job:
-        """Queue a request. `receive` gets its events in batches, in order, on the window's thread."""
+        """Queue a request. `receive` gets batches of its events on the window's thread."""
 
         def deliver(event: Event | None) -> None:
             with self._lock:
@@ -74,18 +74,18 @@ class EngineAdapter(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a job has not delivered its last event."""
+        """Whether any job has yet to deliver its last event."""
         return self._running > 0
 
     def close(self) -> None:
-        """Cancel all jobs and free the models on their own thread; `stopped` follows. Returns immediately."""
+        """Cancel all jobs without blocking, free the models, then emit `stopped`."""
         if not self._closing:
             self._closing = True
             self._door.close(self._closed.emit)
 
     @Slot()
     def drain(self) -> None:
-        """Deliver what has happened so far."""
+        """Deliver all queued events."""
         began = time.monotonic()
         with self._lock:
             inbox, self._inbox = self._inbox, []

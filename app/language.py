@@ -1,6 +1,6 @@
-"""The language of the window. Texts of the app go through `tr`, texts of the engine through `translated`.
+"""Translation of the app's texts (`tr`) and the engine's (`translated`).
 
-Output in a terminal stays English. packaging/translations.py keeps the files in resources/translations up to date.
+Terminal output stays English. packaging/translations.py keeps the files in resources/translations up to date.
 """
 
 import os
@@ -19,13 +19,13 @@ ENGINE_CONTEXT = "Engine"  # its sources are the codes of the engine's texts
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}  # each in its own language
 VARIABLE = "SLIPSTREAM_LANGUAGE"  # takes precedence over the setting
 
-# English texts for the window where the engine's own names what to do in a terminal
+# Replacements for engine texts that give advice for the terminal
 WINDOW_TEXTS = {
     "blas_missing": "OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.",
     "blas_unknown": "Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.",
-    "folder_set_by_environment": "The model folder was set where Slipstream was started ({variable}). Change it there.",
+    "folder_set_by_environment": "The model folder is set by the environment variable {variable}. Change it there.",
     "hub_offline": "Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.",
-    "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct the model hub in Settings > Models.",
+    "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct it in Settings > Models.",
     "no_keychain": "Can't store the token: this system has no keychain ({reason}).",
     "not_in_catalog": "“{id}” isn't in the catalog (similar: {similar}). Choose another pair.",
     "proxy_refused": "The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.",
@@ -39,7 +39,7 @@ WINDOW_TEXTS = {
     "token_rejected": (
         "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings > Models."
     ),
-    "untrusted_certificate": "The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.",
+    "untrusted_certificate": "The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.",
 }
 
 _size = re.compile(r"[\d.,]+ [KMG]B")
@@ -49,13 +49,13 @@ _qt_translator = QTranslator()
 
 
 def tr(text: str, **values: object) -> str:
-    """Return the text in the window's language, with {names} filled in."""
+    """Return a text in the window's language, with its {placeholders} filled in."""
     found = _translator.translate(CONTEXT, text) or text
     return found.format(**values) if values else found
 
 
 def translated(text: EngineText) -> str:
-    """Return an engine's text in the window's language, or in English if its code is not translated."""
+    """Return an engine text in the window's language, or in English as a fallback."""
     found = _translator.translate(ENGINE_CONTEXT, text.code) or WINDOW_TEXTS.get(text.code, "") if text.code else ""
     values = {name: translated(value) if isinstance(value, EngineText) else value for name, value in text.values}
     try:
@@ -65,7 +65,7 @@ def translated(text: EngineText) -> str:
 
 
 class _NumberFormatter(string.Formatter):
-    """Writes numbers and sizes, such as 12,345.6 and “4.3 GB”, with the separators of the language."""
+    """A formatter that localizes numbers and sizes, such as 12,345.6 and “4.3 GB”."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         text = str(super().format_field(value, format_spec))
@@ -76,12 +76,12 @@ class _NumberFormatter(string.Formatter):
 
 
 def start(settings_file: Path) -> None:
-    """Use the language of the settings."""
+    """Apply the language setting."""
     use(str(QSettings(str(settings_file), QSettings.Format.IniFormat).value("language", "system")))
 
 
 def use(wanted: str = "system") -> str:
-    """Translate into this language, the system's or English, whichever is available first, and return its code."""
+    """Use the wanted language, else the system's, else English; return its code."""
     wanted = os.environ.get(VARIABLE) or wanted
     names = QLocale.system().uiLanguages() if wanted not in LANGUAGES else [wanted]
     code = next((code for name in names if (code := _known(name))), "en")
@@ -105,14 +105,14 @@ def figures(value: float, count: int = 3) -> str:
 
 
 def translate_qt() -> None:
-    """Translate Qt's own buttons and menus. Needs an application."""
+    """Install Qt's own translations. Requires a QApplication."""
     QCoreApplication.removeTranslator(_qt_translator)
     if not _qt_translator.isEmpty():
         QCoreApplication.installTranslator(_qt_translator)
 
 
 def _known(name: str) -> str:
-    """Return the available language for a name such as "de-AT" or "zh-Hans-CN", or an empty string."""
+    """Return the code for a name such as "de-AT" or "zh-Hans-CN", or an empty string."""
     parts = name.replace("_", "-").split("-")
     if parts[0] == "zh":
         return "" if {"Hant", "TW", "HK", "MO"} & set(parts) else "zh_CN"

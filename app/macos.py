@@ -1,6 +1,6 @@
-"""All calls of macOS APIs. On other systems they do nothing.
+"""Calls of macOS APIs, which do nothing on other systems.
 
-Qt handles menu roles, dark mode and contrast.
+Qt handles menu roles, dark mode, and contrast.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ _LEVELS: dict[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
 class Activity:
-    """Prevents sleep and App Nap while anything holds it."""
+    """An activity that prevents sleep and App Nap while anything holds it."""
 
     def __init__(self, process: Any = None) -> None:
         """`process` replaces NSProcessInfo.processInfo() in tests."""
@@ -27,7 +27,7 @@ class Activity:
         self._token: Any = None
 
     def set_held(self, name: str, held: bool, reason: str = "") -> None:
-        """Hold or release it for one purpose. `pmset -g assertions` shows the reason."""
+        """Hold or release the activity. `pmset -g assertions` shows the reason."""
         (self._held.add if held else self._held.discard)(name)
         if self._process is None:
             return
@@ -52,7 +52,7 @@ def reduces_motion() -> bool:
 
 
 def memory_pressure() -> Pressure | None:
-    """Return the memory pressure, or None if it is unknown. "warning" comes before heavy paging."""
+    """Return the memory pressure, if known. "warning" comes before heavy paging."""
     if sys.platform != "darwin":
         return None
     level = _sysctl("kern.memorystatus_vm_pressure_level")

@@ -1,4 +1,4 @@
-"""Notices of the app. They are shown above the composer, one at a time."""
+"""Notices shown above the composer, one at a time."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,12 +14,12 @@ from app.widgets.theme import Theme, set_look
 
 @dataclass(frozen=True)
 class Notice:
-    """A message of the app.
+    """A message to the user.
 
     Attributes:
         offer: "load" shows buttons that choose another model or load the demo pair.
-        until: when it becomes outdated: models have loaded, no reply and no comparison runs, or another chat is open.
-        topic: it replaces an earlier notice on the same topic.
+        until: what makes it outdated: models are loaded, generation has ended, or another chat is open.
+        topic: a newer notice on the same topic replaces it.
     """
 
     text: str
@@ -30,7 +30,7 @@ class Notice:
 
 
 class NoticeBar(QFrame):
-    """Shows the latest notice. Closing it shows the one before it."""
+    """A bar with the latest notice. Closing it shows the previous one."""
 
     choose_models = Signal()
     use_demo = Signal()
@@ -50,7 +50,7 @@ class NoticeBar(QFrame):
         self._refresh()
 
     def texts(self) -> list[str]:
-        """Return all notices that are not closed or outdated, the latest last."""
+        """Return the texts of all notices that are still valid, the latest last."""
         return [notice.text for notice in self._notices]
 
     @Slot(object)
@@ -61,7 +61,7 @@ class NoticeBar(QFrame):
 
     @Slot()
     def clear(self, until: str = "") -> None:
-        """Remove all notices, or only those that were valid until this."""
+        """Remove all notices, or only those with this `until`."""
         self._notices = [one for one in self._notices if until and one.until != until]
         self._refresh()
 

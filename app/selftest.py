@@ -1,6 +1,6 @@
-"""`--selftest`: checks the device, every kernel, replies in both modes, and the window.
+"""Self-test of the device, kernels, replies in both modes, and the window.
 
-Runs on a Mac before a release. Prints one line of JSON.
+`--selftest` prints one line of JSON. Run it on a Mac before a release.
 """
 
 import json
@@ -73,7 +73,7 @@ def _run(name: str, check: Callable[[], Iterator["CheckResult"]]) -> Iterator["C
 
 
 def _check_replies() -> Iterator["CheckResult"]:
-    """Compare greedy replies of the demo pair: plain, with DFlash, and with queued rounds."""
+    """Compare greedy replies of the demo pair: plain, DFlash, and queued rounds."""
     from mlx_engine import device
     from mlx_engine.decoding import costs
     from mlx_engine.tuning.self_check import CheckResult
@@ -145,6 +145,6 @@ def _check_window() -> Iterator["CheckResult"]:
         app.exec()
         ended = slipstream.host.wait(TIMEOUT_S) and slipstream.store.wait(TIMEOUT_S)
     platform = os.environ.get("QT_QPA_PLATFORM") or app.platformName()
-    well = visible and bool(shown) and ended
-    words = f"opened on {platform}, showed a reply and closed" if well else f"{visible=}, {shown=}, {ended=}"
-    yield CheckResult("window", "ok" if well else "fail", words)
+    passed = visible and bool(shown) and ended
+    detail = f"opened on {platform}, showed a reply and closed" if passed else f"{visible=}, {shown=}, {ended=}"
+    yield CheckResult("window", "ok" if passed else "fail", detail)

@@ -1,4 +1,4 @@
-"""Allows one running instance per database. A second start brings the first instance's window to the front."""
+"""One running instance per database."""
 
 import hashlib
 import logging
@@ -15,9 +15,10 @@ MAX_ADDRESS = 90  # bytes; macOS allows 103, and Qt briefly uses a longer name
 
 
 class SingleInstance(QObject):
-    """Call `claim`; if that fails, call `raise_first`.
+    """The lock that only the first instance holds.
 
-    A lock file next to the database decides, so two simultaneous starts can't both win, and a socket left by a crash does no harm.
+    Call `claim`; if it returns False, call `raise_first`. A lock file next to the database decides, so two simultaneous starts
+    can't both win, and a socket left by a crash does no harm.
     """
 
     raise_requested = Signal()
@@ -32,7 +33,7 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._accept)
 
     def claim(self) -> bool:
-        """Become the first instance and listen. Returns True also where no lock file can be created."""
+        """Become the first instance, also if no lock file can be created, or return False."""
         if not self._lock.tryLock(0):
             return self._lock.error() != QLockFile.LockError.LockFailedError
         QLocalServer.removeServer(self._address)
@@ -41,7 +42,7 @@ class SingleInstance(QObject):
         return True
 
     def raise_first(self, timeout_ms: int = 10_000) -> bool:
-        """Ask the first instance to show its window. Returns whether it answered."""
+        """Ask the first instance to show its window; return whether it responded."""
         socket = QLocalSocket()
         for _ in range(max(1, timeout_ms // 100)):
             socket.connectToServer(self._address)
@@ -80,8 +81,9 @@ class SingleInstance(QObject):
 
 
 def address(folder: Path) -> str:
-    """Return the socket's path: next to the lock, or in /tmp if that is too long. TMPDIR may differ between instances."""
+    """Return the path of the socket, in /tmp if the folder's path is too long."""
     path = str(folder / "slipstream.socket")
     if len(path.encode()) <= MAX_ADDRESS:
         return path
+    # Not TMPDIR, which may differ between instances
     return f"/tmp/slipstream-{hashlib.sha256(path.encode()).hexdigest()[:16]}.socket"

@@ -1,8 +1,8 @@
-"""The one thread that owns the chat database, so that the window never waits for a disk.
+"""The thread that owns the chat database, so that the window never waits for disk.
 
-Jobs run in order, so a read sees everything written before it. A write that the disk refuses is kept and tried again before the
-next one, and every few seconds. A write that fails for another reason is left out, so that it can't hold up the others. The chats
-of both are listed as unsaved.
+Jobs run in order, so a read sees all earlier writes. A write that fails because of the disk is retried before the next one and
+every few seconds. A write that fails for another reason is dropped, so that it can't block the others. The chats of both are listed
+as unsaved.
 """
 
 import logging
@@ -41,10 +41,10 @@ class _Job:
 
 
 class StoreThread(QObject):
-    """The window's side of the store. It lives in the window's thread, where every `then` is called."""
+    """The window's interface to the store. Calls every `then` on the window's thread."""
 
-    notice = Signal(object)  # a sentence for the user
-    unsaved_changed = Signal(frozenset)  # ids of the chats whose latest changes are not on the disk
+    notice = Signal(object)  # text for the user
+    unsaved_changed = Signal(frozenset)  # ids of chats with unsaved changes
 
     _done = Signal(object, object)
 
@@ -56,16 +56,16 @@ class StoreThread(QObject):
         self._log_file = log_file
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._unwritten: deque[_Job] = deque()
-        self._refused = False  # by the disk, for a write that is now in `_unwritten`
-        self._problems = {"write": "", "read": ""}  # the last notice about each, until it works again
+        self._refused = False  # whether the disk refused a write in `_unwritten`
+        self._problems = {"write": "", "read": ""}  # the last notice per action, until the action succeeds
         self._index_rebuilt = False
-        self._lost: set[str] = set()  # notices about writes that are not tried again
-        self._left_out: set[str] = set()  # the chats of these writes
+        self._reported: set[str] = set()  # notices about dropped writes
+        self._dropped: set[str] = set()  # ids of the chats of dropped writes
         self._unsaved: frozenset[str] = frozenset()
         self._in_memory = False  # because the file can't be used
         self._closed = False
         self._done.connect(self._call)
-        # A daemon, so that a hanging disk doesn't keep the process alive. `wait` makes sure that everything is written.
+        # A daemon, so that a hanging disk can't keep the process alive. `wait` finishes all writes.
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
 
     def start(self) -> None:
@@ -73,15 +73,15 @@ class StoreThread(QObject):
         self._thread.start()
 
     def read(self, work: Work, then: Then) -> None:
-        """Call `then` with what `work` returns, unless that fails; then there is a notice."""
+        """Call `then` with the result of `work`, or show a notice if it fails."""
         self._put(_Job(work, then, writes=False))
 
     def write(self, work: Work, then: Then | None = None, chat_id: str = "") -> None:
-        """Call `then` with what `work` returns, or with None if that fails. `chat_id` is of the chat that is written."""
+        """Call `then` with the result of `work` on the chat, or with None if it fails."""
         self._put(_Job(work, then, writes=True, chat_id=chat_id))
 
     def wait(self, seconds: float) -> bool:
-        """Finish all jobs, close the database and stop; return False if that takes too long."""
+        """Finish all jobs and close the database; return False on a timeout."""
         if not self._closed:
             self._closed = True
             self._jobs.put(None)
@@ -98,7 +98,7 @@ class StoreThread(QObject):
     def _call(self, then: Then, value: object) -> None:
         then(value)
 
-    # In the store's thread
+    # On the store's thread
 
     def _run(self) -> None:
         try:
@@ -143,7 +143,7 @@ class StoreThread(QObject):
             self._done.emit(job.then, value)
 
     def _catch_up(self, store: Store) -> object:
-        """Do all unwritten work in order, and return the result of the last, or None if that failed."""
+        """Run pending writes in order. Return the last result, or None on failure."""
         value = None
         while self._unwritten:
             value, job = None, self._unwritten[0]
@@ -155,21 +155,21 @@ class StoreThread(QObject):
                 if is_disk_fault(error):
                     self._refused = True
                     break
-                self._left_out.add(job.chat_id)
+                self._dropped.add(job.chat_id)
             if self._in_memory:
-                self._left_out.add(job.chat_id)
+                self._dropped.add(job.chat_id)
             self._unwritten.popleft()
         if self._refused and not self._unwritten:
             self._refused = False
             self.notice.emit(tr("Your chats are being saved again."))
-        unsaved = frozenset(self._left_out.union(job.chat_id for job in self._unwritten) - {""})
+        unsaved = frozenset(self._dropped.union(job.chat_id for job in self._unwritten) - {""})
         if unsaved != self._unsaved:
             self._unsaved = unsaved
             self.unsaved_changed.emit(unsaved)
         return value
 
     def _attempt(self, store: Store, work: Work) -> object:
-        """Do the work. If it fails, the search index may be damaged, so rebuild that once and do the work again."""
+        """Do the work. On an error, rebuild the search index once and try again."""
         try:
             return work(store)
         except sqlite3.DatabaseError as error:
@@ -181,7 +181,7 @@ class StoreThread(QObject):
             return work(store)
 
     def _report(self, action: str, error: Exception) -> None:
-        """Tell the user about a problem: once until the action works again, or once about writes that are left out."""
+        """Show a problem once until the action works again, or once per dropped write."""
         if isinstance(error, UserError):
             self.notice.emit(translated(error.text))
             return
@@ -194,8 +194,8 @@ class StoreThread(QObject):
             notice = tr("Can't save your chats: {error}. Slipstream will keep trying.", error=error)
         else:
             notice = tr("Can't read your chats: {error}.", error=error)
-        if notice != self._problems[action] and notice not in self._lost:
+        if notice != self._problems[action] and notice not in self._reported:
             self.notice.emit(notice)
         if action == "write" and not is_disk_fault(error):
-            self._lost.add(notice)
+            self._reported.add(notice)
         self._problems[action] = notice

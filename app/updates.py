@@ -1,4 +1,4 @@
-"""This build's version and licenses, and the check for a newer version.
+"""This build's version and licenses, and the check for updates.
 
 The check runs only if the user asks or has turned it on. Nothing is sent but the request.
 """
@@ -29,7 +29,7 @@ class Release:
 
     Attributes:
         version: empty for a development build.
-        address: answers like GitHub's “latest release” API; empty if this build has no updates.
+        address: API that responds like GitHub's “latest release”; empty if this build has no updates.
     """
 
     version: str
@@ -41,7 +41,7 @@ class Release:
 
 
 def this_release() -> Release:
-    """The release stored by the build; in a checkout or a wheel, the installed version."""
+    """Return the release recorded by the build, or else the installed version."""
     stamp = files("resources") / STAMP
     if stamp.is_file():
         stored = json.loads(stamp.read_text(encoding="utf-8"))
@@ -53,17 +53,17 @@ def this_release() -> Release:
 
 
 def licenses() -> str:
-    """The licenses of everything in the app."""
+    """Return the licenses of all bundled components."""
     return (files("resources") / "licenses.txt").read_text(encoding="utf-8")
 
 
-def newer(answer: bytes, current: str) -> tuple[str, str] | None:
+def newer(response: bytes, current: str) -> tuple[str, str] | None:
     """Return the version and page of a newer release, or None.
 
     Raises:
-        ValueError: the answer has another format.
+        ValueError: the response has an unexpected format.
     """
-    found = json.loads(answer)
+    found = json.loads(response)
     if not isinstance(found, dict):
         raise ValueError("not an object")
     version, page = str(found.get("tag_name", "")).removeprefix("v"), str(found.get("html_url", ""))
@@ -77,7 +77,7 @@ def newer(answer: bytes, current: str) -> tuple[str, str] | None:
 
 
 class Updates(QObject):
-    """Reports a newer version with `notified`; other results and errors only if the user asked."""
+    """The update check. Unless the user asks, it reports only a newer version."""
 
     notified = Signal(str)
 
@@ -89,7 +89,7 @@ class Updates(QObject):
         self._asked = False  # by the user
 
     def start(self) -> None:
-        """Check at launch, if the user has turned that on."""
+        """Check for updates if the user has turned on checks at launch."""
         if self._preferences.check_for_updates:
             self._request(asked=False)
 
@@ -120,7 +120,7 @@ class Updates(QObject):
         try:
             found = newer(bytes(reply.read(MAX_BYTES).data()), self.release.version)
         except ValueError as error:
-            log.warning("Unexpected answer about updates: %s", error)
+            log.warning("Unexpected response about updates: %s", error)
             self._report(tr("Can't check for updates: unexpected response from the server."))
             return
         current = self.release.version

@@ -1,1 +1,1 @@
-"""What is said: chats, turns, replies as they grow, and the words for their figures. Nothing here knows of widgets."""
+"""Chats and replies: messages, storage, import, export, statistics. No widgets."""

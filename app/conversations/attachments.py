@@ -1,4 +1,4 @@
-"""Files attached to a message: their text, extracted on this computer."""
+"""Files attached to a message, and the extraction of their text."""
 
 import codecs
 import json
@@ -24,18 +24,18 @@ PDF_SECONDS = 30.0
 PDF_MODULE = "app.conversations.pdf_pages"
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is a prefix of it
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_pdf_slots = threading.BoundedSemaphore(2)  # PDFs read at a time
+_pdf_slots = threading.BoundedSemaphore(2)  # PDFs read at the same time
 _CONTROLS = frozenset(range(32)) - {9, 10, 12, 13, 27}  # escapes and form feeds occur in text
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file's name and text, its size in bytes, and its pages if it is a PDF."""
+    """A file's name, text, size in bytes, and number of pages if it is a PDF."""
 
     name: str
     text: str
@@ -47,40 +47,40 @@ class Attachment:
 
 
 class ReadCancellation:
-    """Cancels reading a file, from any thread."""
+    """A handle that cancels reading a file, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self.cancelled = False
+        self.canceled = False
 
     def cancel(self) -> None:
-        """Stop reading. On return, the process that reads the file has been killed."""
+        """Stop reading, and kill the process that reads the file."""
         with self._lock:
-            self.cancelled = True
+            self.canceled = True
             if self._process is not None:
                 self._process.kill()
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[bytes] | None:
-        """Start a process with pipes to and from it, or return None if cancelled."""
+        """Start a process with stdin and stdout pipes; return None if canceled."""
         with self._lock:
-            if self.cancelled:
+            if self.canceled:
                 return None
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             return self._process
 
 
 def prompt_text(text: str, attachments: Sequence[Attachment]) -> str:
-    """Return what the model reads: each file between two lines with its name, then the user's text."""
+    """Return the text for the model: each file between two marker lines, then `text`."""
     parts = [f"--- {one.name} ---\n{one.text.strip()}\n--- end of {one.name} ---" for one in attachments]
     return "\n\n".join([*parts, text] if text else parts)
 
 
 def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment:
-    """Extract the text of a text, Markdown, code or PDF file.
+    """Extract the text of a text, Markdown, code, or PDF file.
 
     Raises:
-        UserError: the file can't be read, is too large or has no text, or reading it was cancelled.
+        UserError: the file can't be read, is too large, or has no text, or reading was canceled.
     """
     name = clean(" ".join(file.name.split())) or "file"
     if str(mimetypes.guess_type(name)[0]).startswith("image/") and not name.lower().endswith(".svg"):  # SVG is text
@@ -156,7 +156,7 @@ def _read_pdf(name: str, data: bytes, cancellation: ReadCancellation) -> Attachm
 
 
 def _run_child(name: str, data: bytes, cancellation: ReadCancellation) -> dict[str, Any]:
-    """Read a PDF in a process of its own, which is killed when it takes too long or is cancelled."""
+    """Read a PDF in a child process, which is killed on a timeout or cancellation."""
     too_slow = UserError("pdf_too_slow", "“{name}” takes too long to read. Attach its text, or part of it.", name=name)
     program, arguments = child.command(PDF_MODULE)
     limits = [str(MAX_PAGES), str(MAX_TEXT), str(ceil(2 * PDF_SECONDS))]
@@ -170,7 +170,7 @@ def _run_child(name: str, data: bytes, cancellation: ReadCancellation) -> dict[s
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 raise too_slow from error
-    if cancellation.cancelled:
+    if cancellation.canceled:
         raise too_slow
     try:
         found = json.loads(output)

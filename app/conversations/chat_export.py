@@ -1,4 +1,4 @@
-"""Writing chats to files: JSON without loss, or Markdown for people to read."""
+"""Export of chats, as lossless JSON or readable Markdown."""
 
 import json
 import os
@@ -19,7 +19,7 @@ FORMAT, VERSION = "slipstream-chats", 1
 
 
 def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], to: Path) -> str:
-    """Write chats to a file, as JSON if its name ends in .json and as Markdown otherwise, and return a sentence for the user.
+    """Write chats as JSON (.json) or Markdown, and return a message for the user.
 
     Raises:
         UserError: there is nothing to export, or the file can't be written.
@@ -36,7 +36,7 @@ def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fold
 
 
 def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder]) -> dict[str, Any]:
-    """Return everything there is of these chats."""
+    """Return complete chats and their folders as JSON values."""
     used = {summary.folder for _, summary in chats}
     return {
         "format": FORMAT,
@@ -47,7 +47,7 @@ def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fol
 
 
 def to_markdown(chat: Chat) -> str:
-    """Return the branch that is shown: title, date, system prompt, and each message under its speaker."""
+    """Return the shown branch: title, date, system prompt, and messages by speaker."""
     day = time.strftime("%Y-%m-%d %H:%M", time.localtime(chat.created))
     parts = [f"# {chat.title}", f"*{day}*"]
     if chat.settings.system.strip():
@@ -65,7 +65,7 @@ def to_markdown(chat: Chat) -> str:
 
 
 def write_file(file: Path, content: bytes | str) -> None:
-    """Write a whole file or leave what was there, even if the disk is full.
+    """Write a file completely, or on an error leave the existing file unchanged.
 
     Raises:
         UserError: the file can't be written.

@@ -1,4 +1,4 @@
-"""Reading chats from files: Slipstream's JSON and databases, and ChatGPT's export."""
+"""Import of chats from Slipstream's JSON and databases, and ChatGPT's export."""
 
 import json
 import time
@@ -41,14 +41,14 @@ def read(file: Path) -> ImportedChats:
     except (ValueError, RecursionError) as error:
         raise UserError(
             "import_not_json",
-            "“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.",
+            "“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.",
             name=name,
         ) from error
     return from_json(data, name)
 
 
 def from_json(data: object, name: str) -> ImportedChats:
-    """Read the chats of parsed JSON; `name` is the file's name for error messages."""
+    """Read chats from parsed JSON. Error messages contain `name`, the file's name."""
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:
             raise newer(name)
@@ -70,7 +70,7 @@ def from_json(data: object, name: str) -> ImportedChats:
         if not chat.empty:
             imported.chats.append(ImportedChat(chat))
     if not imported.chats:
-        raise UserError("import_all_damaged", "No chat in “{name}” can be read.", name=name)
+        raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=name)
     if skipped := len(conversations) - len(imported.chats):
         imported.remark = tr("Empty or damaged chats skipped: {count}.", count=number(skipped))
     return imported
@@ -98,7 +98,7 @@ def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
 
 
 def _from_zip(file: Path) -> bytes:
-    """Return conversations.json from the archive that ChatGPT sends."""
+    """Return conversations.json from ChatGPT's archive."""
     name = file.name
     try:
         with zipfile.ZipFile(file) as archive:
@@ -112,7 +112,7 @@ def _from_zip(file: Path) -> bytes:
             return archive.read(entry)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise UserError("import_archive_damaged", "The archive “{name}” is damaged. Download it again.", name=name) from error
-    except RuntimeError as error:  # encrypted, or compressed in a way that Python doesn't know
+    except RuntimeError as error:  # encrypted, or an unsupported compression
         raise UserError(
-            "import_archive_locked", "Can't unpack “{name}”. Unpack it yourself, then import conversations.json.", name=name
+            "import_archive_locked", "Can't unpack “{name}”. Unpack it with another app, then import conversations.json.", name=name
         ) from error

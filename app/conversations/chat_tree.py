@@ -1,4 +1,4 @@
-"""A chat: a tree of messages, the branch that is shown, and the requests made from it."""
+"""Chats as trees of messages, with the shown branch and its requests."""
 
 import time
 import uuid
@@ -19,15 +19,15 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-@dataclass(eq=False, repr=False)  # links in both directions would make `repr` endless
+@dataclass(eq=False, repr=False)  # parent and child links would make `repr` endless
 class Node:
-    """One message, or the root of a chat.
+    """A message, or the root of a chat.
 
     Attributes:
         text, attachments: of a user's message.
         reply: of an assistant's message.
-        request: what the reply answers. Its messages are the system prompt only; the rest is the path to the node.
-        children: the versions of the next message, oldest first.
+        request: the request for the reply. Its messages are only the system prompt; the others are on the path to the node.
+        children: versions of the next message, oldest first.
         chosen: the child that is shown.
     """
 
@@ -44,11 +44,11 @@ class Node:
 
     @property
     def prompt_text(self) -> str:
-        """What the model reads of a user's message."""
+        """A user's message as the model reads it, with attachments."""
         return prompt_text(self.text, self.attachments)
 
     def add(self, child: "Node", show: bool = True) -> "Node":
-        """Add a version of the next message. It is shown if `show`, or if it is the only one."""
+        """Add a version of the next message. Show it if `show` or if it is the only one."""
         child.parent = self
         self.children.append(child)
         if show or self.chosen is None:
@@ -56,7 +56,7 @@ class Node:
         return child
 
     def drop(self, child: "Node") -> None:
-        """Remove a version; if it was shown, show the one before it."""
+        """Remove a version. If it was shown, show the previous one."""
         index = self.children.index(child)
         self.children.remove(child)
         if self.chosen is child:
@@ -64,12 +64,12 @@ class Node:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Number of this version, from 1, and number of versions."""
+        """Number of this version, from 1, and the number of versions."""
         versions = self.parent.children if self.parent else [self]
         return versions.index(self) + 1, len(versions)
 
     def path(self) -> "list[Node]":
-        """Return the messages from the first one to this one."""
+        """Return the messages from the first to this one."""
         found: list[Node] = []
         node: Node | None = self
         while node is not None and node.role != "root":
@@ -78,7 +78,7 @@ class Node:
         return found[::-1]
 
     def below(self) -> "Iterator[Node]":
-        """Yield every message under this one, parents first, versions in order."""
+        """Yield all messages below this one, parents first, versions in order."""
         waiting = self.children[::-1]
         while waiting:
             node = waiting.pop()
@@ -88,7 +88,7 @@ class Node:
 
 @dataclass(eq=False)
 class Turn:
-    """A question and its reply, as shown. Either node is None where an imported chat lacks it."""
+    """A prompt and its reply, as shown. Imported chats may lack either node."""
 
     asked: Node | None
     answered: Node | None
@@ -100,12 +100,12 @@ class Turn:
 
     @property
     def can_compare(self) -> bool:
-        """Whether its prompt can be answered in both modes: not while its reply runs, nor for imported replies."""
+        """Whether Compare can repeat the turn: it has ended and isn't imported."""
         return self.asked is not None and self.reply.reason not in (None, "unanswered") and not self.reply.origin
 
     @property
     def request(self) -> GenerationRequest:
-        """The complete request, with all messages before it."""
+        """The complete request, including all earlier messages."""
         request = self.answered.request if self.answered else GenerationRequest()
         if self.asked is None:
             return request
@@ -114,7 +114,7 @@ class Turn:
 
     @property
     def last(self) -> Node:
-        """The node that the next question is added to."""
+        """The node to which the next question is added."""
         node = self.answered or self.asked
         assert node is not None
         return node
@@ -122,7 +122,7 @@ class Turn:
 
 @dataclass(eq=False)
 class Chat:
-    """A tree of messages with a title and settings. `changed` is the time of its last question."""
+    """A message tree, title, and settings. `changed` is the last question's time."""
 
     title: str = NEW_CHAT
     settings: ChatSettings = field(default_factory=ChatSettings)
@@ -134,7 +134,7 @@ class Chat:
 
     @property
     def turns(self) -> list[Turn]:
-        """The branch that is shown. The same messages give the same `Turn` objects each time."""
+        """The shown branch. The same messages always give the same `Turn` objects."""
         turns: list[Turn] = []
         node = self.root.chosen
         while node is not None:
@@ -155,7 +155,7 @@ class Chat:
         attachments: tuple[Attachment, ...] = (),
         after: Node | None = None,
     ) -> Turn:
-        """Add a turn after the last one, or as another version of what follows the message `after`."""
+        """Add a turn after the last one, or a new version of the message after `after`."""
         if after is None:
             after = self.turns[-1].last if self.root.chosen else self.root
         untitled = self.empty and self.title == NEW_CHAT
@@ -165,35 +165,34 @@ class Chat:
         return self._answer(asked, mode, thinking, sampling)
 
     def ask_again(self, turn: Turn, mode: Mode, thinking: bool = False, sampling: Sampling | None = None) -> Turn:
-        """Add another reply to the same question. It replaces the old one if that is empty."""
+        """Add another reply to the same question. An empty old reply is removed."""
         assert turn.asked is not None
         if turn.answered is not None and turn.reply.empty and not turn.answered.children:
             turn.asked.drop(turn.answered)
         return self._answer(turn.asked, mode, thinking, sampling)
 
     def choose(self, node: Node) -> None:
-        """Show the branch that leads to this message and continues as it was last shown."""
+        """Show the branch through this message, with its last shown continuation."""
         for child in node.path():
             assert child.parent is not None
             child.parent.chosen = child
 
     def find(self, node_id: str) -> Node | None:
-        """Return the message with this id."""
         return next((node for node in self.root.below() if node.id == node_id), None)
 
     def history(self) -> tuple[Message, ...]:
-        """Return the messages that the next question follows."""
+        """Return the messages before the next question."""
         turns = self.turns
         return messages_to(turns[-1].last) if turns else ()
 
     def rolling_after(self, node: Node | None) -> int | None:
-        """Return how many messages the next request after a message leaves out at least; None without a rolling window."""
+        """Return the least number of messages to leave out, or None if rolling is off."""
         path = node.path() if node is not None else []
         return max((one.reply.left_out for one in path if one.reply), default=0) if self.settings.rolling else None
 
     @property
     def first_sent(self) -> Turn | None:
-        """The first turn that was sent with the last one; None if that is the first of the chat."""
+        """The first turn still sent to the model, or None if the whole chat is sent."""
         turns = self.turns
         left_out = next((turn.reply.left_out for turn in reversed(turns) if turn.reply.left_out or not turn.reply.empty), 0)
         for turn in turns if left_out else ():
@@ -205,7 +204,7 @@ class Chat:
 
     @property
     def first_words(self) -> str:
-        """The title of a chat that nobody has named: the beginning of its first message."""
+        """The default title: the beginning of the first message."""
         first = self.root.children[0]
         return title_from(first.text or " ".join(one.name for one in first.attachments))
 
@@ -243,7 +242,10 @@ class Chat:
 
 
 def messages_to(node: Node) -> tuple[Message, ...]:
-    """Return the messages up to this one, without unanswered questions: one that was too long must not break the next."""
+    """Return the messages up to this one, without unanswered questions.
+
+    Otherwise, a question that was too long would break the next one.
+    """
     messages: list[Message] = []
     question: Node | None = None
     for one in node.path():
@@ -258,7 +260,7 @@ def messages_to(node: Node) -> tuple[Message, ...]:
 
 
 def messages_before_prompt(request: GenerationRequest) -> int:
-    """Return how many messages come before the prompt, not counting the system prompt."""
+    """Return the number of messages before the prompt, except the system prompt."""
     return max(0, sum(1 for one in request.messages if one.role != "system") - 1)
 
 
@@ -268,5 +270,8 @@ def same_again(turn: Turn) -> GenerationRequest:
 
 
 def continuation(turn: Turn) -> GenerationRequest:
-    """Return the request for the rest of a reply. The seed stays: the noise at a position doesn't depend on where a run begins."""
+    """Return the request for the rest of a reply.
+
+    The seed stays the same, because the noise at a position doesn't depend on where generation starts.
+    """
     return replace(same_again(turn), continue_from=turn.reply.answer, continue_thinking=turn.reply.thinking)

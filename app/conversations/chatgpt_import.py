@@ -1,8 +1,8 @@
-"""Chats from `conversations.json`, the file that ChatGPT exports.
+"""Import of `conversations.json`, ChatGPT's export.
 
-Each conversation has a `mapping` from ids to nodes with `parent`, `children` and a `message`, and names its `current_node`. Empty
-roots, system messages, hidden ones and tool calls are left out, and their children move up to the nearest message that is kept.
-Consecutive messages of the assistant become one reply.
+Each conversation has a `mapping` from ids to nodes with `parent`, `children`, and a `message`, and names its `current_node`. Empty
+roots, system messages, hidden messages, and tool calls are left out; their children move up to the nearest kept message.
+Consecutive assistant messages become one reply.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
         node_id, above = waiting.pop()
         nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created)
         waiting.extend((one, node) for one in reversed(children.pop(node_id, [])))
-    if len(nodes) != len(mapping):  # nodes in a circle have no path from a root
+    if len(nodes) != len(mapping):  # nodes in a cycle have no path from a root
         raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
     if isinstance(current := data.get("current_node"), str) and current in nodes:
         chat.choose(nodes[current])
@@ -49,7 +49,7 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
 
 
 def _children(mapping: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the ids under each id; those without a parent are under "". `parent` says where a node is, `children` the order."""
+    """Return child ids by parent id, in the order of `children`; roots are under ""."""
     found: dict[str, list[str]] = {}
     for node_id, node in mapping.items():
         parent = as_dict(node).get("parent")
@@ -62,7 +62,7 @@ def _children(mapping: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _add(above: Node, message: Mapping[str, Any], created: float) -> Node:
-    """Add a message under `above`, or leave it out; return the node that its children go under."""
+    """Add or skip a message, and return the node to which its children are added."""
     role = as_dict(message.get("author")).get("role")
     metadata = as_dict(message.get("metadata"))
     to_tool = message.get("recipient") not in (None, "all")
@@ -84,7 +84,7 @@ def _add(above: Node, message: Mapping[str, Any], created: float) -> Node:
 
 
 def _texts(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a message's text and thinking. Images and files are only named, since the export lacks their bytes."""
+    """Return a message's text and thinking, with placeholders for images and files."""
     kind = content.get("content_type")
     if kind in THINKING:
         thoughts = [as_text(as_dict(one).get("content")) for one in as_list(content.get("thoughts"))]

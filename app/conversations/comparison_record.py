@@ -1,4 +1,4 @@
-"""The result of a comparison, as it is stored, exported, and described, and where two replies first differ."""
+"""Stored comparisons, their verdicts, and where two replies first differ."""
 
 import re
 import time
@@ -23,7 +23,7 @@ _HEADER = {"format": "slipstream-comparison", "version": 1}
 
 @dataclass(frozen=True)
 class ComparedMode:
-    """One mode: the reply of its run with the median rate, and the figures of all its runs in order."""
+    """A compared mode: the reply with the median speed, and all runs' figures."""
 
     text: str
     thinking: str
@@ -45,18 +45,23 @@ class ComparedMode:
 
     @property
     def rate(self) -> float | None:
-        """Median decode rate, tokens per second."""
+        """Median decode speed in tokens per second."""
         return median(self.tok_s) if self.tok_s else None
 
     @property
     def first_token(self) -> float | None:
-        """Median time to the first token, seconds."""
+        """Median time to the first token in seconds."""
         return median(self.ttft_s) if self.ttft_s else None
 
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """A comparison. `before` counts the chat's messages before the prompt; `first_difference` is a token index."""
+    """A stored comparison.
+
+    Attributes:
+        before: number of messages in the chat before the prompt.
+        first_difference: index of a token.
+    """
 
     pair: str
     target: str
@@ -126,11 +131,11 @@ def _with_texts(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
-    """A comparison's headline, and the sentences below it."""
+    """Return a comparison's headline and the sentences below it."""
     if record.ratio is None:
-        headline = tr("The reply is too short to measure its speed")
+        headline = tr("The reply is too short to measure speed")
     elif record.ratio >= 1.05:
-        headline = tr("DFlash is {ratio} times as fast", ratio=number(record.ratio, 1))
+        headline = tr("DFlash is {ratio}× as fast", ratio=number(record.ratio, 1))
     elif record.ratio > 0.95:
         headline = tr("Both are equally fast")
     else:
@@ -155,7 +160,7 @@ def short_verdict(verdict: ComparisonVerdict) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The range of several rates; empty if there is only one."""
+    """Return the range of several speeds, or an empty string for fewer than two."""
     if len(values) < 2:
         return ""
     digits = 0 if min(values) >= 20 else 1
@@ -164,25 +169,25 @@ def spread(values: Sequence[float]) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first `at` characters of a channel are the same in both replies; one of them may end there."""
+    """The first visible difference: `at` is a position in both replies' `channel`."""
 
     channel: Channel
     at: int
-    spaces: bool = False  # only white space differs before the next word
+    spaces: bool = False  # whether only the whitespace before the next word differs
 
     def span(self, text: str) -> tuple[int, int]:
-        """Return the range to mark: to the end of the word that differs, or empty at the end of the text."""
+        """Return the range to mark, up to the end of the differing word."""
         word = _WORD.match(text, self.at)
         assert word is not None
         return self.at, min(word.end(), self.at + MAX_MARKED, len(text))
 
     def words(self, text: str) -> str:
-        """Return the word that differs, from its beginning; empty at the end of the text."""
+        """Return the differing word from its start; empty at the end of the text."""
         return _words(text, self.at) if self.at < len(text) else ""
 
 
 def difference_between(plain: ComparedMode, dflash: ComparedMode) -> Difference | None:
-    """Return the first visible difference, or None if the texts are the same (their tokens may still differ)."""
+    """Return the first visible difference, or None if the texts are the same."""
     if plain.thinking != dflash.thinking:
         return _difference("thinking", plain.thinking, dflash.thinking)
     return _difference("answer", plain.text, dflash.text) if plain.text != dflash.text else None
@@ -195,7 +200,7 @@ def _difference(channel: Channel, one: str, other: str) -> Difference:
 
 
 def _words(text: str, at: int) -> str:
-    """Return the word at `at` from its beginning, and the next word if `at` is where one ends, with single spaces."""
+    """Return the word at `at`, and the next one if `at` is at a word's end."""
     start, space, word = _WORD_START.search(text, max(0, at - MAX_MARKED), at), _SPACE.match(text, at), _WORD.match(text, at)
     assert start is not None and space is not None and word is not None
     return " ".join((start.group() + text[at : min(word.end(), space.end() + MAX_MARKED)]).split())

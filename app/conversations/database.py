@@ -1,4 +1,4 @@
-"""Open the chat database.
+"""Opening the chat database.
 
 A damaged file is moved aside unchanged, and its readable content is copied to a new file.
 """
@@ -32,7 +32,7 @@ _BAD_ROWS = {
 
 @dataclass(frozen=True)
 class OpenedStore:
-    """A store, whether it saves, and a notice for the user, if any."""
+    """An open store, whether it saves to disk, and a notice for the user, if any."""
 
     store: Store
     saves: bool
@@ -42,7 +42,7 @@ class OpenedStore:
 def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
     """Open the store in a folder.
 
-    If the folder can't be written, the store is in memory, with what could be read.
+    If the folder isn't writable, the store is in memory and contains what could be read.
     """
     if folder is None:
         return OpenedStore(Store(None), saves=False)
@@ -66,10 +66,10 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
 
 
 def _why_unusable(file: Path) -> str:
-    """Return a sentence for the user, or "" if the file is sound or missing."""
-    foreign = tr("The chat file is not a Slipstream database.")
+    """Return a message for the user, or "" if the file is sound or missing."""
+    foreign = tr("The chat file isn't a Slipstream database.")
     special = [one for one in schema.files_of(file) if one.exists() and not (one.is_file() or one.is_dir())]
-    if special:  # reading a FIFO or a device may never end
+    if special:  # reading a FIFO or a device may block forever
         return foreign
     if not file.exists():
         return ""
@@ -105,7 +105,7 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> b
             continue
         if database.execute(f"PRAGMA integrity_check({table})").fetchone() != ("ok",):
             return False
-        for _ in database.execute(f"SELECT * FROM {table}"):  # raises an error where text is not UTF-8
+        for _ in database.execute(f"SELECT * FROM {table}"):  # raises an error if text isn't UTF-8
             pass
         if table in _BAD_ROWS and database.execute(f"SELECT 1 FROM {table} WHERE {_BAD_ROWS[table]}").fetchone():
             return False
@@ -114,7 +114,7 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> b
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, str]:
-    """Return the SQL of the schema by name, without tables that SQLite creates."""
+    """Return the schema's SQL by name, without tables that SQLite creates."""
     own = "sql NOT NULL AND name NOT GLOB 'found_*' AND name NOT GLOB 'sqlite_*'"
     rows = database.execute(f"SELECT name, sql FROM sqlite_schema WHERE {own}")
     return {name: " ".join(sql.split()) for name, sql in rows}
@@ -163,7 +163,7 @@ def _recover(damaged: Path, store: Store) -> int:
 def _in_memory(file: Path, notice: str) -> OpenedStore:
     """Open a store in memory, with a copy of what the file contains."""
     store = Store(None)
-    for option in ("mode=ro", "immutable=1"):  # only the first needs to write next to the file
+    for option in ("mode=ro", "immutable=1"):  # only the first writes next to the file
         try:
             if file.is_file():
                 with closing(sqlite3.connect(f"{file.as_uri()}?{option}", uri=True)) as database:

@@ -1,4 +1,4 @@
-"""Typed values from JSON that another version, another program, or a person may have written."""
+"""Typed values from JSON of other versions, other programs, or people."""
 
 import json
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from app.conversations.plain_text import clean
 from mlx_engine.errors import EngineText
 
-LIMIT = (1 << 64) - 1  # the largest seed; larger numbers are limited to this
-_LATEST = 4e9  # seconds since 1970 that every calendar can show
+LIMIT = (1 << 64) - 1  # the largest seed; larger numbers are clamped to it
+_LATEST = 4e9  # seconds since 1970; every calendar can show such dates
 
 
 def read_as(kind: Any, value: object, default: Any) -> Any:
-    """Return `value` as `kind`, or `default` if it is something else.
+    """Return `value` as `kind`, or `default` if it has another type.
 
     Args:
-        kind: int (0 or more), float (finite), str, bool, None, Literal, tuple, a union, or a dataclass of these. In a tuple of any
-            length, items that don't fit are left out. In a dataclass, a field that doesn't fit gets its default, or else None, 0,
-            False, (), or the last value of a Literal.
+        kind: int (0 or more), float (finite), str, bool, None, Literal, tuple, a union, or a dataclass of these. A variable-length
+            tuple drops items that don't fit. A dataclass field that doesn't fit gets its default, or else None, 0, False, (), or
+            the last value of a Literal.
         value: parsed JSON.
-        default: returned if `value` is of another type, or lacks a text that has no default.
+        default: returned if `value` has another type or lacks a required text.
     """
     try:
         return _converted(kind, value)
@@ -35,7 +35,7 @@ def read_fields(kind: Any, data: Mapping[str, Any], names: tuple[str, ...]) -> d
     """Read some fields of a dataclass.
 
     Raises:
-        ValueError: a text that has no default is missing or of another type.
+        ValueError: a required text is missing or has another type.
     """
     hints, found = _hints(kind), {}
     for field in fields(kind):
@@ -63,7 +63,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def parse_json(text: str) -> object:
-    """Return parsed JSON, or None if the text is not JSON."""
+    """Return parsed JSON, or None if the text isn't JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def as_text(value: object) -> str:
 
 
 def as_time(value: object, default: float) -> float:
-    """Read seconds since 1970, limited to what a calendar can show."""
+    """Return seconds since 1970, limited to dates that calendars can show."""
     return float(min(max(read_as(float, value, default), 0.0), _LATEST))
 
 
@@ -102,7 +102,7 @@ def _converted(kind: Any, value: Any) -> Any:
             return tuple(found for one in value if (found := read_as(arguments[0], one, None)) is not None)
         if len(value) == len(arguments):
             return tuple(map(_converted, arguments, value))
-    elif kind is EngineText and isinstance(value, str) and value:  # older versions stored the message alone
+    elif kind is EngineText and isinstance(value, str) and value:  # older versions stored only the message
         return EngineText("", clean(value))
     elif is_dataclass(kind) and isinstance(value, Mapping):
         return kind(**read_fields(kind, value, tuple(field.name for field in fields(kind))))  # type: ignore[operator]

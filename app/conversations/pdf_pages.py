@@ -1,6 +1,6 @@
-"""Extract the text of a PDF, page by page, in a process of its own.
+"""Extraction of a PDF's text in a child process.
 
-A malicious file can take all memory or never end, so it must not be read in the app's process. Imports nothing of the window.
+A malicious file can exhaust memory or never end, so it must not be read in the app's process. Doesn't import Qt.
 
 Usage: python -m app.conversations.pdf_pages PAGES CHARACTERS SECONDS    reads the PDF from stdin, writes JSON to stdout
 """
@@ -16,7 +16,7 @@ MEMORY = 4 << 30  # bytes of address space, on systems that enforce it
 
 
 class PdfProblem(Exception):
-    """Why a PDF has no text: `kind` is locked, damaged, invalid, pages or text; `count` is its number of pages."""
+    """An unreadable PDF, of kind locked, damaged, invalid, pages, or text (too many)."""
 
     def __init__(self, kind: str, count: int = 0) -> None:
         super().__init__(kind)
@@ -46,11 +46,11 @@ def pages_of(data: bytes, max_pages: int, max_text: int) -> list[str]:
                 raise PdfProblem("text")
     except PdfProblem:
         raise
-    except DependencyError as error:  # a kind of encryption that needs another package
+    except DependencyError as error:  # encryption that requires another package
         raise PdfProblem("locked") from error
     except (PdfReadError, RecursionError, MemoryError, OSError) as error:
         raise PdfProblem("damaged") from error
-    except Exception as error:  # pypdf raises many types for files that break the format's rules
+    except Exception as error:  # pypdf raises many types for malformed files
         raise PdfProblem("invalid") from error
     return found
 

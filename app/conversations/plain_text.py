@@ -8,7 +8,7 @@ NEW_CHAT = "New Chat"
 
 
 def clean(text: str) -> str:
-    """Join surrogate pairs, and replace NUL and lone surrogates by U+FFFD: neither UTF-8 nor SQLite's search can hold them."""
+    """Join surrogate pairs, and replace NUL and lone surrogates with U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -17,14 +17,14 @@ def clean(text: str) -> str:
 
 
 def short_title(text: str) -> str:
-    """Return the title that a model has written: a few words of the first line, without quotes. Empty if there are none."""
+    """Return the title in a model's output: words of its first line, without quotes."""
     line = next((line for line in (" ".join(line.split()) for line in clean(text).splitlines()) if line), "")
     words = line.removeprefix("Title:").strip(_AROUND_TITLE).split()[:TITLE_WORDS]
     return " ".join(words)[:TITLE_CHARS].strip(_AROUND_TITLE)
 
 
 def title_from(text: str) -> str:
-    """Return a chat title: the first line of its first message that has words, cut between words."""
+    """Return a chat title: the first line that has words, cut between words."""
     lines = (" ".join(line.strip("#>*-`~ \t").split()) for line in text[:10_000].splitlines())
     line = next((line for line in lines if line), NEW_CHAT)
     if len(line) <= TITLE_CHARS:

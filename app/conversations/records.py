@@ -1,7 +1,6 @@
-"""Chats as plain values and back: the columns of the database, and the JSON of exported chats.
+"""Conversion between chats and database columns or JSON.
 
-Reading is forgiving, because a record may come from an older version, a newer one, or another program. Only the fields that the
-tree needs are required.
+Reading is lenient, because a record may come from another version or program. Only the fields that the tree needs are required.
 """
 
 import time
@@ -38,7 +37,7 @@ _Json = dict[str, Any]
 
 
 def details(node: Node) -> _Json:
-    """Return what a message has besides its text and place: attachments, or a reply's request and statistics."""
+    """Return a message's attachments, or its reply's request and statistics."""
     reply, request = node.reply, node.request
     if reply is None:
         return {"attachments": [one.to_json() for one in node.attachments]} if node.attachments else {}
@@ -49,7 +48,7 @@ def details(node: Node) -> _Json:
 
 
 def suppliers(node: Node) -> str:
-    """Return the encoded suppliers of a reply's answer and, after a slash, of its thinking."""
+    """Return a reply's encoded suppliers as "answer/thinking"."""
     reply = node.reply
     return f"{reply.answer_by.encode()}/{reply.thinking_by.encode()}" if reply and not reply.origin else ""
 
@@ -62,7 +61,7 @@ def text_of(node: Node) -> tuple[str, str]:
 def node_from(
     role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any], supplied: str = ""
 ) -> Node:
-    """Return a message without its place in the tree. A reply that had not ended becomes interrupted."""
+    """Return a message outside any tree. A reply that hadn't ended is interrupted."""
     if role != "assistant":
         files = read_as(tuple[Attachment, ...], found.get("attachments"), ())
         return Node(role, text=text, attachments=files, id=node_id, created=created)
@@ -88,7 +87,7 @@ def node_from(
 
 
 def chat_to_json(chat: Chat) -> _Json:
-    """Return a chat with all its branches."""
+    """Return a chat as JSON values, with all branches."""
     return {
         "id": chat.id,
         "title": chat.title,
@@ -106,7 +105,7 @@ def chat_from_json(data: object) -> Chat:
         UserError: the data is not a chat, or its messages don't form a tree.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("messages"), list):
-        raise UserError("not_a_chat", "The file contains something that is not a Slipstream chat.")
+        raise UserError("not_a_chat", "The file contains an item that isn't a Slipstream chat.")
     now = time.time()
     chat = Chat(
         as_text(data.get("title")).strip() or NEW_CHAT,
@@ -119,14 +118,14 @@ def chat_from_json(data: object) -> Chat:
     return chat
 
 
-Row = tuple[Node, str | None, bool]  # a message, its parent's id, and whether it is the version shown
+Row = tuple[Node, str | None, bool]  # message, parent id, and whether this version is shown
 
 
 def build_tree(chat: Chat, rows: Iterable[Row]) -> None:
     """Add messages to an empty chat; versions keep the order of the rows.
 
     Raises:
-        UserError: two ids are the same, a parent is missing, or a message is its own ancestor.
+        UserError: an id is duplicated, a parent is missing, or a message is its own ancestor.
     """
     nodes: dict[str, Row] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""One reply, while it is generated and afterwards: text and its sources, statistics, and how it ended."""
+"""A reply, during and after generation: text, token sources, and statistics."""
 
 import re
 from bisect import bisect_right
@@ -23,23 +23,23 @@ RATE_WINDOW_S = 1.0
 # "interrupted": the app quit before the reply ended. "unanswered": an imported chat has no reply here.
 Ending = StopReason | Literal["interrupted", "unanswered"]
 
-# What adds up in a reply that was continued
+# Statistics that are summed over the parts of a continued reply
 _SUMS = "tokens rounds drafted tested accepted accepted_per_round widths plain_steps lookup_rounds trials".split()
 
 
 class Suppliers:
-    """Runs of characters with one supplier each, in order. Adding to the end takes constant time."""
+    """A run-length list of the supplier of each character, with constant-time append."""
 
     def __init__(self) -> None:
         self._suppliers: list[Supplier] = []
         self._ends: list[int] = []
 
     def __len__(self) -> int:
-        """Return the number of characters covered."""
+        """Return the number of characters."""
         return self._ends[-1] if self._ends else 0
 
     def add(self, length: int, runs: Sequence[tuple[Supplier, int]] = ()) -> None:
-        """Append `length` characters; their supplier is unknown unless `runs` add up to `length`."""
+        """Append characters, with unknown supplier unless `runs` add up to `length`."""
         for supplier, size in runs if sum(size for _, size in runs) == length else (("unknown", length),):
             if size <= 0:
                 continue
@@ -50,7 +50,7 @@ class Suppliers:
                 self._ends.append(len(self) + size)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int, Supplier]]:
-        """Yield the runs in `start` to `end`, clipped: first character, one past the last, supplier."""
+        """Yield runs clipped to `start` and `end`: first character, end, supplier."""
         for index in range(bisect_right(self._ends, start), len(self._ends)):
             first = max(start, self._ends[index - 1] if index else 0)
             if first >= end:
@@ -58,13 +58,13 @@ class Suppliers:
             yield first, min(end, self._ends[index]), self._suppliers[index]
 
     def encode(self) -> str:
-        """Return the stored form, a letter and a length per run: "d15t1"."""
+        """Return the stored form, with a letter and a length per run: "d15t1"."""
         sizes = (end - start for start, end in pairwise((0, *self._ends)))
         return "".join(f"{_LETTERS[supplier]}{size}" for supplier, size in zip(self._suppliers, sizes, strict=True))
 
     @classmethod
     def decode(cls, text: str) -> "Suppliers":
-        """Read the stored form; any other text gives no runs."""
+        """Parse the stored form. Invalid text gives no runs."""
         found = cls()
         for letter, size in _RUN.findall(text) if re.fullmatch(f"(?:{_RUN.pattern})*", text) else ():
             found.add(int(size), ((_SUPPLIERS[letter], int(size)),))
@@ -72,37 +72,37 @@ class Suppliers:
 
 
 class LiveRate:
-    """Tokens per second over the last second, shown while a reply is generated."""
+    """Decode speed over the last second, shown during generation."""
 
     def __init__(self) -> None:
         self._arrivals: deque[tuple[float, int]] = deque()
 
     def add(self, at_s: float, tokens: int) -> None:
-        """Add tokens that arrived at `at_s` on a monotonic clock."""
+        """Add tokens that arrived at `at_s` on the monotonic clock."""
         self._arrivals.append((at_s, tokens))
         while self._arrivals[0][0] < at_s - RATE_WINDOW_S:
             self._arrivals.popleft()
 
     @property
     def tok_s(self) -> float | None:
-        """None until there are two arrivals to measure between."""
+        """Tokens per second, or None before the second arrival."""
         if len(self._arrivals) < 2:
             return None
         elapsed = self._arrivals[-1][0] - self._arrivals[0][0]
-        # The first arrival opens the window: its tokens were generated before it.
+        # The first arrival starts the interval; its tokens were generated before.
         tokens = sum(count for _, count in self._arrivals) - self._arrivals[0][1]
         return tokens / elapsed if elapsed > 0.05 else None
 
 
 @dataclass
 class Reply:
-    """The model's answer to one request, built from the engine's events.
+    """A reply to one request, built from the engine's events.
 
     Attributes:
         origin: the model that wrote an imported reply; empty for Slipstream's own.
-        tokens_before: those of `tokens` that were there when the reply was last continued.
-        left_out: how many of the messages before it, the oldest, were not sent.
-        thinking_s: seconds from the first to the last text of its thinking.
+        tokens_before: the value of `tokens` when the reply was last continued.
+        left_out: number of oldest messages that were not sent.
+        thinking_s: seconds from the first to the last thinking text.
     """
 
     mode: Mode
@@ -132,7 +132,7 @@ class Reply:
         return cls(request.mode, request.max_tokens)
 
     def accept(self, event: Event, at_s: float) -> None:
-        """Apply the next event, which arrived at `at_s` on a monotonic clock."""
+        """Apply the next event, which arrived at `at_s` on the monotonic clock."""
         match event:
             case Commit(channel="thinking"):
                 self.thinking += event.text
@@ -154,7 +154,7 @@ class Reply:
             case Finished():
                 self.reason = event.reason
                 stats = joined(self.stats, event.stats) if self.stats else event.stats
-                # An earlier part that was interrupted or failed has no statistics but its token count.
+                # An earlier part that was interrupted or failed has only a token count.
                 self.stats = replace(stats, tokens=max(stats.tokens, self.tokens_before + event.stats.tokens))
             case Failed():
                 self.reason, self.error = "error", translated(event)
@@ -165,7 +165,7 @@ class Reply:
             self.rate.add(at_s, len(event.tokens))
 
     def resume(self, mode: Mode) -> None:
-        """Continue from where the reply ended. Its final statistics will cover all parts."""
+        """Continue after the end of the text. Final statistics will cover all parts."""
         self.mode = mode
         self.reason, self.error, self.prefill = None, "", None
         self.rate = LiveRate()
@@ -174,12 +174,12 @@ class Reply:
 
     @property
     def context_full(self) -> bool:
-        """Whether it stopped before this part had the requested number of tokens."""
+        """Whether the context ended the reply before its token limit."""
         return self.reason == "length" and self.stats is not None and self.stats.tokens - self.tokens_before < self.max_tokens
 
     @property
     def can_continue(self) -> bool:
-        """Whether it was cut off, has text to continue from, and did not fill the context."""
+        """Whether the reply was cut off, has text, and did not fill the context."""
         cut_off = self.reason in ("length", "cancelled", "interrupted", "error")
         return cut_off and not self.empty and not self.origin and not self.context_full
 
@@ -193,21 +193,24 @@ class Reply:
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean over the whole reply, or over its rounds so far while it runs."""
+        """Mean tokens per round, over the rounds so far while the reply runs."""
         if self.stats and not self.running:
             return self.stats.tokens_per_round
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
     def acceptance(self) -> float | None:
-        """Accepted / tested proposals, 0 to 1."""
+        """Accepted / tested tokens, from 0 to 1."""
         if self.stats and not self.running:
             return self.stats.acceptance
         return self.accepted / self.tested if self.tested else None
 
 
 def joined(first: Stats, second: Stats) -> Stats:
-    """Return the statistics of a reply generated in two parts. Its decode rate leaves out the pause and the second prefill."""
+    """Return the statistics of a reply in two parts.
+
+    The decode speed leaves out the pause and the second prefill.
+    """
     timed = [(part.tokens - 1, part.decode_tok_s) for part in (first, second) if part.decode_tok_s]
     seconds = sum(steps / rate for steps, rate in timed)
     because: Counter[EngineText] = Counter(dict(first.plain_because))

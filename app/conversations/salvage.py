@@ -1,6 +1,6 @@
-"""Read chats from a database that may be damaged, skipping unreadable rows.
+"""Recovery of chats from a possibly damaged database, row by row.
 
-Tables are read by row number only, so that damaged indexes, the search index among them, don't matter.
+Tables are read by row number only, so damaged indexes, including the search index, don't matter.
 """
 
 import logging
@@ -26,10 +26,10 @@ from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
 
-# Ranges that can't be read are halved until only bad rows are left out. This many reads suffice for a hundred damaged pages,
+# Unreadable ranges are halved until only bad rows are left out. This many reads suffice for a hundred damaged pages,
 # and take seconds if a whole table is gone.
 MAX_READS = 20_000
-MAX_ROWS = 1 << 20  # where the last row's number can't be read
+MAX_ROWS = 1 << 20  # if the last row's number can't be read
 
 _CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
 _MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers")
@@ -39,7 +39,7 @@ _TEXTS = {"id", "name", "title", "chat", "role", "text", "thinking", "details", 
 
 @dataclass
 class ImportedChat:
-    """A chat with the id of its folder, or "", and its pin."""
+    """A chat, the id of its folder or "", and whether it is pinned."""
 
     chat: Chat
     folder: str = ""
@@ -48,7 +48,7 @@ class ImportedChat:
 
 @dataclass
 class ImportedChats:
-    """The content of a file, and a remark about what is missing, if anything.
+    """The content of a file, and a remark about missing data, if any.
 
     Only a database has presets and comparisons.
     """
@@ -61,12 +61,12 @@ class ImportedChats:
 
 
 def read_database(file: Path) -> ImportedChats:
-    """Read a database that was moved aside, or one from another computer.
+    """Read a database that was moved aside or comes from another computer.
 
     A copy is opened, so the file stays unchanged.
 
     Raises:
-        UserError: the file is not a database, or of a newer version, or nothing in it can be read.
+        UserError: the file isn't a database, comes from a newer version, or contains nothing readable.
     """
     name = file.name
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ def read_database(file: Path) -> ImportedChats:
             if source.is_file() and not source.name.endswith("-shm"):
                 shutil.copyfile(source, target)
         try:
-            with copy.open("r+b") as opened:  # SQLite refuses later file format versions than 2
+            with copy.open("r+b") as opened:  # SQLite refuses file format versions above 2
                 opened.seek(18)
                 if any(version > 2 for version in opened.read(2)):
                     opened.seek(18)
@@ -87,7 +87,7 @@ def read_database(file: Path) -> ImportedChats:
                 if version > schema.VERSION:
                     raise newer(name)
                 if "message" not in schema.tables_of(database):
-                    raise UserError("import_foreign_database", "“{name}” is not a Slipstream database.", name=name)
+                    raise UserError("import_foreign_database", "“{name}” isn't a Slipstream database.", name=name)
                 found = _salvage(database)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise UserError(
@@ -154,14 +154,14 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
     ]
     records = [ComparisonRecord.from_json(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
     chats = [one for one in found.values() if not one.chat.empty]
-    remark = tr("The file is damaged. Everything that could be read was imported.") if reader.damaged else ""
+    remark = tr("The file is damaged. All readable chats were imported.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):
         remark += " " + tr("Chats lost: {count}.", count=number(len(found) - len(chats)))
     return ImportedChats(chats, folders, presets, [one for one in records if one is not None], remark)
 
 
 def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return messages in the order of their rows, but none before its parent: another program may have stored them so."""
+    """Return messages in row order, but each after its parent."""
     stored = {(row[0], row[4]) for row in rows}
     found: list[tuple[Any, ...]] = []
     waiting: dict[tuple[str, str], list[tuple[Any, ...]]] = {}  # by parent
@@ -175,7 +175,7 @@ def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
             key = found[-1][0], found[-1][4]
             stored.discard(key)
             ready += reversed(waiting.pop(key, []))
-    return found + [row for rows in waiting.values() for row in rows]  # these are each other's ancestors
+    return found + [row for rows in waiting.values() for row in rows]  # messages in cycles
 
 
 def _decode(data: bytes) -> str:
@@ -183,7 +183,7 @@ def _decode(data: bytes) -> str:
 
 
 class _Reader:
-    """Reads tables by row number. `damaged` is set once a row can't be read."""
+    """A reader of tables by row number. `damaged` is set if a row can't be read."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -225,7 +225,7 @@ class _Reader:
                     yield tuple(values.values())
 
     def _row_number(self, which: str, table: str, unknown: int) -> int:
-        """Return the lowest ("min") or highest ("max") row number, or `unknown` where it can't be read."""
+        """Return the "min" or "max" row number, or `unknown` if it can't be read."""
         try:
             return int(self._database.execute(f"SELECT {which}(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0)
         except sqlite3.DatabaseError:

@@ -1,4 +1,7 @@
-"""The database's tables, one step per version. A released step is never changed; the next one alters what it created."""
+"""The database schema, one step per version.
+
+Never change a released step; add one that alters the tables.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -63,7 +66,7 @@ CREATE TABLE comparison (
 CREATE INDEX comparison_of_pair ON comparison (pair, created);
 """
 
-STEPS = (_FIRST, _SECOND)  # STEPS[n] turns version n into version n + 1
+STEPS = (_FIRST, _SECOND)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 
@@ -72,13 +75,13 @@ _DISK_FAULTS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, 
 
 
 def is_disk_fault(error: BaseException) -> bool:
-    """Whether an error comes from the disk and not from the data. Extended error codes count."""
+    """Whether an error comes from the disk, not the data."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK_FAULTS
 
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commit everything done within, or nothing if it raises."""
+    """Commit all changes in the block, or none if it raises."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield database
@@ -98,7 +101,7 @@ def tables_of(database: sqlite3.Connection) -> set[str]:
 
 
 def migrate(database: sqlite3.Connection, steps: Sequence[str] = STEPS) -> None:
-    """Bring a database to the newest version, in one transaction."""
+    """Migrate a database to the newest version in one transaction."""
     version = version_of(database)
     if version == len(steps):
         return
@@ -111,5 +114,5 @@ def migrate(database: sqlite3.Connection, steps: Sequence[str] = STEPS) -> None:
 
 
 def files_of(file: Path) -> list[Path]:
-    """Return a database's file and the two that SQLite keeps next to it."""
+    """Return a database's file and the two that SQLite creates next to it."""
     return [file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")]

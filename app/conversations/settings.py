@@ -1,4 +1,4 @@
-"""A chat's settings (system prompt, sampling, limits, switches) and presets of them."""
+"""Settings of a chat (system prompt, sampling, limits, switches) and presets."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,11 +13,11 @@ MAX_TOKENS = 1024
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """What a chat asks of the model.
+    """The settings of a chat.
 
     Attributes:
-        sampling: None uses what the target's makers recommend.
-        seed: None draws a new one for each reply.
+        sampling: None uses the values recommended for the target.
+        seed: None draws a new seed for each reply.
         thinking, dflash: ignored for pairs that don't support them.
         rolling: leave out the oldest messages when the context is full.
     """
@@ -35,14 +35,14 @@ class ChatSettings:
 
     @classmethod
     def from_json(cls, data: object) -> "ChatSettings":
-        """Read settings; a field that is missing or of another type keeps its default."""
+        """Read settings. Missing or mistyped fields get their defaults."""
         found: ChatSettings = read_as(cls, data if isinstance(data, Mapping) else {}, None)
         return found if found.max_tokens else replace(found, max_tokens=MAX_TOKENS)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Named settings. The switches for DFlash, thinking, and the rolling window are not part of them."""
+    """Named settings, without the DFlash, thinking, and rolling window switches."""
 
     name: str
     settings: ChatSettings
@@ -51,12 +51,12 @@ class Preset:
         return replace(self.settings, dflash=settings.dflash, thinking=settings.thinking, rolling=settings.rolling)
 
     def fits(self, settings: ChatSettings) -> bool:
-        """Whether these settings are the preset's."""
+        """Whether the settings equal the preset's."""
         return self.applied_to(settings) == settings
 
 
 def built_in() -> tuple[Preset, ...]:
-    """Return the presets that come with the app; the first is that of a new chat."""
+    """Return the built-in presets. The first one is that of a new chat."""
     return (
         Preset(tr("Model defaults"), ChatSettings()),
         Preset(tr("Precise"), ChatSettings(sampling=Sampling())),

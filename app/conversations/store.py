@@ -1,4 +1,4 @@
-"""Chats in one SQLite file. Everything here is called from the thread that opened the store."""
+"""Storage of chats in an SQLite file, used only on the thread that opened it."""
 
 import json
 import sqlite3
@@ -24,7 +24,7 @@ _BEFORE_HIT, _AFTER_HIT = 30, 90  # characters of context in an excerpt
 
 @dataclass(frozen=True)
 class ChatSummary:
-    """A chat as listed. Times are seconds since 1970; `folder` is a folder's id or empty."""
+    """A chat's entry in the list. Times are in seconds since 1970."""
 
     id: str
     title: str
@@ -45,7 +45,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the sidebar shows at launch. `open_chat` is the id of the chat that was open last, or empty."""
+    """The sidebar's content at launch. `open_chat`: last open chat, or empty."""
 
     chats: tuple[ChatSummary, ...]
     folders: tuple[Folder, ...]
@@ -55,7 +55,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A message that contains every search term; `start` and `end` mark the first one in `excerpt`."""
+    """A message that matches a search. `start` and `end` mark a hit in `excerpt`."""
 
     chat: str
     message: str
@@ -66,7 +66,7 @@ class SearchHit:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A chat and some of its messages at one moment, taken in the window's thread and written in the store's."""
+    """A copy of a chat and some messages, which the store's thread saves."""
 
     summary: ChatSummary
     settings: ChatSettings
@@ -74,7 +74,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, chat: Chat, nodes: Iterable[Node], folder: str = "", pinned: bool = False) -> "Snapshot":
-        """Take a snapshot of messages that are each preceded by their parent."""
+        """Take a snapshot. Each message comes after its parent."""
         summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
         return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in nodes))
 
@@ -93,7 +93,7 @@ class Store:
             self._db.execute("PRAGMA secure_delete = ON")
             if file is not None:
                 self._db.execute("PRAGMA journal_mode = WAL")
-                # A large model can make a machine panic, and what was written must be on the disk by then.
+                # Commits reach the disk at once: a large model can cause a kernel panic.
                 self._db.execute("PRAGMA synchronous = FULL")
             schema.migrate(self._db)
             self._db.create_function("folded", 1, str.casefold, deterministic=True)
@@ -112,7 +112,7 @@ class Store:
     # At launch
 
     def recover(self) -> None:
-        """Mark replies that a past run left unfinished as interrupted, and erase chats that it deleted.
+        """Mark replies left unfinished as interrupted, and erase deleted chats.
 
         Call this before this run writes anything.
         """
@@ -140,13 +140,13 @@ class Store:
         return tuple(ChatSummary(one, title, made, said, folder, bool(pinned)) for one, title, made, said, folder, pinned in rows)
 
     def set_open_chat(self, chat_id: str) -> None:
-        """Remember which chat is open."""
+        """Save which chat is open."""
         self._db.execute("INSERT OR REPLACE INTO note VALUES ('open_chat', ?)", (chat_id,))
 
     # Chats
 
     def load(self, chat_id: str) -> Chat | None:
-        """Return a chat with all its messages, or None if there is none with this id."""
+        """Return a chat with all messages, or None if the id is unknown."""
         row = self._db.execute("SELECT title, settings, created, changed FROM chat WHERE id = ?", (chat_id,)).fetchone()
         if row is None:
             return None
@@ -156,18 +156,18 @@ class Store:
         return chat
 
     def has_any(self, nodes: Iterable[Node]) -> bool:
-        """Whether a stored message has the id of one of these."""
+        """Whether a stored message has the id of one of the nodes."""
         return any(self._db.execute("SELECT 1 FROM message WHERE id = ?", (node.id,)).fetchone() for node in nodes)
 
     def save(self, snapshot: Snapshot, *, open_now: bool = False) -> None:
-        """Write a chat and the messages of the snapshot."""
+        """Save a chat and the snapshot's messages."""
         with transaction(self._db) as db:
             _write(db, snapshot)
             if open_now:
                 self.set_open_chat(snapshot.summary.id)
 
     def save_all(self, snapshots: Iterable[Snapshot], folders: Iterable[Folder] = ()) -> None:
-        """Write several chats and their folders, all or none. Folders that exist stay as they are."""
+        """Save several chats and their folders, all or none, keeping existing folders."""
         with transaction(self._db) as db:
             new = [(folder.id, clean(folder.name), folder.created) for folder in folders]
             db.executemany("INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", new)
@@ -175,14 +175,14 @@ class Store:
                 _write(db, snapshot)
 
     def update(self, summary: ChatSummary) -> None:
-        """Write the title, folder, pin and time of a stored chat."""
+        """Save a stored chat's title, folder, pin, and time."""
         self._db.execute(
             "UPDATE chat SET title = ?, folder = nullif(?, ''), pinned = ?, changed = ? WHERE id = ?",
             (clean(summary.title), summary.folder, summary.pinned, summary.changed, summary.id),
         )
 
     def choose(self, siblings: Sequence[str], chosen: str) -> None:
-        """Record which of several versions is shown."""
+        """Save which of several versions is shown."""
         with transaction(self._db) as db:
             db.executemany("UPDATE message SET chosen = ? WHERE id = ?", [(one == chosen, one) for one in siblings])
 
@@ -191,7 +191,7 @@ class Store:
         self._db.execute("DELETE FROM message WHERE id = ?", (message_id,))
 
     def delete(self, chat_ids: Sequence[str], deleted: bool = True) -> None:
-        """Hide chats, which the next `recover` or `purge` erases, or show them again."""
+        """Hide chats until `recover` or `purge` erases them, or show them again."""
         now = time.time() if deleted else None
         with transaction(self._db) as db:
             db.executemany("UPDATE chat SET deleted = ? WHERE id = ?", [(now, one) for one in chat_ids])
@@ -204,7 +204,7 @@ class Store:
     # Folders and presets
 
     def save_folder(self, folder: Folder, chat_ids: Sequence[str] = ()) -> None:
-        """Write a folder, and move chats into it."""
+        """Save a folder and move chats into it."""
         with transaction(self._db) as db:
             db.execute(
                 "INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name",
@@ -241,9 +241,9 @@ class Store:
     # Search
 
     def search(self, words: str) -> tuple[SearchHit, ...]:
-        """Return the messages that contain every word and every quoted phrase, newest chat first.
+        """Return messages with all words and quoted phrases, newest chat first.
 
-        Case doesn't matter, and a word may be part of a longer one.
+        Search ignores case and finds parts of words.
         """
         terms = terms_of(words)
         if not terms:
@@ -253,7 +253,7 @@ class Store:
             conditions.append("number IN (SELECT rowid FROM found WHERE found MATCH ?)")
             values.append(" AND ".join('"' + term.replace('"', '""') + '"' for term in indexed))
         for term in terms:
-            if len(term) < 3:  # too short for the index of trigrams
+            if len(term) < 3:  # too short for the trigram index
                 conditions.append("instr(folded(text), ?)")
                 values.append(term.casefold())
         rows = self._db.execute(
@@ -265,7 +265,6 @@ class Store:
         return tuple(_hit(chat, message, text, terms) for chat, message, text in rows)
 
     def rebuild_index(self) -> None:
-        """Index all messages again."""
         self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")
 
     def _messages(self, chat_id: str) -> Iterator[Row]:
@@ -298,7 +297,7 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
 
 def _erase_deleted(db: sqlite3.Connection) -> None:
     if db.execute("DELETE FROM chat WHERE deleted IS NOT NULL").rowcount:
-        # Otherwise the index keeps the words, only marked as deleted, until it happens to be rewritten.
+        # Otherwise, the index keeps deleted words until it is rewritten.
         db.execute("INSERT INTO found (found) VALUES ('optimize')")
 
 
@@ -329,7 +328,7 @@ def terms_of(words: str) -> list[str]:
 
 
 def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> SearchHit:
-    """Return an excerpt around the first term found, or the beginning where lowercase changes the text's length."""
+    """Return a hit with an excerpt around the first term."""
     lower = text.lower()
     places = [(lower.find(term.lower()), len(term)) for term in terms] if len(lower) == len(text) else []
     at, length = min((place for place in places if place[0] >= 0), default=(0, 0))

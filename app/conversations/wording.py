@@ -1,11 +1,11 @@
-"""A reply's statistics in words. A value that is unknown is left out; an estimate has a tilde."""
+"""Texts for a reply's statistics. Unknown values are left out."""
 
 from app.conversations.reply import Reply
 from app.language import number, tr, translated
 from mlx_engine.events import Stats
 from mlx_engine.requests import Mode
 
-COUNT_UP_TO = 20_000  # characters; the words of longer thoughts are estimated
+COUNT_UP_TO = 20_000  # characters; longer thoughts have an estimated number of words
 
 
 def mode_names() -> dict[Mode, str]:
@@ -13,12 +13,12 @@ def mode_names() -> dict[Mode, str]:
 
 
 def tokens(count: int) -> str:
-    """1 token, 1,234 tokens."""
+    """Format a number of tokens: "1 token" or "1,234 tokens"."""
     return tr("1 token") if count == 1 else tr("{count} tokens", count=number(count))
 
 
 def plain_rate(tok_s: float) -> str:
-    """A decode rate without its unit; low rates have one decimal."""
+    """Format a decode speed without its unit, with one decimal if it is low."""
     return number(tok_s, 0 if tok_s >= 20 else 1)
 
 
@@ -27,34 +27,34 @@ def rate(tok_s: float) -> str:
 
 
 def rate_range(low: float, high: float) -> str:
-    """A range of decode rates: 34–41 tok/s, or 34 tok/s if both ends look the same."""
+    """Format a range of decode speeds: "34–41 tok/s", or "34 tok/s" if equal."""
     ends = dict.fromkeys((plain_rate(low), plain_rate(high)))
     return tr("{rate} tok/s", rate="–".join(ends))
 
 
 def percent(share: float) -> str:
-    """A share from 0 to 1: 83%."""
+    """Format a share from 0 to 1: "83%"."""
     return tr("{count}%", count=number(100 * share))
 
 
 def duration(seconds: float) -> str:
-    """A short time: 38 ms, 1.24 s, 75 s."""
+    """Format a short time: "38 ms", "1.24 s", or "75 s"."""
     if seconds < 1:
         return f"{number(seconds * 1000)} ms"
     return f"{number(seconds, 2)} s" if seconds < 10 else f"{number(seconds)} s"
 
 
 def size(count: float) -> str:
-    """Bytes in decimal units, as on macOS."""
+    """Format a number of bytes in decimal units, as on macOS."""
     if count >= 1e9:
         return f"{number(count / 1e9, 1)} GB"
     return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{max(count / 1e3, 1):.0f} KB" if count else "0 KB"
 
 
 def chip(reply: Reply, short: bool = False) -> str:
-    """How a reply was decoded: "DFlash · 10.2 tokens/round · 93%", "Plain", or the model of an imported one.
+    """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 93%".
 
-    Unless `short`, it also says why a reply was plain.
+    An imported reply gives its model. Unless `short`, a plain reply says why.
     """
     if reply.origin:
         return reply.origin
@@ -77,7 +77,7 @@ def chip(reply: Reply, short: bool = False) -> str:
 
 
 def facts(reply: Reply, short: bool = False) -> str:
-    """Speed, length and ending of a reply, shown next to its chip. `short` leaves out what Compare's table shows."""
+    """Return a reply's speed, length, and ending; `short` leaves out some of them."""
     parts: list[str] = []
     if reply.stats and not reply.running:
         stats = reply.stats
@@ -106,7 +106,7 @@ def facts(reply: Reply, short: bool = False) -> str:
 
 
 def thoughts(reply: Reply, done: bool) -> str:
-    """The line above a reply's thinking: "Thought for 4.1 s · 812 words"."""
+    """Return the line above a reply's thinking: "Thought for 4.1 s · 812 words"."""
     seconds = reply.thinking_s
     if not done:
         parts = [tr("Thinking…")] + ([f"{seconds:.0f} s"] if seconds is not None and seconds >= 1 else [])
@@ -118,7 +118,7 @@ def thoughts(reply: Reply, done: bool) -> str:
 
 
 def ending(reply: Reply) -> str:
-    """Why a reply ended; empty if it was complete."""
+    """Return why a reply ended, or an empty string if it was complete."""
     match reply.reason:
         case "cancelled":
             return tr("stopped")
@@ -136,7 +136,7 @@ def ending(reply: Reply) -> str:
 
 
 def details(stats: Stats) -> str:
-    """All statistics, one per line, for a tooltip."""
+    """Return all statistics, one per line, for a tooltip."""
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
     lines = [tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)]
     if stats.prompt_tok_s is not None:

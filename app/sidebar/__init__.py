@@ -1,1 +1,1 @@
-"""The sidebar: the list of chats and their storage."""
+"""The sidebar and the library of chats behind it."""

@@ -1,4 +1,4 @@
-"""All chats, folders and presets, and what can be done with them. It has no widgets.
+"""The library of chats, folders, and presets, without widgets.
 
 The list changes immediately; the database follows on its own thread.
 """
@@ -34,7 +34,7 @@ class UndoStep:
 
     Attributes:
         message: what happened, for the undo bar.
-        title: of the menu command.
+        title: title of the menu command.
     """
 
     message: str
@@ -43,9 +43,9 @@ class UndoStep:
 
 
 class ChatLibrary(QObject):
-    """The list of chats. `loaded` is emitted when the database has been read."""
+    """The library behind the sidebar. Emits `loaded` once the database is read."""
 
-    loaded = Signal(str)  # the id of the chat that was open last, or ""
+    loaded = Signal(str)  # id of the chat that was open last, or ""
     changed = Signal()
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
@@ -62,14 +62,14 @@ class ChatLibrary(QObject):
         self.entries: dict[str, ChatSummary] = {}
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
-        self.unsaved: frozenset[str] = frozenset()  # ids of the chats whose latest changes are not on the disk
-        self._kept: list[Chat] = []  # unsaved ones, which can't be read again from the disk
+        self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes
+        self._kept: list[Chat] = []  # keeps unsaved chats in memory; the disk lacks their changes
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         self._deleted: set[str] = set()  # a reply may still be running in one
         self._undo_steps: list[UndoStep] = []
 
     def load(self) -> None:
-        """Read the list; `loaded` follows."""
+        """Read the list, then emit `loaded`."""
         self._store.read(Store.contents, self._fill)
         self._store.write(Store.recover)  # after reading: a full disk must not hide the chats
 
@@ -90,7 +90,7 @@ class ChatLibrary(QObject):
     # Chats
 
     def open(self, chat_id: str, then: Callable[[Chat], None]) -> None:
-        """Call `then` with a chat: the one in memory, or the one in the database."""
+        """Call `then` with a chat, from memory if it is open, else from the database."""
         if (chat := self._open.get(chat_id)) is not None:
             then(chat)
             return
@@ -102,7 +102,7 @@ class ChatLibrary(QObject):
         self._store.read(lambda store: store.load(chat_id), opened)
 
     def save(self, chat: Chat, nodes: Iterable[Node], then: Callable[[object], None] | None = None) -> None:
-        """Save these messages of a chat, each after its parent, and its title and settings; then call `then`."""
+        """Save a chat and the given messages, parents first, then call `then`."""
         self._open[chat.id] = chat
         old = self.entries.get(chat.id)
         snapshot = Snapshot.of(chat, nodes, old.folder if old else "", old.pinned if old else False)
@@ -113,11 +113,11 @@ class ChatLibrary(QObject):
         self._store.write(lambda store: store.save(snapshot, open_now=is_new), then, chat.id)
 
     def set_open_chat(self, chat_id: str) -> None:
-        """Remember which chat to open at the next start; an empty id means a new one."""
+        """Set the chat to open at the next launch; an empty id means a new chat."""
         self._store.write(lambda store: store.set_open_chat(chat_id))
 
     def choose(self, node: Node) -> None:
-        """Save which versions are shown on the path to a message."""
+        """Save the chosen versions on the path to a message."""
         for one in node.path():
             assert one.parent is not None
             siblings = [child.id for child in one.parent.children]
@@ -137,7 +137,7 @@ class ChatLibrary(QObject):
         self._update(replace(self.entries[chat_id], pinned=pinned))
 
     def move(self, chat_id: str, folder_id: str) -> None:
-        """Move a chat to a folder, or with an empty id out of its folder."""
+        """Move a chat to a folder, or out of its folder if `folder_id` is empty."""
         self._update(replace(self.entries[chat_id], folder=folder_id))
 
     def duplicate(self, chat_id: str, then: Callable[[str], None]) -> None:
@@ -148,7 +148,7 @@ class ChatLibrary(QObject):
             if chat is not None:
                 renew_ids(chat)
                 chat.title, chat.changed = tr("{title} copy", title=entry.title), time.time()
-                self.save(chat, chat.root.below())  # which is tried again if the disk is full
+                self.save(chat, chat.root.below())  # retried if the disk is full
                 if entry.folder in self.folders:
                     self.move(chat.id, entry.folder)
                 then(chat.id)
@@ -156,7 +156,7 @@ class ChatLibrary(QObject):
         self._store.read(lambda store: unsaved or store.load(chat_id), copied)
 
     def _unsaved_copy(self, chat_id: str) -> Chat | None:
-        """Return a copy of a chat whose latest changes are not on the disk; None for any other."""
+        """Return a copy of a chat with unsaved changes, or None for any other chat."""
         chat = self._open.get(chat_id) if chat_id in self.unsaved else None
         return chat_from_json(chat_to_json(chat)) if chat is not None else None
 
@@ -214,7 +214,7 @@ class ChatLibrary(QObject):
 
     @property
     def undo_step(self) -> UndoStep | None:
-        """The step that `undo` takes back."""
+        """The step that `undo` reverts."""
         return self._undo_steps[-1] if self._undo_steps else None
 
     @Slot()
@@ -225,7 +225,7 @@ class ChatLibrary(QObject):
             self.undo_offered.emit(None)
 
     def _add_undo(self, step: UndoStep) -> None:
-        """Add a step. A deletion drops older imports: undoing it must not offer to undo an import next."""
+        """Add a step. A deletion drops imports, so that repeated undo never reaches them."""
         kept = [one for one in self._undo_steps if one.title in (step.title, tr("Undo &Delete"))]
         self._undo_steps = [*kept, step][-MAX_UNDO:]
         self.undo_offered.emit(step)
@@ -233,21 +233,21 @@ class ChatLibrary(QObject):
     # Search
 
     def search(self, words: str, then: Callable[[tuple[SearchHit, ...]], None]) -> None:
-        """Find messages that contain all the words."""
+        """Call `then` with the messages that contain all words."""
         self._store.read(lambda store: store.search(words), then)
 
     # Presets
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """The built-in presets, then the user's by name."""
+        """The built-in presets, followed by the user's in alphabetical order."""
         return (*built_in(), *sorted(self._presets.values(), key=lambda preset: preset.name.casefold()))
 
     def can_delete_preset(self, name: str) -> bool:
         return name in self._presets
 
     def save_preset(self, name: str, settings: ChatSettings) -> None:
-        """Save settings as a preset. The name of a built-in preset is ignored."""
+        """Save settings as a preset, unless a built-in preset has the name."""
         name = " ".join(clean(name).split())
         if name and name not in {preset.name for preset in built_in()}:
             preset = self._presets[name] = Preset(name, settings)
@@ -262,7 +262,7 @@ class ChatLibrary(QObject):
     # Export and import
 
     def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
-        """Write chats to a file, as Markdown or JSON by its extension."""
+        """Export chats to a file as JSON (.json) or Markdown."""
         folders = dict(self.folders)
         unsaved = {one: self._unsaved_copy(one) for one in chat_ids}
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
@@ -274,7 +274,7 @@ class ChatLibrary(QObject):
         self._store.read(export, self.notified.emit)
 
     def import_file(self, file: Path) -> None:
-        """Import the chats of a file: Slipstream's JSON or database, or an export of ChatGPT."""
+        """Import chats from Slipstream's JSON or database, or ChatGPT's export."""
         taken = set(self.entries)
 
         def work(store: Store) -> ImportedChats:
@@ -302,7 +302,7 @@ class ChatLibrary(QObject):
             self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary
         ids = [one.chat.id for one in found.chats]
         count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=number(len(ids)))
-        # Undone by deleting, so that messages added since can be restored.
+        # Undo deletes the chats, so that messages added since can still be restored.
         self._add_undo(UndoStep(tr("Imported {count}", count=count), tr("Undo &Import"), lambda: self.delete(ids)))
         self.changed.emit()
         text = tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else "")
@@ -322,7 +322,7 @@ class ChatLibrary(QObject):
 
 
 def renew_ids(chat: Chat) -> None:
-    """Give a chat and its messages new ids."""
+    """Give new ids to a chat and its messages."""
     chat.id = new_id()
     for node in chat.root.below():
         node.id = new_id()

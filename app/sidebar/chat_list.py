@@ -1,4 +1,4 @@
-"""The list of chats in the sidebar: pinned chats, folders, days."""
+"""The sidebar's list of pinned chats, folders, and days."""
 
 import calendar
 import datetime
@@ -28,15 +28,15 @@ from app.widgets.controls import SIDE, IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
 
-ID = Qt.ItemDataRole.UserRole  # of a chat or a folder; empty for a heading
+ID = Qt.ItemDataRole.UserRole  # id of a chat or folder; empty for a heading
 KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "folder" or "chat"
-OPEN_MS = 140  # after the last arrow key; does not open every chat on the way
-EXTENDS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier  # the selection
+OPEN_MS = 140  # delay after an arrow key, so that chats passed on the way don't open
+EXTEND_SELECTION = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
 
 @dataclass(frozen=True)
 class ChatSection:
-    """A heading and its chats, newest first. `folder` is a folder's id if the heading is its name."""
+    """A heading and its chats, newest first; `folder` is the id of a folder's section."""
 
     title: str
     chats: tuple[ChatSummary, ...]
@@ -44,7 +44,7 @@ class ChatSection:
 
 
 def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float) -> list[ChatSection]:
-    """Put every chat into exactly one section. Empty folders are listed, empty days are not."""
+    """Group chats into sections. Empty folders are listed; empty days aren't."""
     newest = sorted(chats, key=lambda chat: (chat.changed, chat.id), reverse=True)
     rest = [chat for chat in newest if not chat.pinned]
     found: list[ChatSection] = []
@@ -61,7 +61,7 @@ def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float
 
 
 def day_name(at: float, now: float) -> str:
-    """Return Today, Yesterday, Previous 7 Days, Previous 30 Days, or the month. Times in the future count as today."""
+    """Return the heading for a time: Today, Yesterday, …, or the month."""
     day, today = datetime.date.fromtimestamp(at), datetime.date.fromtimestamp(now)
     days = (today - day).days
     if days <= 0:
@@ -76,13 +76,13 @@ def day_name(at: float, now: float) -> str:
 
 
 class ChatList(QTreeView):
-    """Shows the library. Renaming and moving change the library directly.
+    """The view of the chat library. Renaming and moving change the library directly.
 
-    Several chats can be selected. The row under the pointer, or the current one, has a button that opens its menu.
+    Several chats can be selected. The row under the pointer, or else the current row, has a button that opens its menu.
     """
 
     opened = Signal(str)  # chat id
-    chosen = Signal()  # by a click or Return, not while the arrow keys move through the list
+    chosen = Signal()  # by a click or Return, not by the arrow keys
     delete_requested = Signal()  # for the current row
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
@@ -95,7 +95,7 @@ class ChatList(QTreeView):
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
         self.more = IconButton(theme, "more", tr("Actions"), self.viewport())
-        self._with_button = ""  # the chat that it is shown for
+        self._with_button = ""  # id of the chat whose row has the button
         self._pointer: QPoint | None = None  # in the viewport
         self._together: list[str] = []  # the selected chats, if several
         self.setModel(self._model)
@@ -128,12 +128,12 @@ class ChatList(QTreeView):
         self.refresh()
 
     def chat_ids(self) -> list[str]:
-        """Return all chats in the order of the list, including those in closed folders."""
+        """Return all chats in list order, including those in collapsed folders."""
         return [entry.id for section in self._shown for entry in section.chats]
 
     @property
     def current(self) -> tuple[str, str]:
-        """Kind and id of the selected row, or of the current one of several; empty if there is none."""
+        """Kind and id of the current row; empty strings if no row is selected."""
         index, rows = self.currentIndex(), self.selectedIndexes()
         if index not in rows:  # a second ⌘-click has deselected it
             index = rows[0] if rows else QModelIndex()
@@ -141,7 +141,7 @@ class ChatList(QTreeView):
 
     @property
     def selected(self) -> list[str]:
-        """The ids of the selected chats, in the order of the list."""
+        """Ids of the selected chats, in list order."""
         ids = {index.data(ID) for index in self.selectedIndexes() if index.data(KIND) == "chat"}
         return [one for one in self.chat_ids() if one in ids]
 
@@ -182,7 +182,7 @@ class ChatList(QTreeView):
         self._place_button()
 
     def _update_rows(self, heading: QStandardItem, section: ChatSection) -> None:
-        """Update the rows under a heading. Rebuilding a list of thousands for one chat would be slow."""
+        """Update only rows that changed: rebuilding a list of thousands would be slow."""
         for place, entry in enumerate(section.chats):
             item = self._rows.get(entry.id)
             if item is None or item.parent() is not heading or item.row() != place:
@@ -206,7 +206,7 @@ class ChatList(QTreeView):
         self.viewport().update()
 
     def rename(self, id: str) -> None:
-        """Let the user edit the name of a chat or folder."""
+        """Start editing the name of a chat or folder."""
         if item := self._rows.get(id):
             if parent := item.parent():
                 self.setExpanded(parent.index(), True)
@@ -215,7 +215,7 @@ class ChatList(QTreeView):
             self.edit(item.index())
 
     def describe(self, index: Index) -> Row:
-        """Return what a row shows. A dot marks the chat in which a reply is being generated."""
+        """Return a row's content. A dot marks the chat whose reply is being generated."""
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
             return Row(title, heading=True, extra_height=8 if index.row() else -4)
@@ -253,7 +253,7 @@ class ChatList(QTreeView):
                 self.delete_requested.emit()
             return
         super().keyPressEvent(event)
-        if event.modifiers() & EXTENDS:
+        if event.modifiers() & EXTEND_SELECTION:
             self._open_timer.stop()
         elif self.currentIndex() != before and self.current[0] == "chat":
             self._open_timer.start()
@@ -261,7 +261,7 @@ class ChatList(QTreeView):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
         super().mouseReleaseEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton and index.isValid() and not event.modifiers() & EXTENDS:
+        if event.button() == Qt.MouseButton.LeftButton and index.isValid() and not event.modifiers() & EXTEND_SELECTION:
             if index.data(KIND) == "chat":
                 self.opened.emit(index.data(ID))
                 self.chosen.emit()
@@ -269,7 +269,7 @@ class ChatList(QTreeView):
                 self.setExpanded(index, not self.isExpanded(index))
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Move the selected chats into the folder they are dropped on, or out of their folder."""
+        """Move the selected chats into or out of a folder."""
         target = self.indexAt(event.position().toPoint())
         while target.isValid() and target.parent().isValid():
             target = target.parent()
@@ -294,7 +294,7 @@ class ChatList(QTreeView):
 
     @Slot()
     def _place_button(self) -> None:
-        """Put the button on the chat under the pointer, or on the current one while the list has the focus."""
+        """Put the button on the chat under the pointer, or on the focused row."""
         index = self.indexAt(self._pointer) if self._pointer is not None else QModelIndex()
         if not index.isValid() and (self.hasFocus() or self.more.hasFocus()):
             index = self.currentIndex()
@@ -336,7 +336,7 @@ class ChatList(QTreeView):
 
 
 def _content(sections: list[ChatSection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return what the list shows of its sections."""
+    """Return what the list shows, so that it is refreshed only after a change."""
     return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
 
 
@@ -354,7 +354,7 @@ def _item(text: str, kind: str, id: str) -> QStandardItem:
 
 
 class _Delegate(RowDelegate):
-    """Adds the field in which a row is renamed."""
+    """A row delegate with an editor for renaming."""
 
     def __init__(self, theme: Theme, view: ChatList) -> None:
         super().__init__(theme, view, view.describe)

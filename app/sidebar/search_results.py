@@ -1,4 +1,4 @@
-"""The results of a search: the chat's title and the text around each hit."""
+"""Search results: each hit with its chat's title and the surrounding text."""
 
 import re
 
@@ -19,9 +19,9 @@ WHEN = Qt.ItemDataRole.UserRole + 2
 
 
 class SearchResults(QListView):
-    """Opens a hit on a click or Enter."""
+    """A list of search hits, opened by a click or Return."""
 
-    opened = Signal(str, str)  # chat and message id; the message is empty for a hit in the title
+    opened = Signal(str, str)  # chat id, message id (empty for a hit in the title)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +33,7 @@ class SearchResults(QListView):
         self.setUniformItemSizes(True)
 
     def show_hits(self, found: list[tuple[ChatSummary, SearchHit]]) -> None:
-        """Show chats with their hits. Chats with the same title also show their date."""
+        """Show chats with their hits. Equal titles also show the chat's date."""
         self._model.clear()
         ids: dict[str, set[str]] = {}
         for entry, _ in found:
@@ -51,7 +51,6 @@ class SearchResults(QListView):
         self.scrollToTop()
 
     def hits(self) -> list[SearchHit]:
-        """Return all shown hits."""
         return [self._model.item(row).data(HIT) for row in range(self._model.rowCount())]
 
     def open_row(self, row: int) -> None:
@@ -79,16 +78,16 @@ def _describe(index: Index) -> Row:
 
 
 def _parts(hit: SearchHit) -> tuple[str, str, str]:
-    """Return the text before the hit, the hit, and the text after it."""
+    """Split an excerpt into the text before the hit, the hit, and the text after it."""
     text = hit.excerpt
     return without_markup(text[: hit.start]), text[hit.start : hit.end], without_markup(text[hit.end :])
 
 
 def without_markup(text: str) -> str:
-    """Remove Markdown signs around words; an excerpt is too short to parse."""
+    """Remove Markdown markers around words; an excerpt is too short to parse."""
     return _SIGNS.sub("", text)
 
 
 def _when(seconds: float) -> str:
-    """Format a date and time; `seconds` since 1970."""
+    """Format seconds since 1970 as a date and time."""
     return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)

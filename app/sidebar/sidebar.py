@@ -1,4 +1,4 @@
-"""The sidebar: search, the list of chats, and undo."""
+"""The sidebar: search, the chat list, and undo."""
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -14,7 +14,7 @@ from app.widgets.controls import IconButton, SearchField, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
-SEARCH_MS = 150  # after the last key
+SEARCH_MS = 150  # delay after the last keystroke
 UNDO_MS = 10_000
 MIN_WIDTH, MAX_WIDTH, DEFAULT_WIDTH = 190, 420, 250
 
@@ -22,7 +22,7 @@ _Key = Qt.Key
 
 
 class Sidebar(QWidget):
-    """Shows the list of chats, or search results while there is text in the search field."""
+    """The sidebar: the chat list, or search results while the search field has text."""
 
     new_chat = Signal()
 
@@ -76,7 +76,7 @@ class Sidebar(QWidget):
 
         def show(hits: tuple[SearchHit, ...]) -> None:
             if words != self.search.text():
-                return  # the user has typed on
+                return  # the search text has changed meanwhile
             chats = self._library.entries
             terms = [term.casefold() for term in terms_of(words)]
             found = [
@@ -114,11 +114,11 @@ class Sidebar(QWidget):
 
 
 class _SearchField(SearchField):
-    left = Signal(Qt.Key)  # by Escape, Return, Enter or Down
+    left = Signal(Qt.Key)  # key: Escape, Return, Enter, or Down
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() == _Key.Key_Escape:
-            event.accept()  # leaves the search instead of stopping a reply
+            event.accept()  # Escape closes the search instead of stopping a reply
             return True
         return super().event(event)
 
@@ -130,7 +130,7 @@ class _SearchField(SearchField):
 
 
 class UndoBar(QFrame):
-    """Offers to undo the last deletion or import for a few seconds."""
+    """A bar that offers to undo the last deletion or import for a few seconds."""
 
     undo = Signal()
 
