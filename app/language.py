@@ -23,7 +23,7 @@ VARIABLE = "SLIPSTREAM_LANGUAGE"  # takes precedence over the setting
 WINDOW_TEXTS = {
     "blas_missing": "OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.",
     "blas_unknown": "Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.",
-    "folder_set_by_environment": "The model folder is set by the environment variable {variable}. Change it there.",
+    "folder_set_by_environment": "The model folder is set outside Slipstream ({variable}). Change it there.",
     "hub_offline": "Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.",
     "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct it in Settings > Models.",
     "no_keychain": "Can't store the token: this system has no keychain ({reason}).",

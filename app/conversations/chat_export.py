@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.conversations import wording
 from app.conversations.chat_tree import Chat, new_id
 from app.conversations.records import chat_to_json
 from app.conversations.store import ChatSummary, Folder
-from app.conversations.wording import ending
-from app.language import number, tr
+from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_write
 
@@ -30,9 +30,7 @@ def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fold
         write_file(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
     else:
         write_file(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
-    if len(chats) == 1:
-        return tr("Exported 1 chat to {to}.", to=to)
-    return tr("Exported {count} chats to {to}.", count=number(len(chats)), to=to)
+    return tr("Exported {chats} to {to}.", chats=wording.chats(len(chats)), to=to)
 
 
 def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder]) -> dict[str, Any]:
@@ -59,7 +57,7 @@ def to_markdown(chat: Chat) -> str:
             parts += ["<details><summary>Thoughts</summary>", turn.reply.thinking.strip(), "</details>"]
         if turn.answered is not None:
             parts += [f"## {turn.reply.origin or 'Slipstream'}", turn.reply.answer.strip()]
-            if remark := turn.reply.error or ending(turn.reply):
+            if remark := turn.reply.error or wording.ending(turn.reply):
                 parts.append(f"*({remark})*")
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.conversations import chatgpt_import
+from app.conversations import chatgpt_import, wording
 from app.conversations.chat_export import FORMAT, VERSION
 from app.conversations.json_values import as_dict, as_text, as_time
 from app.conversations.records import chat_from_json
 from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
 from app.conversations.store import Folder
-from app.language import number, tr
+from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_read, open_regular
 
@@ -72,7 +72,7 @@ def from_json(data: object, name: str) -> ImportedChats:
     if not imported.chats:
         raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=name)
     if skipped := len(conversations) - len(imported.chats):
-        imported.remark = tr("Empty or damaged chats skipped: {count}.", count=number(skipped))
+        imported.remark = tr("Skipped {chats} without readable messages.", chats=wording.chats(skipped))
     return imported
 
 

@@ -11,10 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.conversations import schema
+from app.conversations import schema, wording
 from app.conversations.salvage import read_database
 from app.conversations.store import Snapshot, Store
-from app.language import number, tr
+from app.language import tr
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
     store = Store(file)
     sentences = [reason, tr("The file was moved to {aside} unchanged. New chats are saved in a new file.", aside=aside)]
     if count := _recover(aside, store):
-        sentences.insert(1, tr("Chats recovered: {count}.", count=number(count)))
+        sentences.insert(1, tr("Recovered {chats}.", chats=wording.chats(count)))
     return OpenedStore(store, saves=True, notice=" ".join(sentences))
 
 

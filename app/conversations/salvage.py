@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.conversations import schema
+from app.conversations import schema, wording
 from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.json_values import as_dict, as_time, parse_json
@@ -21,7 +21,7 @@ from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.records import node_from
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder
-from app.language import number, tr
+from app.language import tr
 from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
     chats = [one for one in found.values() if not one.chat.empty]
     remark = tr("The file is damaged. All readable chats were imported.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):
-        remark += " " + tr("Chats lost: {count}.", count=number(len(found) - len(chats)))
+        remark += " " + tr("{chats} couldn't be recovered.", chats=wording.chats(len(found) - len(chats)))
     return ImportedChats(chats, folders, presets, [one for one in records if one is not None], remark)
 
 

@@ -17,6 +17,11 @@ def tokens(count: int) -> str:
     return tr("1 token") if count == 1 else tr("{count} tokens", count=number(count))
 
 
+def chats(count: int) -> str:
+    """Format a number of chats: "1 chat" or "12 chats"."""
+    return tr("1 chat") if count == 1 else tr("{count} chats", count=number(count))
+
+
 def plain_rate(tok_s: float) -> str:
     """Format a decode speed without its unit, with one decimal if it is low."""
     return number(tok_s, 0 if tok_s >= 20 else 1)

@@ -13,14 +13,14 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations import chat_export, chat_import
+from app.conversations import chat_export, chat_import, wording
 from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.salvage import ImportedChats
 from app.conversations.settings import ChatSettings, Preset, built_in
 from app.conversations.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
-from app.language import number, tr
+from app.language import tr
 from app.notice import Notice
 from app.store_thread import StoreThread
 from mlx_engine.errors import UserError
@@ -301,7 +301,7 @@ class ChatLibrary(QObject):
         for one in found.chats:
             self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary
         ids = [one.chat.id for one in found.chats]
-        count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=number(len(ids)))
+        count = wording.chats(len(ids))
         # Undo deletes the chats, so that messages added since can still be restored.
         self._add_undo(UndoStep(tr("Imported {count}", count=count), tr("Undo &Import"), lambda: self.delete(ids)))
         self.changed.emit()

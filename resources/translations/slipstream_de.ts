@@ -945,18 +945,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported 1 chat to {to}.</source>
-            <translation>1 Chat wurde nach {to} exportiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported {count} chats to {to}.</source>
-            <translation>{count} Chats wurden nach {to} exportiert.</translation>
+            <source>Exported {chats} to {to}.</source>
+            <translation>Nach {to} exportiert: {chats}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
-            <source>Empty or damaged chats skipped: {count}.</source>
-            <translation>Leere oder beschädigte Chats ausgelassen: {count}.</translation>
+            <source>Skipped {chats} without readable messages.</source>
+            <translation>Ausgelassen: {chats} ohne lesbare Nachrichten.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -980,7 +975,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is {ratio} times as fast</source>
+            <source>DFlash is {ratio}× as fast</source>
             <translation>DFlash ist {ratio}-mal so schnell</translation>
         </message>
         <message>
@@ -995,7 +990,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The reply is too short to measure its speed</source>
+            <source>The reply is too short to measure speed</source>
             <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
         </message>
         <message>
@@ -1025,8 +1020,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Chats recovered: {count}.</source>
-            <translation>Wiederhergestellte Chats: {count}.</translation>
+            <source>Recovered {chats}.</source>
+            <translation>Wiederhergestellt: {chats}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1035,7 +1030,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>The chat file is not a Slipstream database.</source>
+            <source>The chat file isn't a Slipstream database.</source>
             <translation>Die Chat-Datei ist keine Slipstream-Datenbank.</translation>
         </message>
         <message>
@@ -1060,13 +1055,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>Chats lost: {count}.</source>
-            <translation>Verlorene Chats: {count}.</translation>
+            <source>The file is damaged. All readable chats were imported.</source>
+            <translation>Die Datei ist beschädigt. Alle lesbaren Chats wurden importiert.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged. Everything that could be read was imported.</source>
-            <translation>Die Datei ist beschädigt. Alles Lesbare wurde importiert.</translation>
+            <source>{chats} couldn't be recovered.</source>
+            <translation>Nicht wiederherstellbar: {chats}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
@@ -1087,6 +1082,11 @@
             <location filename="../../app/conversations/settings.py" />
             <source>Precise</source>
             <translation>Genau</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>1 chat</source>
+            <translation>1 Chat</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1227,6 +1227,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count} chats</source>
+            <translation>{count} Chats</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2570,11 +2575,6 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>1 chat</source>
-            <translation>1 Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>Ordner „{name}“ gelöscht</translation>
         </message>
@@ -2612,11 +2612,6 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>I&amp;mport widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{count} chats</source>
-            <translation>{count} Chats</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -3828,7 +3823,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_all_damaged</source>
-            <extracomment>No chat in “{name}” can be read.</extracomment>
+            <extracomment>None of the chats in “{name}” can be read.</extracomment>
             <translation>Kein Chat in „{name}“ kann gelesen werden.</translation>
         </message>
         <message>
@@ -3840,7 +3835,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_archive_locked</source>
-            <extracomment>Can't unpack “{name}”. Unpack it yourself, then import conversations.json.</extracomment>
+            <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
             <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv selbst und importieren Sie dann conversations.json.</translation>
         </message>
         <message>
@@ -3864,7 +3859,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
             <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
         </message>
         <message>
@@ -3888,7 +3883,7 @@
         <message>
             <location filename="../../app/conversations/records.py" />
             <source>not_a_chat</source>
-            <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
+            <extracomment>The file contains an item that isn't a Slipstream chat.</extracomment>
             <translation>Die Datei enthält etwas, das kein Slipstream-Chat ist.</translation>
         </message>
         <message>
@@ -3906,7 +3901,7 @@
         <message>
             <location filename="../../app/conversations/salvage.py" />
             <source>import_foreign_database</source>
-            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <extracomment>“{name}” isn't a Slipstream database.</extracomment>
             <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
         </message>
         <message>
@@ -4734,7 +4729,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Correct the model hub in Settings &gt; Models.</extracomment>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings &gt; Models.</extracomment>
             <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
         </message>
         <message>
@@ -4848,7 +4843,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
+            <extracomment>The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
             <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
         </message>
         <message>
@@ -4920,8 +4915,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folder_set_by_environment</source>
-            <extracomment>The model folder was set where Slipstream was started ({variable}). Change it there.</extracomment>
-            <translation>Der Modellordner wurde beim Start von Slipstream festgelegt ({variable}). Ändern Sie ihn dort.</translation>
+            <extracomment>The model folder is set outside Slipstream ({variable}). Change it there.</extracomment>
+            <translation>Der Modellordner ist außerhalb von Slipstream festgelegt ({variable}). Ändern Sie ihn dort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />

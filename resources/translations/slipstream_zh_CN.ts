@@ -945,18 +945,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported 1 chat to {to}.</source>
-            <translation>已将 1 个对话导出到 {to}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported {count} chats to {to}.</source>
-            <translation>已将 {count} 个对话导出到 {to}。</translation>
+            <source>Exported {chats} to {to}.</source>
+            <translation>已将 {chats}导出到 {to}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
-            <source>Empty or damaged chats skipped: {count}.</source>
-            <translation>已略过空的或损坏的对话：{count}。</translation>
+            <source>Skipped {chats} without readable messages.</source>
+            <translation>已略过 {chats}，没有可读取的消息。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -980,7 +975,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is {ratio} times as fast</source>
+            <source>DFlash is {ratio}× as fast</source>
             <translation>DFlash 的速度是 {ratio} 倍</translation>
         </message>
         <message>
@@ -995,7 +990,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The reply is too short to measure its speed</source>
+            <source>The reply is too short to measure speed</source>
             <translation>回复太短，无法测量速度</translation>
         </message>
         <message>
@@ -1025,8 +1020,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Chats recovered: {count}.</source>
-            <translation>已恢复的对话数：{count}。</translation>
+            <source>Recovered {chats}.</source>
+            <translation>已恢复 {chats}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1035,7 +1030,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>The chat file is not a Slipstream database.</source>
+            <source>The chat file isn't a Slipstream database.</source>
             <translation>对话文件不是 Slipstream 数据库。</translation>
         </message>
         <message>
@@ -1060,13 +1055,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>Chats lost: {count}.</source>
-            <translation>丢失的对话：{count}。</translation>
+            <source>The file is damaged. All readable chats were imported.</source>
+            <translation>文件已损坏。所有可读取的对话均已导入。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged. Everything that could be read was imported.</source>
-            <translation>文件已损坏。所有可读取的内容均已导入。</translation>
+            <source>{chats} couldn't be recovered.</source>
+            <translation>无法恢复 {chats}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
@@ -1087,6 +1082,11 @@
             <location filename="../../app/conversations/settings.py" />
             <source>Precise</source>
             <translation>精确</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>1 chat</source>
+            <translation>1 个对话</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1227,6 +1227,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>stopped</source>
             <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count} chats</source>
+            <translation>{count} 个对话</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2570,11 +2575,6 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>1 chat</source>
-            <translation>1 个对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>已删除文件夹“{name}”</translation>
         </message>
@@ -2612,11 +2612,6 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>撤销导入(&amp;I)</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{count} chats</source>
-            <translation>{count} 个对话</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -3828,7 +3823,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_all_damaged</source>
-            <extracomment>No chat in “{name}” can be read.</extracomment>
+            <extracomment>None of the chats in “{name}” can be read.</extracomment>
             <translation>“{name}”中没有可读取的对话。</translation>
         </message>
         <message>
@@ -3840,7 +3835,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_archive_locked</source>
-            <extracomment>Can't unpack “{name}”. Unpack it yourself, then import conversations.json.</extracomment>
+            <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
             <translation>无法解压“{name}”。请自行解压，然后导入 conversations.json。</translation>
         </message>
         <message>
@@ -3864,7 +3859,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
             <translation>“{name}”不是有效的 JSON 文件。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
         </message>
         <message>
@@ -3888,7 +3883,7 @@
         <message>
             <location filename="../../app/conversations/records.py" />
             <source>not_a_chat</source>
-            <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
+            <extracomment>The file contains an item that isn't a Slipstream chat.</extracomment>
             <translation>文件中有不是 Slipstream 对话的内容。</translation>
         </message>
         <message>
@@ -3906,7 +3901,7 @@
         <message>
             <location filename="../../app/conversations/salvage.py" />
             <source>import_foreign_database</source>
-            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <extracomment>“{name}” isn't a Slipstream database.</extracomment>
             <translation>“{name}”不是 Slipstream 数据库。</translation>
         </message>
         <message>
@@ -4734,7 +4729,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Correct the model hub in Settings &gt; Models.</extracomment>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings &gt; Models.</extracomment>
             <translation>“{endpoint}”不是 Hub 的地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
         </message>
         <message>
@@ -4848,7 +4843,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
-            <extracomment>The certificate of {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
+            <extracomment>The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
             <translation>此系统不信任 {endpoint} 的证书。请将代理的证书添加到系统中。</translation>
         </message>
         <message>
@@ -4920,8 +4915,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folder_set_by_environment</source>
-            <extracomment>The model folder was set where Slipstream was started ({variable}). Change it there.</extracomment>
-            <translation>模型文件夹已在启动 Slipstream 时指定（{variable}）。请在那里更改。</translation>
+            <extracomment>The model folder is set outside Slipstream ({variable}). Change it there.</extracomment>
+            <translation>模型文件夹在 Slipstream 之外指定（{variable}）。请在该处更改。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />

@@ -183,7 +183,7 @@ def test_waiting_for_a_slot_does_not_count_as_reading_time(file: File, monkeypat
     assert read(file("a.pdf", pdf("Text"))).text == "Text"
 
 
-def test_a_read_cancelled_while_waiting_starts_no_process(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_canceled_while_waiting_starts_no_process(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     started = processes(monkeypatch)
     cancellation, place = ReadCancellation(), file("a.pdf", pdf("Text"))
 
@@ -385,7 +385,7 @@ def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(start: Start, 
     attaching.attach([file("edit.txt", b"for the edit")])
     (edits,) = attaching.reading
     app.conductor.cancel_edit()
-    assert edits.cancellation.cancelled and [one.path.name for one in attaching.reading] == ["draft.txt"]
+    assert edits.cancellation.canceled and [one.path.name for one in attaching.reading] == ["draft.txt"]
     app.conductor.edit(app.conductor.chat.turns[0])
     release(app, gated)
     assert attaching.files == []

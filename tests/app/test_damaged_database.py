@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.conversations import chat_import
+from app.conversations import chat_import, wording
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat
 from app.conversations.database import FILE, OpenedStore, _why_unusable, open_store
@@ -255,7 +255,7 @@ def test_a_header_that_sqlite_only_reads_or_refuses_is_set_aside(
     (tmp_path / FILE).write_bytes(data)
     run = Run(tmp_path, chat_of("New"))
     assert run.opened and run.opened.saves and "damaged" in run.opened.notice
-    assert f"Chats recovered: {len(chats)}." in run.opened.notice
+    assert f"Recovered {wording.chats(len(chats))}." in run.opened.notice
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert aside.read_bytes() == data
     assert {one: texts_of(run.read[one]) for one in chats} == chats
@@ -286,7 +286,7 @@ def test_a_pipe_or_device_is_set_aside(tmp_path: Path, kind: str, part: str) -> 
     place = tmp_path / f"{FILE}{part}"
     {"pipe": lambda: os.mkfifo(place), "device": lambda: place.symlink_to("/dev/zero")}[kind]()
     run = Run(tmp_path, new := chat_of("New"))
-    assert run.opened and run.opened.saves and "The chat file is not a Slipstream database." in run.opened.notice
+    assert run.opened and run.opened.saves and "The chat file isn't a Slipstream database." in run.opened.notice
     assert len([*tmp_path.glob(f"chats set aside*.db{part}")]) == 1
     again = Run(tmp_path, chat_of("Newer"))
     assert again.notices == [] and new.id in again.read

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import language
-from app.conversations import database, schema
+from app.conversations import database, schema, wording
 from app.conversations.chat_tree import Chat
 from app.conversations.database import FILE, open_store
 from app.conversations.plain_text import clean
@@ -335,7 +335,7 @@ def test_a_damaged_file_is_moved_aside_unchanged(tmp_path: Path, harm) -> None: 
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert str(aside) in opened.notice and aside.read_bytes() == bytes(data)
     recovered = len(opened.store.contents().chats)
-    assert (f"Chats recovered: {recovered}." in opened.notice) == (recovered > 0)
+    assert (f"Recovered {wording.chats(recovered)}." in opened.notice) == (recovered > 0)
     save(opened.store, chat_of("A new beginning"))
     opened.store.close()
     again = open_store(tmp_path)
@@ -391,7 +391,7 @@ def test_a_file_that_is_not_a_database_is_moved_aside(tmp_path: Path) -> None:
         database.execute("CREATE TABLE theirs (a)")
     (tmp_path / "foreign.db").replace(tmp_path / FILE)
     opened = open_store(tmp_path)
-    assert "not a Slipstream database" in opened.notice
+    assert "isn't a Slipstream database" in opened.notice
     opened.store.close()
     assert len(list(tmp_path.glob("chats set aside*.db"))) == 3
 

@@ -199,15 +199,15 @@ def test_markdown_has_the_shown_branch_and_how_replies_ended() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "not a valid JSON file"),
-        (b"{", "not a valid JSON file"),
-        (b"\xff\xfe\x00", "not a valid JSON file"),
-        (b"[" * 100_000, "not a valid JSON file"),
+        (b"", "isn't a valid JSON file"),
+        (b"{", "isn't a valid JSON file"),
+        (b"\xff\xfe\x00", "isn't a valid JSON file"),
+        (b"[" * 100_000, "isn't a valid JSON file"),
         (b"[]", "no chats"),
         (b'{"a": 1}', "no chats"),
         (b'{"format": "slipstream-chats", "version": 99, "chats": [], "folders": []}', "newer version of Slipstream"),
         (b'{"format": "slipstream-chats", "version": 1}', "damaged"),
-        (b'{"format": "slipstream-chats", "version": 1, "chats": [7], "folders": []}', "not a Slipstream chat"),
+        (b'{"format": "slipstream-chats", "version": 1, "chats": [7], "folders": []}', "isn't a Slipstream chat"),
         (b"PK\x03\x04 nonsense", "archive .* is damaged"),
         (b"SQLite format 3\0 nonsense", "damaged"),
     ],
@@ -401,7 +401,7 @@ def test_a_chatgpt_tree_is_read_with_its_branches(tmp_path: Path) -> None:
     for name in ("conversations.json", "export.zip"):
         found = chat_import.read(tmp_path / name)
         chat = found.chats[0].chat
-        assert len(found.chats) == 1 and "skipped: 1" in found.remark
+        assert len(found.chats) == 1 and "Skipped 1 chat" in found.remark
         assert (chat.title, chat.created, chat.changed) == ("Divisors", 1700000000.0, 1700000900.0)
         (turn,) = chat.turns
         assert (turn.prompt, turn.reply.answer, turn.reply.thinking) == ("How many divisors has 196?", "Nine.", "14 squared.")

@@ -177,7 +177,7 @@ def compared(ratio: float, at: int | None, margin: float | None, verdict: str) -
 def test_a_comparison_has_a_headline_and_a_verdict() -> None:
     result = compared(3.94, None, None, "identical")
     headline, verdict = verdict_on(result)
-    assert headline == "DFlash is 3.9 times as fast"
+    assert headline == "DFlash is 3.9× as fast"
     assert verdict == "Both replies are identical, token for token (12 tokens)."
     assert "slower" in verdict_on(replace(result, ratio=0.8))[0]
     assert "equally" in verdict_on(replace(result, ratio=1.01))[0]

@@ -37,7 +37,7 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     app.until(lambda: not app.conductor.busy)
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
     assert {request.seed for request in app.engine.requests[1:]} == {7}
-    assert dialog.headline.text() == "DFlash is 3.9 times as fast"
+    assert dialog.headline.text() == "DFlash is 3.9× as fast"
     assert dialog.verdict.text().startswith("Both replies are identical")
     assert dialog.sides["plain"].stats.chip.text() == "Plain"
     assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
@@ -170,7 +170,7 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qt
     history.pairs.setCurrentText("Another pair")
     assert history.list.count() == 1
     history.list.setCurrentRow(0)
-    assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9 times as fast"
+    assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9× as fast"
     assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
     qtbot.keyClick(history.list, Qt.Key.Key_Backspace)
     app.until(lambda: len(app.conductor.comparisons.records) == 1)
