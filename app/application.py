@@ -123,11 +123,9 @@ class Slipstream(QObject):
 
 
 def last_pair(settings: QSettings) -> LoadPair:
-    """Return the last used pair, or the demo pair if its files are gone."""
-    target, drafter = (str(settings.value(name) or "") for name in ("target", "drafter"))
-    if not target or not Path(target).is_dir() or (drafter and not Path(drafter).is_dir()):
-        return LoadPair()
-    return LoadPair(Path(target), Path(drafter) if drafter else None)
+    """Return the last used pair, also if its files are missing: their disk may only be unplugged."""
+    target, drafter = (Path(name) if (name := str(settings.value(key) or "")) else None for key in ("target", "drafter"))
+    return LoadPair(target, drafter if target else None)
 
 
 class FileOpening(QObject):

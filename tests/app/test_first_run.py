@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
+from app.application import last_pair
 from app.models.picker_dialog import PickerDialog
 from app.models.survey import MIN_SPEED, max_speed, recommend
 from mlx_engine.pairs import machine
@@ -148,3 +150,19 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     press(app, "Use Demo")
     app.until(lambda: app.conductor.loader.pair is not None)
     assert app.notices == []
+
+
+def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(start: Start, tmp_path: Path) -> None:
+    """With an external disk unplugged, the demo pair replaced it without a word."""
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    chosen = LoadPair(tmp_path / "unplugged" / "target", tmp_path / "unplugged" / "drafter")
+    settings.setValue("target", str(chosen.target))
+    settings.setValue("drafter", str(chosen.drafter))
+    settings.sync()
+    app = start(ScriptedEngine(load_error=refuse("Can't find the folder.")))
+    assert app.notices == ["Can't find the folder."] and app.conductor.loader.pair is None
+    app.window._save_state()
+    settings.sync()
+    assert last_pair(settings) == chosen
+    settings.setValue("target", "")
+    assert last_pair(settings) == LoadPair()
