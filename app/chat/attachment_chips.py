@@ -125,6 +125,7 @@ class DropTarget(QFrame):
         self.label = styled_label(theme, tr("Drop files to attach them"), size=1.3, bold=True)
         self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column((self.label, 1), parent=self)
+        self.label.ensurePolished()
         self.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -45,7 +45,7 @@ class CompareDialog(QDialog):
         self._long_prompt = ""
         self.setWindowTitle(tr("Compare"))
         self.setAccessibleName(tr("Compare plain decoding with DFlash"))
-        self.resize(DEFAULT_SIZE if parent is None else DEFAULT_SIZE.boundedTo(parent.window().size() * 1.2))
+        self.resize(DEFAULT_SIZE)
 
         self.prompt = _PromptField()
         self.prompt.textChanged.connect(self._show_state)

@@ -176,6 +176,7 @@ class Dialogs(QObject):
         if dialog is None:
             make = cast(Callable[..., D], kind)
             dialog = self._dialogs[kind] = make(self._theme, *arguments, self._window, **options)
+            dialog.resize(dialog.size().boundedTo(self._window.size() * (1 if sheet else 1.2)))
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.finished.connect(lambda: self._dialogs.pop(kind, None))
         if sheet:
@@ -210,7 +211,8 @@ class AboutDialog(QDialog):
         self.licenses.setFont(theme.code_font)
         self.licenses.setAccessibleName(caption.text())
         metrics = QFontMetrics(theme.code_font)
-        self.licenses.setMinimumSize(metrics.averageCharWidth() * 84, metrics.lineSpacing() * LICENSE_LINES)
+        self.licenses.setMinimumHeight(metrics.lineSpacing() * 4)
+        self.resize(metrics.averageCharWidth() * 84 + 80, metrics.lineSpacing() * LICENSE_LINES + 240)
         caption.setBuddy(self.licenses)
         close = button(tr("Close"), look="bordered", clicked=self.accept)
         close.setDefault(True)

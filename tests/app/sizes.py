@@ -50,11 +50,13 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_this_mac()
     window.dialogs.show_help()
     window.dialogs.show_report()
+    window.dialogs.show_about()
     window.dialogs.show_models()
     conductor.compare()
     while not window.picker.rows or conductor.busy:
         settle(30)
     bad: list[str] = []
+    chat = conductor.chat.id
 
     def look(name: str, screen: QWidget) -> None:
         for _ in range(20):  # layouts and counts may still be on their way
@@ -85,6 +87,10 @@ def main(code: str, folder: Path | None) -> int:
                     look(f"{name}-{pair[:4].strip('/')}", screen)
             elif not pages:
                 look(name, screen)
+            if screen is window:
+                conductor.new_chat()
+                look(f"{name}-welcome", window)
+                conductor.open_chat(chat)
     window.close()
     slipstream.host.wait(60)
     slipstream.store.wait(60)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QScrollArea, QSlider, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QPushButton, QScrollArea, QSlider, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings
@@ -94,6 +94,27 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
     after = sizes()
     for name in before:
         assert 1.4 <= after[name] / before[name] <= 1.8, (name, before[name], after[name])
+
+
+def test_all_text_has_the_size_that_was_set_before_the_window_is_shown(start: Start) -> None:
+    app = start(loaded=False)
+    app.slipstream.theme.set_text_size(24)
+    app.load()
+    sized = [widget for widget in app.window.findChildren(QWidget) if widget.property("text_share") is not None]
+    wrong = [one.accessibleName() for one in sized if one.font().pixelSize() != round(24 * one.property("text_share"))]
+    assert sized and wrong == []
+
+
+def test_dialogs_are_not_larger_than_the_window(start: Start) -> None:
+    app = start(loaded=False)
+    app.slipstream.theme.set_text_size(30)
+    app.window.resize(700, 500)
+    app.load()
+    dialogs = app.window.dialogs
+    for show in (dialogs.show_report, dialogs.show_about, dialogs.show_this_mac, dialogs.show_chat_settings):
+        show()
+    for dialog in app.window.findChildren(QDialog):
+        assert dialog.width() <= 840 and dialog.height() <= 600, type(dialog).__name__
 
 
 def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
