@@ -14,6 +14,7 @@ import mlx.core as mx
 
 from mlx_engine import chat, memory
 from mlx_engine.comparison import compare
+from mlx_engine.decoding.turns import ReplyClock, Turns
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Event,
@@ -23,10 +24,11 @@ from mlx_engine.events import (
     PrefillProgress,
     TokenCount,
 )
-from mlx_engine.generation import generate_reply
+from mlx_engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.loading import LoadedPair, check, load
-from mlx_engine.pairs.checkpoint import weight_bytes
-from mlx_engine.pairs.fit import snapshot_budget
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.checkpoint import read_config, weight_bytes
+from mlx_engine.pairs.fit import predict_fit, snapshot_budget
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.requests import (
@@ -43,9 +45,6 @@ from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
-_NO_MEMORY = EngineText.of(
-    "reply_memory", "There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model."
-)
 
 
 class Engine:
@@ -54,7 +53,8 @@ class Engine:
     def __init__(self) -> None:
         self._pair: LoadedPair | None = None
         self._snapshots: Snapshots | None = None
-        self._reply: Generator[Event, None, None] | None = None
+        self._room: memory.ReplyMemory | None = None
+        self._turns = Turns()
 
     @property
     def pair(self) -> LoadedPair:
@@ -127,6 +127,7 @@ class Engine:
                 kernel_selection.restore(event)
                 self._pair = event
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
+                self._room = _reply_memory(target, drafter, event.held)
                 plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
                 yield replace(
                     event.info,
@@ -136,11 +137,11 @@ class Engine:
                 )
 
     def unload(self) -> None:
-        """Free the pair and its snapshots. A reply in progress ends without more events."""
-        if self._reply is not None:
-            self._reply.close()
-            self._reply = None
-        self._snapshots = None
+        """Free the pair and its snapshots. Replies in progress end without more events."""
+        for reply in list(self._turns.replies):
+            reply.close()
+        self._turns.replies.clear()
+        self._snapshots = self._room = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
@@ -168,24 +169,49 @@ class Engine:
         messages = chat.fitting(self.pair.tokenizer, request, limit, cancel)
         return TokenCount(len(chat.template(self.pair.tokenizer, messages, request.thinking, cancel=cancel)), limit)
 
-    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-        """Generate a reply, retrying once if memory runs out before its first token.
+    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:
+        """Generate a reply, and yield its events. See `steps`."""
+        with closing(self.steps(request, cancel)) as steps:
+            for events in steps:
+                yield from events
+
+    def steps(
+        self, request: GenerationRequest, cancel: threading.Event | None = None, submitted: float | None = None
+    ) -> Generator[Events, None, None]:
+        """Generate a reply step by step, retrying once if memory runs out before its first token.
+
+        Steps of several replies can alternate, but an exact reply must be the only one.
+
+        Args:
+            request: the reply to generate.
+            cancel: ends the reply after the current step.
+            submitted: when it was requested, on `time.perf_counter`; None for now.
 
         Yields:
-            `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed`. Closing the generator ends the reply.
+            The events of each step: `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed`. A step of a reply
+            that waits for memory has none. Closing the generator ends the reply.
         """
-        if self._reply is not None:
-            yield Failed.because(UserError.of(_BUSY))
+        if self._turns.replies and (request.exact or self.pair.target.attend is not None):
+            yield [Failed.because(UserError.of(_BUSY))]
             return
         cancel = cancel or threading.Event()
+        clock = ReplyClock(self._turns, submitted)
         for retry in (True, False):
-            reply, began, failure = None, False, UserError.of(_NO_MEMORY)
+            reply, began, failure, room = None, False, UserError.of(NO_MEMORY), self._room
             try:
-                reply = self._reply = generate_reply(self.pair, self.snapshots, request, cancel)
+                pair = self.pair
+                assert room is not None
+                reply = generate_reply(pair, self.snapshots, request, cancel, clock, room)
+                self._turns.replies.append(reply)
                 with memory.wired(), closing(reply):
-                    for event in reply:
-                        began = began or not isinstance(event, PrefillProgress)
-                        yield event
+                    for events in reply:
+                        began = began or not all(isinstance(event, PrefillProgress) for event in events)
+                        operations = pair.operations
+                        clock.pause()
+                        yield events
+                        clock.resume()
+                        if pair.operations is not operations:
+                            pair.run_operations(operations)
                 return
             except UserError as error:
                 retry, failure = False, error
@@ -193,15 +219,29 @@ class Engine:
                 if not memory.exhausted(error):
                     raise
             finally:
-                if self._reply is reply:
-                    self._reply = None
-            if failure.text is _NO_MEMORY:
+                if reply in self._turns.replies:
+                    self._turns.replies.remove(reply)
+                if room is not None:
+                    room.release(clock)
+            if failure.text is NO_MEMORY:
                 self.free_memory()  # outside the handler, because its traceback holds the failed pass's arrays
             if began or not retry:
-                yield Failed.because(failure)
+                yield [Failed.because(failure)]
                 return
 
     def _idle_pair(self) -> LoadedPair:
-        if self._reply is not None:
+        if self._turns.replies:
             raise UserError.of(_BUSY)
         return self.pair
+
+
+def _reply_memory(target: Path, drafter: Path | None, weights: int) -> memory.ReplyMemory:
+    configs = read_config(target), read_config(drafter) if drafter else None
+    facts = machine.load_facts()
+
+    def needs(tokens: int) -> tuple[int, int]:
+        fit = predict_fit(*configs, 0, 0, tokens, facts)
+        workspace = fit.lines[-1].bytes or 0
+        return fit.needed - workspace, workspace
+
+    return memory.ReplyMemory(needs, weights, machine.allocation_limit(facts))

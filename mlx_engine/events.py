@@ -25,6 +25,13 @@ class TokenCount:
 
 
 @dataclass(frozen=True)
+class Queued:
+    """The place of a reply in the queue, 1 if it is next. Sent when it changes."""
+
+    position: int
+
+
+@dataclass(frozen=True)
 class LoadProgress:
     """Progress of loading a pair: the current step and a fraction from 0 to 1."""
 
@@ -237,7 +244,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Round:
-    """A draft and its verify of `width` rows, ended `at_s` seconds after the request."""
+    """A draft and its verify of `width` rows, ended `at_s` seconds after the request, without waiting."""
 
     width: int
     proposer: Source
@@ -251,12 +258,17 @@ class Stats:
     """Statistics of a reply. Values that weren't measured are None.
 
     Attributes:
-        decode_tok_s: (tokens - 1) / (time of the last token - time of the first), without prefill.
+        ttft_s: seconds from the request to the first token, with all waiting.
+        decode_tok_s: (tokens - 1) / decode_s.
+        peak_memory_bytes: of all replies that ran at the same time.
         lookup_rounds: rounds whose drafts were copied from the prompt and reply.
         trials: passes made to learn their cost or yield.
         why_plain: why the whole reply was decoded plainly.
         plain_because: reasons for plain steps of a DFlash reply, with counts.
         exact: whether text with and without DFlash is guaranteed to be identical.
+        waiting_s: seconds in the queue and during other replies' turns. No rate includes them.
+        prefill_s: seconds up to the first token, without waiting.
+        decode_s: seconds from the first token to the last, without waiting.
     """
 
     mode: Mode
@@ -280,6 +292,9 @@ class Stats:
     trials: int = 0
     plain_because: tuple[tuple[EngineText, int], ...] = ()
     exact: bool = False
+    waiting_s: float = 0.0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -358,7 +373,8 @@ class CompareResult:
 
 
 Event = (
-    LoadProgress
+    Queued
+    | LoadProgress
     | PairInfo
     | TuningProgress
     | Calibrated

@@ -2,9 +2,8 @@
 
 import secrets
 import threading
-import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import cast
@@ -16,55 +15,90 @@ from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.loading import LoadedPair
+from mlx_engine.memory import ReplyMemory
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.requests import GenerationRequest, Mode
 from mlx_engine.template_sandbox import RenderingCancelled
 
 _DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
+NO_MEMORY = EngineText.of(
+    "reply_memory", "There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model."
+)
+
+Events = Sequence[Event]
 
 
 def generate_reply(
-    pair: LoadedPair, snapshots: Snapshots, request: GenerationRequest, cancel: threading.Event
-) -> Generator[Event, None, None]:
-    """Yield the events of a reply, `Finished` last. Closing the generator ends it.
+    pair: LoadedPair,
+    snapshots: Snapshots,
+    request: GenerationRequest,
+    cancel: threading.Event,
+    clock: ReplyClock,
+    room: ReplyMemory,
+) -> Generator[Events, None, None]:
+    """Yield the events of each step of a reply, `Finished` last. Closing the generator ends it.
+
+    A step is a chunk of the prompt or a pass of decoding. Other replies may have steps in between.
+
+    Args:
+        pair: runs the reply.
+        snapshots: of earlier prompts.
+        request: the reply to generate.
+        cancel: ends the reply after the current step.
+        clock: stands still between two steps while other replies have theirs.
+        room: of all replies. While others have taken the memory, the steps are empty.
 
     Raises:
         UserError: the request can't be run.
     """
     if not request.exact:
-        yield from _generate(pair, pair.history, snapshots, request, cancel)
+        yield from _generate(pair, pair.history, snapshots, request, cancel, clock, room)
         return
     with pair.exactly() as history:  # without snapshots, so that a prompt is always computed in the same chunks
-        yield from _generate(pair, history, snapshots, replace(request, reuse=False), cancel)
+        yield from _generate(pair, history, snapshots, replace(request, reuse=False), cancel, clock, room)
 
 
 def _generate(
-    pair: LoadedPair, history: PairHistory, snapshots: Snapshots, request: GenerationRequest, cancel: threading.Event
-) -> Generator[Event, None, None]:
-    began = time.perf_counter()
+    pair: LoadedPair,
+    history: PairHistory,
+    snapshots: Snapshots,
+    request: GenerationRequest,
+    cancel: threading.Event,
+    clock: ReplyClock,
+    room: ReplyMemory,
+) -> Generator[Events, None, None]:
     target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
     limits.check_choices(request, history.block if drafter else None)
     limits.check_tokens(request.prompt_tokens or (), target.rows)
     seed = secrets.randbits(32) if request.seed is None else request.seed
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
+    tally = Tally(clock, mode, seed, why_plain, request.exact)
     try:
         messages = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
         left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
         rendered = chat.render(tokenizer, request, cancel)
     except RenderingCancelled:
-        yield Finished("cancelled", Tally(began, mode, 0, 0, seed, why_plain, request.exact).stats())
+        yield [Finished("cancelled", tally.stats())]
         return
     prompt, length = rendered.tokens, len(rendered.tokens)
     limits.check_tokens(prompt, target.rows)
     limit = _token_limit(request, length, pair.info.context_limit)
+    if not room.fits(length):
+        raise UserError.of(NO_MEMORY)
+    while not room.take(clock, length + limit, snapshots.nbytes):
+        if cancel.is_set():
+            yield [Finished("cancelled", tally.stats())]
+            return
+        yield []
     if not request.exact:
         pair.run_at(length)
     operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
@@ -72,7 +106,7 @@ def _generate(
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
-    tally = Tally(began, mode, length, branch.reused, seed, why_plain, request.exact)
+    tally.prompt_tokens, tally.reused_tokens = length, branch.reused
     reply = chat.ReplyText(tokenizer, rendered, request.stop)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
@@ -80,7 +114,7 @@ def _generate(
     steps: Generator[Step, None, None] | None = None
     consistent = True  # whether caches and context hold the same tokens
     try:
-        yield PrefillProgress(branch.reused, length, branch.reused, left_out)
+        yield [PrefillProgress(branch.reused, length, branch.reused, left_out)]
         reads_context = mode == "dflash" or request.reuse  # for rounds or a later turn
         for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
@@ -92,30 +126,32 @@ def _generate(
             if cancel.is_set():
                 reason = "cancelled"
                 break
-            yield PrefillProgress(done, length, branch.reused, left_out)
+            yield [PrefillProgress(done, length, branch.reused, left_out)]
         if first is not None:
             penalties.add((first,))
-            yield PrefillProgress(length, length, branch.reused, left_out)
+            progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out)]
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
                 controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)
                 copies = Lookup((*prompt, first), history.block - 1) if history.lookup and not request.width else None
                 ahead = device.runs_beside_host() and history.costs.table.queued and not request.exact
-                rounds = Rounds(target, drafter, caches, context, chooser, penalties, controller, copies, queue_ahead=ahead)
+                parts = (target, drafter, caches, context, chooser, penalties, controller, copies)
+                rounds = Rounds(*parts, clock=clock, queue_ahead=ahead, alone=clock.alone)
                 steps = rounds.run(first, limit - 1, ends)
             elif limit > 1:
                 backlog = Backlog(drafter, context) if request.reuse and drafter is not None and context is not None else None
-                steps = plain(target, caches, first, length, chooser, penalties, limit - 1, backlog)
+                steps = plain(target, caches, first, length, chooser, penalties, limit - 1, backlog, clock.alone)
             for step in chain((Step((first,), ("prefill",)),), steps or ()):
-                at_s = tally.elapsed()
+                at_s = clock()
                 branch.tokens += step.tokens
                 end = next((at + 1 for at, token in enumerate(step.tokens) if token in ends), 0)
                 tokens = step.tokens[:end] if end else step.tokens
                 commits = list(reply.add(tokens, step.sources[: len(tokens)]))
                 tally.add(step, sum(len(commit.tokens) for commit in commits), at_s)
                 if step.drafted:
-                    yield Round(step.width, step.proposer, step.tested, step.accepted, at_s)
-                yield from commits
+                    progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))
+                yield [*progress, *commits]
+                progress = []
                 if reply.stopped or end or cancel.is_set():
                     reason = "stop_string" if reply.stopped else "eos" if end else "cancelled"
                     break
@@ -127,8 +163,7 @@ def _generate(
             steps.close()
         if consistent and request.reuse:
             snapshots.put(branch)
-    yield from reply.finish()
-    yield Finished("stop_string" if reply.stopped else reason, tally.stats())
+    yield [*reply.finish(), Finished("stop_string" if reply.stopped else reason, tally.stats())]
 
 
 def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:
@@ -141,34 +176,32 @@ def _token_limit(request: GenerationRequest, length: int, context_limit: int) ->
 
 @dataclass
 class Tally:
-    """Statistics of a reply in progress. `began` is a `time.perf_counter` value."""
+    """Statistics of a reply in progress. Times are those of its clock."""
 
-    began: float
+    clock: ReplyClock
     mode: Mode
-    prompt_tokens: int
-    reused_tokens: int
     seed: int
     why_plain: EngineText | None
     exact: bool
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
     _first: float | None = None
-    _last: float | None = None
+    _first_waited: float = 0.0
+    _last: float = 0.0
     _tokens: int = 0
     _rounds: list[Step] = field(default_factory=list)
     _plain: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        mx.reset_peak_memory()
-
-    def elapsed(self) -> float:
-        """Return the seconds since the request arrived."""
-        return time.perf_counter() - self.began
+        if self.clock.alone():
+            mx.reset_peak_memory()
 
     def add(self, step: Step, tokens: int, at_s: float) -> None:
         """Add a step that became final at `at_s` with `tokens` tokens of the reply."""
         self._last = at_s
         self._tokens += tokens
         if self._first is None:
-            self._first = at_s  # prefill's token belongs to no round
+            self._first, self._first_waited = at_s, self.clock.waited  # prefill's token belongs to no round
         elif step.drafted:
             self._rounds.append(step)
         else:
@@ -176,17 +209,16 @@ class Tally:
 
     def stats(self) -> Stats:
         """Return the statistics so far."""
-        rate = None
-        if self._first is not None and self._last is not None and self._last > self._first:
-            rate = (self._tokens - 1) / (self._last - self._first)
+        prefill = self._first or 0.0
+        decoding = self._last - prefill if self._first is not None else 0.0
         return Stats(
             mode=self.mode,
             prompt_tokens=self.prompt_tokens,
             reused_tokens=self.reused_tokens,
             tokens=self._tokens,
-            ttft_s=self._first,
-            prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / self._first if self._first else None,
-            decode_tok_s=rate,
+            ttft_s=None if self._first is None else self._first + self._first_waited,
+            prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / prefill if prefill else None,
+            decode_tok_s=(self._tokens - 1) / decoding if decoding > 0 else None,
             rounds=len(self._rounds),
             drafted=sum(step.drafted for step in self._rounds),
             tested=sum(step.tested for step in self._rounds),
@@ -201,4 +233,7 @@ class Tally:
             trials=sum(step.trial for step in (*self._rounds, *self._plain)),
             exact=self.exact,
             plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),
+            waiting_s=self.clock.waited,
+            prefill_s=prefill,
+            decode_s=decoding,
         )

@@ -4,17 +4,19 @@ MLX arrays belong to the thread that made them. One thread loads, runs, and free
 """
 
 import logging
+import math
 import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, LoadProgress
-from mlx_engine.requests import LoadPair, Request
+from mlx_engine.events import Event, Failed, LoadProgress, Queued
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Request
 
 if TYPE_CHECKING:
     from mlx_engine.engine import Engine
@@ -23,6 +25,10 @@ log = logging.getLogger(__name__)
 
 BATCH_S = 0.02
 _WAKE_S = 0.1
+MAX_ACTIVE = 4  # background replies that are generated at the same time
+MAX_QUEUED = 32  # background replies that wait
+_FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
+_LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
 
 Deliver = Callable[[Event | None], None]
@@ -32,12 +38,26 @@ class Job:
     """A submitted request.
 
     Its events go to `deliver` in order, on the engine's thread. None follows the last one.
+
+    Attributes:
+        takes_turns: whether other requests may run between its steps.
+        foreground: whether it has every second turn.
+        submitted: time of `time.perf_counter`.
+        steps: yields the events of each step, once the job has begun.
+        position: last reported position in the queue.
     """
 
     def __init__(self, request: Request, deliver: Deliver) -> None:
         self.request = request
         self.deliver = deliver
         self.cancelled = threading.Event()
+        reply = request if isinstance(request, GenerationRequest) else None
+        self.takes_turns = not reply.exact if reply else isinstance(request, CountTokens)
+        self.foreground = reply is None or reply.foreground
+        self.submitted = time.perf_counter()
+        self.began = 0.0
+        self.steps: Iterator[Sequence[Event]] = iter(())
+        self.position = 0
 
     def cancel(self) -> None:
         """End the job within one round. Can be called from any thread.
@@ -51,7 +71,7 @@ class EngineDoor(Protocol):
     """The interface to an engine, wherever it runs."""
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request. Requests run one at a time."""
+        """Queue a request. Replies run at the same time, other requests one after the other."""
         ...
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
@@ -62,18 +82,38 @@ class EngineDoor(Protocol):
 class EngineHost:
     """An `EngineDoor` to an engine in this process.
 
+    Replies take turns of one step: a chunk of the prompt, or a pass of decoding. A foreground reply has every second turn. Tokens
+    are counted in a turn of their own. Other requests, and exact replies, wait until all running replies have ended, and run alone;
+    later requests wait for them.
+
     Args:
         make_engine: creates the engine; called on the engine's thread.
         log_file: where a user finds the details of an internal error.
+        max_active: number of background replies that run at the same time.
+        max_queued: number of background replies that can wait. Further ones fail with the code `too_busy` and the value `seconds`,
+            after which the next reply will probably have ended.
     """
 
-    def __init__(self, make_engine: "Callable[[], Engine] | None" = None, log_file: str = "the log") -> None:
+    def __init__(
+        self,
+        make_engine: "Callable[[], Engine] | None" = None,
+        log_file: str = "the log",
+        max_active: int = MAX_ACTIVE,
+        max_queued: int = MAX_QUEUED,
+    ) -> None:
         self._make_engine = make_engine or local_engine
         self._engine: Engine | None = None
         self._log_file = log_file
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._open: list[Job] = []  # submitted and not finished
+        self._max_active, self._max_queued = max_active, max_queued
+        self._reply_s = _FIRST_REPLY_S  # average duration
+        self._waiting: list[Job] = []  # this and the following are used only on the engine's thread
+        self._foreground: deque[Job] = deque()  # running; the first has the next turn
+        self._background: deque[Job] = deque()
+        self._foreground_had_turn = False
+        self._received_all = False
         self._closed: Callable[[], None] | None = None
         self._closing = False
         self._ended = threading.Event()
@@ -83,16 +123,24 @@ class EngineHost:
         threading.stack_size(before)
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request. It cancels jobs that are queued or running and give way to everything else."""
+        """Queue a request. It cancels jobs that are queued or running and give way to everything else.
+
+        If the queue is full, or the host was closed, the job ends before this returns.
+        """
         job = Job(request, deliver)
         with self._lock:
-            if not self._closing:
+            is_full = sum(not other.foreground for other in self._open) >= self._max_active + self._max_queued
+            if not self._closing and (job.foreground or not is_full):
                 for other in self._open:
                     if getattr(other.request, "gives_way", False):
                         other.cancel()
                 self._open.append(job)
                 self._queue.put(job)
                 return job
+        if not self._closing:
+            seconds = math.ceil(self._reply_s / self._max_active)
+            template = "Too many replies are waiting. Try again in {seconds} seconds."
+            _deliver(job, Failed.because(UserError("too_busy", template, seconds=seconds)))
         _deliver(job, None)
         return job
 
@@ -119,9 +167,10 @@ class EngineHost:
 
     def _serve(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that Ctrl-C interrupts the main thread
-        while (job := self._queue.get()) is not None:
-            self._run(job)
-            del job  # otherwise the job's receiver would stay alive during the next wait
+        while self._receive():
+            if self._waiting:
+                self._begin_jobs()
+            self._take_turn()
         try:
             if self._engine is not None:
                 self._engine.unload()
@@ -139,22 +188,85 @@ class EngineHost:
         if self._make_engine is local_engine:
             threading.Event().wait()  # MLX aborts the process if this thread ends while the process exits
 
-    def _run(self, job: Job) -> None:
-        """Deliver a job's events. Bugs are logged, and the next job runs."""
+    def _receive(self) -> bool:
+        """Queue the submitted jobs, after waiting for one if there is nothing to do. Return False if there will be none."""
+        while True:
+            is_idle = not (self._waiting or self._foreground or self._background)
+            if is_idle and self._received_all:
+                return False
+            if not is_idle and self._queue.empty():
+                return True
+            job = self._queue.get()
+            if job is None:
+                self._received_all = True
+                continue
+            at = len(self._waiting)
+            if job.takes_turns and job.foreground:
+                while at and self._waiting[at - 1].takes_turns and not self._waiting[at - 1].foreground:
+                    at -= 1
+            self._waiting.insert(at, job)
+
+    def _begin_jobs(self) -> None:
+        """Begin the waiting jobs that may run now, and tell the other replies their positions."""
+        running = [*self._foreground, *self._background]
+        in_order = all(job.takes_turns for job in running)  # whether no earlier job runs alone or waits to run alone
+        if in_order:
+            for job in list(self._waiting):
+                if job.takes_turns:
+                    has_room = job.foreground or len(self._background) < self._max_active
+                    begins = job.cancelled.is_set() or (in_order and has_room)
+                else:
+                    begins, in_order = in_order and not running, False
+                if begins:
+                    self._waiting.remove(job)
+                    job.began, job.steps = time.perf_counter(), self._steps(job)
+                    (self._foreground if job.foreground else self._background).append(job)
+                    running.append(job)
+        for position, job in enumerate((job for job in self._waiting if isinstance(job.request, GenerationRequest)), 1):
+            if job.position != position:
+                job.position = position
+                _deliver(job, Queued(position))
+
+    def _steps(self, job: Job) -> Iterator[Sequence[Event]]:
+        """Run a job, and yield the events of each step."""
+        if self._engine is None:
+            if job.cancelled.is_set():
+                return
+            yield [LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine"))]
+            self._engine = self._engine or self._make_engine()
+        if job.takes_turns and isinstance(job.request, GenerationRequest):
+            yield from self._engine.steps(job.request, job.cancelled, job.submitted)
+            return
+        for event in self._engine.run(job.request, job.cancelled):
+            yield [event]
+            if isinstance(job.request, LoadPair) and job.cancelled.is_set():
+                return
+
+    def _take_turn(self) -> None:
+        """Let the next job make a step. No exception leaves this thread: a bug is logged, and other jobs go on."""
+        is_front = bool(self._foreground) and not (self._background and self._foreground_had_turn)
+        group = self._foreground if is_front else self._background
+        if not group:
+            return
+        self._foreground_had_turn = is_front
+        job = group.popleft()
         try:
-            if self._engine is None and not job.cancelled.is_set():
-                _deliver(job, LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
-                self._engine = self._make_engine()
-            for event in self._engine.run(job.request, job.cancelled) if self._engine else ():
-                _deliver(job, event)
-                if isinstance(job.request, LoadPair) and job.cancelled.is_set():
-                    break
+            events = next(job.steps, None)
         except UserError as error:
+            events = None
             _deliver(job, Failed.because(error))
         except BaseException:
+            events = None
             log.exception("The engine failed on %s", type(job.request).__name__)
             bug = UserError("internal", "Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
             _deliver(job, Failed.because(bug))
+        if events is not None:
+            group.append(job)
+            for event in events:
+                _deliver(job, event)
+            return
+        if not job.foreground:
+            self._reply_s += _LATEST_WEIGHT * (time.perf_counter() - job.began - self._reply_s)
         with self._lock, suppress(ValueError):
             self._open.remove(job)
         _deliver(job, None)

@@ -135,10 +135,14 @@ class LoadedPair:
 
     def run_at(self, length: int) -> None:
         """Switch to the operations for a context of this length."""
-        self.operations = next(operations for start, operations in reversed(self.ranges) if start <= length)
-        self.target.use(self.operations)
+        self.run_operations(next(operations for start, operations in reversed(self.ranges) if start <= length))
+
+    def run_operations(self, operations: Operations) -> None:
+        """Switch to these operations."""
+        self.operations = operations
+        self.target.use(operations)
         if self.drafter is not None:
-            self.drafter.operations = self.operations
+            self.drafter.operations = operations
 
 
 def check(target: Path, drafter: Path | None) -> None:

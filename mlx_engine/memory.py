@@ -2,7 +2,7 @@
 
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 import mlx.core as mx
@@ -31,19 +31,22 @@ def bound_spare_buffers() -> None:
         mx.set_cache_limit(before)
 
 
+_wired_before: list[int] = []  # limits to restore, one per block of `wired`
+
+
 @contextmanager
 def wired() -> Iterator[None]:
-    """Keep the working set resident on Metal, so that weights aren't paged out."""
+    """Keep the working set resident on Metal, so that weights aren't paged out. Blocks may overlap."""
     recommended = _recommended()
     if not recommended:
         yield
         return
-    before = mx.set_wired_limit(recommended)
+    _wired_before.append(mx.set_wired_limit(recommended))
     try:
         yield
     finally:
         mx.synchronize()  # running work may use the memory
-        mx.set_wired_limit(before)
+        mx.set_wired_limit(_wired_before.pop())  # the first block's limit last, in whichever order the blocks end
 
 
 def exhausted(error: Exception) -> bool:
@@ -71,3 +74,50 @@ def enough_for(failure: EngineText) -> Iterator[None]:
 def held() -> int:
     """Return the bytes that MLX holds in arrays and unused buffers."""
     return mx.get_active_memory() + mx.get_cache_memory()
+
+
+class ReplyMemory:
+    """Memory set aside for replies in progress, so that they don't run out of it together.
+
+    Args:
+        needs: returns the bytes of a reply's caches, and of its largest pass, for a number of tokens.
+        weights: bytes of the pair.
+        limit: bytes that can be allocated, or None if unknown.
+    """
+
+    def __init__(self, needs: Callable[[int], tuple[int, int]], weights: int, limit: int | None) -> None:
+        self._needs, self._weights, self._limit = needs, weights, limit
+        self._taken: dict[Hashable, tuple[int, int]] = {}
+        self._waiting: list[Hashable] = []
+
+    def fits(self, tokens: int) -> bool:
+        """Return whether a reply can have this many tokens if it is alone."""
+        return self._limit is None or self._weights + sum(self._needs(tokens)) <= self._limit
+
+    def take(self, reply: Hashable, tokens: int, snapshots: int) -> bool:
+        """Set memory aside for a reply; return whether it can begin.
+
+        The only reply always can. Others wait for each other in order.
+
+        Args:
+            reply: any key that `release` gets too.
+            tokens: the most that its prompt and text can have.
+            snapshots: bytes of all snapshots.
+        """
+        if reply not in self._waiting:
+            self._waiting.append(reply)
+        if self._waiting[0] != reply:
+            return False
+        needed = [*self._taken.values(), self._needs(tokens)]
+        together = self._weights + snapshots + sum(caches for caches, _ in needed) + max(largest for _, largest in needed)
+        if self._taken and together > working_set():
+            return False
+        self._waiting.remove(reply)
+        self._taken[reply] = needed[-1]
+        return True
+
+    def release(self, reply: Hashable) -> None:
+        """Return the memory of a reply that has ended."""
+        self._taken.pop(reply, None)
+        if reply in self._waiting:
+            self._waiting.remove(reply)

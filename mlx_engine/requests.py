@@ -48,6 +48,7 @@ class GenerationRequest:
         reuse: use and save snapshots of the prompt.
         rolling: number of messages to leave out at least; more if the prompt leaves too little room for the reply. None sends all.
         gives_way: whether any other request cancels this one.
+        foreground: whether a user is waiting for this reply: it skips the queue, and has every second turn.
         exact: compute each row in an order that doesn't depend on the number of rows, so that text with and without DFlash is
             identical in every format. Slower, and without snapshots.
     """
@@ -68,6 +69,7 @@ class GenerationRequest:
     reuse: bool = True
     rolling: int | None = None
     gives_way: bool = False
+    foreground: bool = False
     exact: bool = False
 
 

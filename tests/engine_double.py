@@ -1,7 +1,7 @@
 """What all stand-ins for the engine share."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlx_engine.events import Event
@@ -22,6 +22,12 @@ class EngineDouble:
     """Runs requests with methods named like the engine's. A subclass defines those that its test needs."""
 
     def unload(self) -> None: ...
+
+    def steps(
+        self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
+    ) -> Iterator[Sequence[Event]]:
+        own: Any = self
+        return ([event] for event in own.generate(request, cancel))
 
     def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
         own: Any = self

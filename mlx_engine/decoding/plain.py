@@ -1,6 +1,6 @@
 """Plain decoding: the target alone, one token per pass."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import cast
 
@@ -39,6 +39,7 @@ def plain(
     penalties: Penalties,
     limit: int,
     backlog: Backlog | None = None,
+    alone: Callable[[], bool] = lambda: True,
 ) -> Generator[Step, None, None]:
     """Yield up to `limit` tokens after `first`, which isn't cached yet.
 
@@ -47,6 +48,7 @@ def plain(
 
     Args:
         backlog: receives the features of every pass for the drafter's context.
+        alone: returns whether no other reply runs before the next step; otherwise, nothing is queued for that step.
     """
 
     def queue_pass(token: mx.array, at: int) -> mx.array:
@@ -63,7 +65,7 @@ def plain(
     try:
         current = queue_pass(mx.array([first]), position)
         for count in range(1, limit + 1):
-            ahead = None if penalties.active or count == limit else queue_pass(current, position + count)
+            ahead = None if penalties.active or count == limit or not alone() else queue_pass(current, position + count)
             token = cast(int, current.item())
             yield Step((token,), ("target",))
             if count == limit:

@@ -61,17 +61,20 @@ class Rounds:
     copies: Lookup | None = None
     clock: Callable[[], float] = time.perf_counter
     queue_ahead: bool = False  # queue a drafter round before the previous one is read, if nothing needs its tokens
+    alone: Callable[[], bool] = lambda: True  # whether no other reply runs before the next step
     _backlog: Backlog = field(init=False)
     _queue: RoundQueue | None = field(init=False, default=None)
     _decided: WidthChoice | None = field(init=False, default=None)  # choice for the next pass, if it couldn't be queued ahead
     _ended: float = field(init=False, default=0.0)
     _aside: float = field(init=False, default=0.0)  # seconds spent on the backlog since `_ended`
+    _joined: bool = field(init=False, default=False)  # another reply began after the current pass was queued
 
     def run(self, first: int, limit: int, ends: frozenset[int]) -> Generator[Step, None, None]:
         """Yield up to `limit` tokens after `first`, pass by pass, until one of `ends`.
 
         Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
-        on a GPU queued, before a step is yielded, so that the device works while the host processes the text.
+        on a GPU queued, before a step is yielded, so that the device works while the host processes the text. If other replies have
+        their turns in between, a pass begins and ends in one turn, so that its time is known.
         """
         self._backlog = Backlog(self.drafter, self.context)
         if self.queue_ahead and not self.penalties.active:
@@ -81,7 +84,8 @@ class Rounds:
         try:
             current = self._begin(first, left)
             while True:
-                ahead = self._queue_next(current, left)
+                alone = self.alone()
+                ahead = self._queue_next(current, left) if alone else None
                 if isinstance(current, _PlainPass):
                     step = Step((cast(int, current.token.item()),), ("target",), why=current.choice.why, trial=current.choice.trial)
                 elif isinstance(current, _Block):
@@ -97,13 +101,14 @@ class Rounds:
                 left -= len(tokens)
                 passes += 1
                 done = left == 0 or not ends.isdisjoint(tokens)
-                if not done:
-                    current = ahead or self._begin(tokens[-1], left)
+                following = None if done else ahead or (self._begin(tokens[-1], left) if alone else None)
                 if passes % _CLEAR_EVERY == 0:
                     mx.clear_cache()
                 yield replace(step, tokens=tokens, sources=step.sources[: len(tokens)])
                 if done:
                     return
+                self._joined = following is not None and not self.alone()
+                current = following or self._begin(tokens[-1], left)
         finally:
             if self._queue is not None:
                 self._queue.close()
@@ -194,6 +199,8 @@ class Rounds:
         self._ended, self._aside = at, 0.0
         if not isinstance(current, _Block) and not current.ahead and not self.penalties.active:
             seconds = None  # includes a wait that queued passes avoid
+        if self._joined:
+            seconds = None  # ran during another reply's turn
         if step.width != current.choice.kind.width:
             seconds = None  # cut short by the end of the reply
         match = current.match if isinstance(current, _Block) else 0

@@ -1,0 +1,53 @@
+"""Turns of replies that are generated at the same time."""
+
+import time
+from typing import Any
+
+
+class Turns:
+    """The replies in progress. They run one at a time, a step each.
+
+    Attributes:
+        replies: the generators of these replies.
+        count: number of turns that have ended.
+    """
+
+    def __init__(self) -> None:
+        self.replies: list[Any] = []
+        self.count = 0
+
+
+class ReplyClock:
+    """Seconds since a reply was requested, without those that it waited.
+
+    Args:
+        turns: the replies in progress.
+        submitted: time of the request on `time.perf_counter`; None for now.
+
+    Attributes:
+        waited: seconds in the queue, and from one turn to the next if another reply had a turn in between.
+    """
+
+    def __init__(self, turns: Turns, submitted: float | None = None) -> None:
+        self._turns = turns
+        self._paused = time.perf_counter()
+        self._count = turns.count
+        self._submitted = self._paused if submitted is None else submitted
+        self.waited = self._paused - self._submitted
+
+    def __call__(self) -> float:
+        return time.perf_counter() - self._submitted - self.waited
+
+    def alone(self) -> bool:
+        """Return whether no other reply is in progress, so that passes may be queued beyond the end of a turn."""
+        return len(self._turns.replies) < 2
+
+    def pause(self) -> None:
+        """End a turn."""
+        self._turns.count += 1
+        self._count, self._paused = self._turns.count, time.perf_counter()
+
+    def resume(self) -> None:
+        """Begin the next turn."""
+        if self._turns.count != self._count:
+            self.waited += time.perf_counter() - self._paused
