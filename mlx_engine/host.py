@@ -232,8 +232,8 @@ class EngineHost:
         if self._engine is None:
             if job.cancelled.is_set():
                 return
-            yield [LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine"))]
-            self._engine = self._engine or self._make_engine()
+            _deliver(job, LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
+            self._engine = self._make_engine()
         if job.takes_turns and isinstance(job.request, GenerationRequest):
             yield from self._engine.steps(job.request, job.cancelled, job.submitted)
             return

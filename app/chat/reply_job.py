@@ -1,5 +1,7 @@
 """The reply in progress: generated once its question is saved, and saved as it grows."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conversations.chat_tree import Chat, Turn
@@ -73,7 +75,7 @@ class ReplyJob(QObject):
             self.turn.reply.reason = "interrupted" if self._quitting else "cancelled"
             self._end()
         else:
-            self._job = self._engine.submit(self._request, self._receive)
+            self._job = self._engine.submit(replace(self._request, foreground=True), self._receive)
 
     @Slot()
     def _save_growth(self) -> None:

@@ -24,7 +24,10 @@ RATE_WINDOW_S = 1.0
 Ending = StopReason | Literal["interrupted", "unanswered"]
 
 # Statistics that are summed over the parts of a continued reply
-_SUMS = "tokens rounds drafted tested accepted accepted_per_round widths plain_steps lookup_rounds trials".split()
+_SUMS = (
+    *"tokens rounds drafted tested accepted accepted_per_round widths plain_steps lookup_rounds trials".split(),
+    *("waiting_s", "prefill_s", "decode_s"),
+)
 
 
 class Suppliers:

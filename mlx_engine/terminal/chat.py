@@ -76,7 +76,7 @@ class Conversation:
         """Answer a message. It joins the chat only together with its reply."""
         question = Message("user", text)
         system = (Message("system", self._system),) if self._system else ()
-        self._last = request = replace(self._options, messages=(*system, *self._messages, question))
+        self._last = request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)
         reply = generate.show(cancellable(self._door, request), printing=True)
         note(generate.stats_line(reply.stats, reply.reason, sampled=request.sampling.temperature > 0))
         if reply.text or reply.reason != "cancelled":

@@ -4115,12 +4115,6 @@
             <translation>Es ist kein Modell geladen. Laden Sie zuerst eines.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
-            <source>reply_memory</source>
-            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
@@ -4139,6 +4133,12 @@
             <translation>DFlash ist ausgeschaltet</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/generation.py" />
+            <source>reply_memory</source>
+            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/host.py" />
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
@@ -4149,6 +4149,12 @@
             <source>starting_engine</source>
             <extracomment>Starting the engine</extracomment>
             <translation>Die Engine startet</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>too_busy</source>
+            <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
