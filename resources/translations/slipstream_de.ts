@@ -4154,7 +4154,7 @@
             <location filename="../../mlx_engine/host.py" />
             <source>too_busy</source>
             <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
-            <translation type="unfinished" />
+            <translation>Zu viele Antworten warten bereits. Versuchen Sie es in {seconds} Sekunden erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />

@@ -4154,7 +4154,7 @@
             <location filename="../../mlx_engine/host.py" />
             <source>too_busy</source>
             <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
-            <translation type="unfinished" />
+            <translation>等待中的回复过多。请在 {seconds} 秒后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
