@@ -1,1 +1,1 @@
-"""The This Computer screen and the measurements behind it."""
+"""The This Mac window, measurements, and the memory warning."""

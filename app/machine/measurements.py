@@ -1,4 +1,4 @@
-"""Measurements of the machine and the loaded pair: on request, and in the background."""
+"""Measurements of the machine and the loaded pair."""
 
 from functools import partial
 
@@ -17,9 +17,9 @@ Task = Calibrate | SelectKernels
 
 
 class BackgroundTuning(QObject):
-    """Calibrates a new pair and selects its Metal kernels while the engine is idle.
+    """A background task that calibrates a new pair and selects its Metal kernels.
 
-    Any request interrupts it. It starts again when the engine is idle.
+    Any other request interrupts tuning, which restarts when the engine is idle again.
     """
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
@@ -27,12 +27,12 @@ class BackgroundTuning(QObject):
         self._engine = engine
         self._engine.idle.connect(self._wait)
         self._tasks: list[Task] = []
-        self.kernels: KernelsSelected | None = None  # the evidence for those in use
+        self.kernels: KernelsSelected | None = None  # the latest evidence
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
 
     def tune(self, pair: PairInfo) -> None:
-        """Do what is missing for a pair that has been loaded."""
+        """Calibrate a loaded pair and select its kernels, unless already done."""
         self.kernels = pair.kernels
         self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
         self._wait()
@@ -47,12 +47,12 @@ class BackgroundTuning(QObject):
             event = delivery.event
             if isinstance(event, Calibrated | KernelsSelected | Failed):
                 del tasks[:1]
-                if isinstance(event, KernelsSelected) and tasks is self._tasks:  # not of a pair that has been replaced
+                if isinstance(event, KernelsSelected) and tasks is self._tasks:  # ignore results for a replaced pair
                     self.use(event)
 
     @Slot(object)
     def use(self, found: KernelsSelected) -> None:
-        """Store new kernel evidence, and recalibrate the pair if kernels are or were in use."""
+        """Store new kernel evidence, and recalibrate if kernels are or were in use."""
         before, self.kernels = self.kernels, found
         if any(trial.used_at for evidence in (before, found) if evidence for trial in evidence.trials):
             self._tasks.append(Calibrate())
@@ -66,7 +66,7 @@ class BackgroundTuning(QObject):
 
 
 class RooflineJob(QObject):
-    """Measures the machine's limits and tests the kernels. `progress` is None while neither runs."""
+    """A job that measures the machine or tests kernels. `progress` is None when idle."""
 
     changed = Signal()
     kernels_selected = Signal(object)
@@ -85,12 +85,12 @@ class RooflineJob(QObject):
         return self._job is not None
 
     def start(self, again: bool = False) -> None:
-        """Start unless a measurement runs. `again` also measures the machine itself again."""
+        """Start unless already running. `again` also repeats the machine's measurement."""
         self._submit(MeasureMachine(again))
 
     @Slot()
     def test_kernels(self) -> None:
-        """Test the kernels again, unless a measurement runs."""
+        """Test the kernels again, unless already running."""
         self._submit(SelectKernels(again=True))
 
     def _submit(self, request: MeasureMachine | SelectKernels) -> None:
@@ -108,7 +108,7 @@ class RooflineJob(QObject):
 
     @Slot()
     def forget(self) -> None:
-        """Drop the result, because another pair has been loaded."""
+        """Drop the result after another pair has been loaded."""
         self.found = None
         self.changed.emit()
 

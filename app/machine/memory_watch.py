@@ -1,4 +1,4 @@
-"""Warns when memory runs low, before the system swaps."""
+"""Warnings when memory runs low, before the system swaps."""
 
 import logging
 import sys
@@ -17,16 +17,16 @@ log = logging.getLogger(__name__)
 
 INTERVAL_MS = 5000
 CALM_READINGS = 12  # consecutive normal readings that end an episode
-_LINUX_LEVELS: tuple[tuple[float, Pressure], ...] = ((0.04, "critical"), (0.08, "warning"))  # share of memory that is available
-_NEARLY_ALL = 0.9  # of the memory for models
+_LINUX_LEVELS: tuple[tuple[float, Pressure], ...] = ((0.04, "critical"), (0.08, "warning"))  # share of available memory
+_NEARLY_ALL = 0.9  # share of the memory for models
 
 
 class MemoryWatch(QObject):
-    """Warns once per episode, and again if it becomes critical.
+    """A monitor that warns once per low-memory episode, and again if it is critical.
 
     Args:
-        read: returns the memory pressure; the system's by default.
-        budget: bytes available for models; the machine's by default.
+        read: returns the memory pressure; by default, the system's.
+        budget: bytes available for models; by default, the machine's.
     """
 
     short = Signal(str)  # the warning
@@ -48,7 +48,7 @@ class MemoryWatch(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Read the pressure once and warn if it has risen."""
+        """Check the memory pressure once, and warn if it has risen."""
         level = self._read()
         self._calm = self._calm + 1 if level == "normal" else 0
         if self._calm >= CALM_READINGS:
@@ -71,14 +71,14 @@ class MemoryWatch(QObject):
 
 
 def pressure() -> Pressure:
-    """Return the system's memory pressure, "normal" if it is unknown."""
+    """Return the system's memory pressure, or "normal" if unknown."""
     if (level := macos.memory_pressure()) is not None:
         return level
     return from_meminfo(Path("/proc/meminfo")) if sys.platform.startswith("linux") else "normal"
 
 
 def from_meminfo(file: Path) -> Pressure:
-    """Derive the pressure from the share of memory that is available."""
+    """Derive the memory pressure from the share of available memory."""
     try:
         lines = dict(line.split(":", 1) for line in file.read_text().splitlines() if ":" in line)
         share = int(lines["MemAvailable"].split()[0]) / int(lines["MemTotal"].split()[0])

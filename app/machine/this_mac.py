@@ -1,4 +1,4 @@
-"""The machine's limits, and how close the loaded pair comes to them."""
+"""The This Mac window: the machine's limits and the loaded pair's share of them."""
 
 import sys
 from math import floor, log10
@@ -16,7 +16,7 @@ from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import KernelsSelected, MachineFacts, Phase, Roofline
 from mlx_engine.pairs.machine import installed_gb
 
-CHART_HEIGHT = 220  # at the default text size, as the margins of the chart
+CHART_HEIGHT = 220  # at the default text size, like the margins below
 LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40
 
 
@@ -34,7 +34,7 @@ def _phase_names() -> dict[str, str]:
 
 
 class ThisMacDialog(QDialog):
-    """Measures when it is first opened. Closing it stops the measurement."""
+    """A window that measures when first opened. Closing it stops the measurement."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,7 +145,7 @@ class ThisMacDialog(QDialog):
 
 
 def about(facts: MachineFacts) -> str:
-    """Describe the machine, such as "Metal · 14 cores · 48 GB of memory, 38.7 GB for models"."""
+    """Describe the machine: "Metal · 14 cores · 48 GB of memory, 38.7 GB for models"."""
     memory, models = f"{number(installed_gb(facts.memory_bytes))} GB", size(facts.working_set_bytes)
     sizes = tr("{memory} of memory, {models} for models", memory=memory, models=models)
     parts = [facts.device, tr("{count} cores", count=facts.cores), sizes, f"MLX {facts.mlx}"]
@@ -161,14 +161,14 @@ def rate(operations_s: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration with three digits."""
+    """Format a duration as seconds or milliseconds."""
     if seconds >= 1:
         return f"{number(seconds, 2)} s"
     return f"{number(1e3 * seconds, 0 if seconds >= 0.1 else 1)} ms"
 
 
 def ceiling(found: Roofline, pair: str) -> str:
-    """Describe the limit of plain decoding; empty if no plain step was measured."""
+    """Describe the limit of plain decoding; empty if it wasn't measured."""
     plain = next((phase for phase in found.phases if phase.name == "plain"), None)
     if plain is None or found.plain_ceiling is None:
         return ""
@@ -182,14 +182,14 @@ def ceiling(found: Roofline, pair: str) -> str:
 
 
 def remark(found: Roofline) -> str:
-    """Explain shares above 100%, if there are any."""
+    """Explain shares above 100%, if any."""
     if any(found.reached(phase) > 1 for phase in found.phases):
         return tr("Above 100%: these weights fit in the processor cache, which is faster than memory.")
     return ""
 
 
 def kernel_evidence(found: KernelsSelected) -> str:
-    """Describe every Metal kernel in one line: whether it is used, and why."""
+    """Describe each Metal kernel in one line: its state and the reason."""
     lines = [tr("Metal kernels")]
     for trial in found.trials:
         state = tr("used") if trial.used_at else tr("off")
@@ -200,7 +200,7 @@ def kernel_evidence(found: KernelsSelected) -> str:
 
 
 class _Figure(QFrame):
-    """A figure with its name above and how it was measured below."""
+    """A value with its name above and the method of measurement below."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
@@ -218,7 +218,7 @@ class _Figure(QFrame):
 
 
 class _PhaseRow:
-    """The name of a phase, a bar for the share of its limit, and its time."""
+    """A grid row with a phase's name, its share of the limit as a bar, and its time."""
 
     def __init__(self, theme: Theme, name: str, grid: QGridLayout) -> None:
         self.bar = ThinBar(theme, name)
@@ -245,9 +245,9 @@ class _PhaseRow:
 
 
 class RooflineChart(QWidget):
-    """Operations per second against operations per byte.
+    """A roofline chart: operations per second against operations per byte.
 
-    A dot is a measured pass, and the dotted line above it ends at its limit.
+    Each dot is a measured pass. The dotted line above a dot ends at the limit.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -308,7 +308,7 @@ class RooflineChart(QWidget):
         painter.end()
 
     def _draw_name(self, painter: QPainter, at: QPointF, phase: Phase, taken: list[QRectF]) -> None:
-        """Draw a name next to its dot, moved down if another name is in the way."""
+        """Draw a name next to its dot, below any overlapping names."""
         name, metrics = self._names[phase.name], painter.fontMetrics()
         width, height = metrics.horizontalAdvance(name) + 2, metrics.height()
         left = at.x() + 10 if at.x() + 10 + width < self._plot.right() else at.x() - 10 - width
@@ -341,7 +341,7 @@ class RooflineChart(QWidget):
 
 
 class _Scale:
-    """Maps intensity (operations per byte) and rate (operations per second) to pixels."""
+    """A map from operations per byte and operations per second to pixels."""
 
     def __init__(self, found: Roofline, area: QRectF) -> None:
         self.area = area

@@ -1,4 +1,4 @@
-"""Downloads, which run in a child process. Commands and events are JSON lines."""
+"""Downloads in a child process, which exchanges JSON lines with the app."""
 
 import json
 import logging
@@ -19,21 +19,21 @@ log = logging.getLogger(__name__)
 
 MODULE = "mlx_engine.pairs.download_queue"
 EXIT_MS = 5000
-IDLE_MS = 2000  # with nothing to download before the process ends
+IDLE_MS = 2000  # the process ends after this time without downloads
 
 PairState = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
 
 
 @dataclass(frozen=True)
 class PairDownload:
-    """A pair in the queue. Sizes in bytes, speed in bytes per second."""
+    """The download of one pair. Sizes in bytes, speed in bytes per second."""
 
     state: PairState  # waiting, running, paused, or failed
     done: int = 0
     total: int = 0
     speed: float = 0.0
     seconds_left: float | None = None
-    note: EngineText | None = None  # what it waits for, or why it failed
+    note: EngineText | None = None  # the reason for waiting or failing
 
     @property
     def fraction(self) -> float:
@@ -41,7 +41,7 @@ class PairDownload:
 
     @property
     def text(self) -> str:
-        """How far the download is: bytes, speed, time left, and state."""
+        """The progress in words: bytes, speed, time left, and state."""
         if self.state == "failed":
             return tr("Stopped. Partial download kept.")
         parts = []
@@ -73,11 +73,11 @@ def duration(seconds: float) -> str:
 
 
 class Downloads(QObject):
-    """Runs the process while there is something to download."""
+    """The download queue. Its process runs only while there are downloads."""
 
     changed = Signal()
     finished = Signal(object, list)  # Pair, list of EngineText
-    removed = Signal()  # another program has finished or canceled a download
+    removed = Signal()  # another program finished or canceled a download
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -86,9 +86,9 @@ class Downloads(QObject):
         self._process: QProcess | None = None
         self._incomplete = b""
         self._closed = False
-        self._suspended: Callable[[], None] | None = None  # called when the process has ended
+        self._suspended: Callable[[], None] | None = None  # called after the process has ended
         self._pending: list[tuple[str, Pair]] = []  # commands for the next process
-        self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_MS)  # a command may not be in the reported queue yet
+        self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_MS)  # the reported queue may lack the latest command
         self._idle_timer.timeout.connect(self._end_if_idle)
 
     def load(self, queued: tuple[QueuedPair, ...]) -> None:
@@ -98,7 +98,7 @@ class Downloads(QObject):
             self._start()
 
     def follow(self, queued: tuple[QueuedPair, ...]) -> None:
-        """Show what other programs have changed in the queue while no process runs."""
+        """Show a queue that another program has changed, unless the process runs."""
         if self._process is None and self._suspended is None and not self.problem:
             self._show_queue(queued)
             self.changed.emit()
@@ -119,7 +119,7 @@ class Downloads(QObject):
         self._send("cancel", pair)
 
     def set_limit(self, rate: float | None) -> None:
-        """Limit the running process. A later process reads the saved limit."""
+        """Limit the running process in bytes per second. Later ones read the saved limit."""
         if self._process is not None:
             self._process.write(json.dumps({"do": "limit", "bytes_per_s": rate}).encode() + b"\n")
 
@@ -193,7 +193,7 @@ class Downloads(QObject):
 
     @Slot(QProcess.ProcessError)
     def _failed(self, error: QProcess.ProcessError) -> None:
-        """A process that can't start does not report its end."""
+        """Handle a process that can't start, which doesn't emit `finished`."""
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
             log.error("Can't start the download process: %s", self._process.errorString())
             self.problem = tr("Can't start the download process. If you moved or replaced Slipstream, restart it.")
@@ -215,13 +215,13 @@ class Downloads(QObject):
         self.changed.emit()
 
     def receive(self, data: bytes) -> None:
-        """Accept output of the process."""
+        """Handle output of the process: complete lines, then the start of the next."""
         *lines, self._incomplete = (self._incomplete + data).split(b"\n")
         for line in lines:
             try:
                 self._accept(json.loads(line))
             except (ValueError, KeyError, TypeError, UserError):
-                log.exception("Can't read a line of the download process")
+                log.exception("Can't read a line from the download process")
         if lines:
             self.changed.emit()
         self._idle_timer.start()

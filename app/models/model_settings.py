@@ -17,7 +17,7 @@ LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
 
 
 class ModelSettings(QWidget):
-    """Shows the current state while models are moved."""
+    """The Models pane: model folder, download speed, hub, and token."""
 
     def __init__(self, theme: Theme, picker: Picker) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class ModelSettings(QWidget):
         self.hub = QLineEdit()
         set_look(self.hub, "entry")
         self.hub.editingFinished.connect(self._set_hub)
-        form.add_row(tr("Model hub"), self.hub, help=tr("Enter the address of a mirror, or leave it empty for huggingface.co."))
+        form.add_row(tr("Model hub"), self.hub, help=tr("Enter a mirror's address, or leave the field empty for huggingface.co."))
         self.token = QLineEdit()
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
         self.token.setPlaceholderText("hf_…")
@@ -76,7 +76,7 @@ class ModelSettings(QWidget):
             self.room.setText(f"{moved}. {kept}")
         elif folder is not None:
             text = tr("{size} available", size=size(folder.free))
-            fixed = tr("Set where Slipstream was started ({variable}), so you can't change it here.", variable=variable)
+            fixed = tr("Set by {variable}, so you can't change it here.", variable=variable)
             self.room.setText(f"{text}. {fixed}" if variable else text)
         self._show_limit(self._storage.limit)
         hub = self._storage.hub

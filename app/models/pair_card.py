@@ -1,4 +1,4 @@
-"""The selected pair: its actions, memory, and facts."""
+"""Details of the selected pair: actions, memory, and facts."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
@@ -20,7 +20,7 @@ MAX_WIDTH = 688
 
 
 class PairCard(ScrollingPage):
-    """The main button downloads, resumes, or loads the pair."""
+    """A page about the selected pair. The main button downloads or loads the pair."""
 
     def __init__(self, theme: Theme, picker: Picker, conductor: Conductor) -> None:
         super().__init__(QWidget())
@@ -166,7 +166,7 @@ def _download(shown: Variant) -> str:
 
 
 class FactTable(QWidget):
-    """One row per fact, with its name on the left."""
+    """A table with one row per fact, and its name on the left."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -193,7 +193,7 @@ class FactTable(QWidget):
 
 
 def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
-    """Return names and values, the most important first."""
+    """Return the names and values of a pair's facts, most important first."""
     shown, entry, unknown = one.shown, one.entry, tr("Unknown")
     facts = {
         tr("Why this pair"): _advantages(one),
@@ -261,7 +261,7 @@ def _reported(one: Candidate) -> str:
 
 
 def memory_names() -> dict[str, str]:
-    """Translations of the lines of a fit."""
+    """Return the translated names of the lines of a fit."""
     return {
         "Weights of both models": tr("Weights of both models"),
         "Target weights": tr("Target weights"),
@@ -274,7 +274,7 @@ def memory_names() -> dict[str, str]:
 
 
 class MemoryDetails(QWidget):
-    """A sentence about the memory that a pair needs, and a table with the details."""
+    """A sentence about the memory that a pair needs, and a table of details."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -288,7 +288,7 @@ class MemoryDetails(QWidget):
         column(self.reason, (self.toggle, 0, Qt.AlignmentFlag.AlignLeft), self.table, parent=self)
 
     def show_fit(self, fit: Fit | None, estimated: bool) -> None:
-        """Show a fit, or an estimate from the size of the weights alone."""
+        """Show a fit, or an estimate from the size of the weights."""
         self.toggle.setVisible(fit is not None)
         self.table.setVisible(fit is not None and self.toggle.isChecked())
         if fit is None:

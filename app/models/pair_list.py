@@ -1,4 +1,4 @@
-"""The list of pairs: name, size, fit, and state."""
+"""The list of pairs, with their names, sizes, fit, and states."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen, QStandardItem, QStandardItemModel
@@ -15,7 +15,7 @@ CANDIDATE = Qt.ItemDataRole.UserRole
 
 
 class PairList(QListView):
-    """The rows and the selection are the picker's."""
+    """A list view of the picker's rows and selection."""
 
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class PairList(QListView):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the rows of the picker and its selection."""
+        """Show the picker's rows and selection."""
         self._filling, rows, selected = True, self._picker.rows, QModelIndex()
         if [one.id for one in rows] != [self._rows.item(row).data(CANDIDATE).id for row in range(self._rows.rowCount())]:
             self._rows.clear()
@@ -99,7 +99,7 @@ class _Delegate(QStyledItemDelegate):
 
 
 def _status(picker: Picker, one: Candidate) -> str:
-    """Return the text at the end of a row; empty for a pair that can be downloaded."""
+    """Return the status of a pair, or an empty string if it can be downloaded."""
     state, download = picker.state(one), picker.download_of(one)
     if state == "running" and download is not None and download.total:
         return percent(download.fraction)

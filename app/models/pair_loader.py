@@ -1,4 +1,4 @@
-"""Loads pairs, one at a time."""
+"""Loading of pairs, one at a time."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +18,10 @@ from mlx_engine.requests import LoadPair
 
 
 class PairLoader(QObject):
-    """`pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading."""
+    """A loader of pairs that keeps one pair loaded at a time."""
 
     changed = Signal()  # the progress
-    loaded = Signal()  # or unloaded
+    loaded = Signal()  # also when a pair was unloaded
     notified = Signal(object)  # Notice
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
@@ -30,7 +30,7 @@ class PairLoader(QObject):
         self.tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
         self._cancelled = False
-        self._replaces = False  # a pair was loaded when loading started
+        self._replaces = False  # another pair was loaded before
         self.pair: PairInfo | None = None
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
@@ -46,7 +46,7 @@ class PairLoader(QObject):
         return self.loaded_from is not None and self.loaded_from.target is None
 
     def load(self, pair: LoadPair) -> None:
-        """Load a pair, unless one is loading."""
+        """Load a pair, unless one is already loading."""
         if self.running:
             return
         self.progress, self.loading_from = LoadProgress(0.0, EngineText("", tr("Starting"))), pair
@@ -61,7 +61,7 @@ class PairLoader(QObject):
             self._job.cancel()
 
     def moved(self, old: Path, new: Path) -> None:
-        """Follow the model folder from one place to another."""
+        """Update the folders of the loaded pair after the model folder has moved."""
 
         def follow(folder: Path | None) -> Path | None:
             return new / folder.relative_to(old) if folder is not None and folder.is_relative_to(old) else folder
@@ -78,7 +78,7 @@ class PairLoader(QObject):
         match event:
             case LoadProgress() as progress:
                 self.progress = progress
-                if progress.fraction > 0 and self.pair is not None:  # at 0 the files are checked and the old pair is still loaded
+                if progress.fraction > 0 and self.pair is not None:  # at 0, files are checked and the old pair is still loaded
                     self._set_pair(None)
                 self.changed.emit()
             case PairInfo() as pair:
@@ -108,7 +108,7 @@ class PairLoader(QObject):
         self.loaded.emit()
 
     def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:
-        """Notify, say what is loaded now, and offer the demo pair if nothing is."""
+        """Report a failure and the pair that is still loaded, or offer the demo pair."""
         if self._replaces:
             text += " " + (tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
         self.notified.emit(Notice(text, kind, "" if self.pair else "load"))

@@ -23,11 +23,11 @@ from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, 
 from mlx_engine.pairs.speeds import MeasuredSpeeds
 from mlx_engine.requests import LoadPair
 
-CHECK_AFTER_MS = 350  # a pair is selected before the hub is asked about it
+CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
 
 
 class Picker(QObject):
-    """Commands act on the selected pair, in the variant that is shown."""
+    """The state of the Models window. Commands act on the selected pair."""
 
     changed = Signal()
     message = Signal(str)
@@ -50,14 +50,14 @@ class Picker(QObject):
         self._all: tuple[Candidate, ...] = ()
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
-        self._measured_now = False  # in this run, even if the result could not be saved
+        self._measured_now = False  # in this run, even if the result couldn't be saved
         self.loading = False
         self._surveying, self._survey_again = False, False
         self.checking: set[Pair] = set()
         self.search = ""
         self.filter: Filter = "all"
         self.selected = ""
-        self._select_next = ""  # once it is listed
+        self._select_next = ""  # the pair to select once it is listed
         self._target_next = ""  # the variant to show once the selected pair is listed
         self._speeds: MeasuredSpeeds | None = None
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
@@ -82,10 +82,7 @@ class Picker(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Survey all pairs again.
-
-        Surveys run one at a time, so that an older result never replaces a newer one.
-        """
+        """Survey all pairs again, one survey at a time to keep results in order."""
         self.loading = not self._all
         if self._surveying:
             self._survey_again = True
@@ -97,7 +94,7 @@ class Picker(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Read what other programs may have changed: free space and the download queue."""
+        """Reread free space and the download queue, which other programs can change."""
         self.storage.look()
         self._background.run(QueueFile().read, self.downloads.follow)
 
@@ -145,7 +142,7 @@ class Picker(QObject):
         self.narrow(text, self.filter)
 
     def narrow(self, search: str, filter: Filter) -> None:
-        """Show the pairs that match, and select the best one."""
+        """Show only matching pairs, and select the best match."""
         self.search, self.filter = search, filter
         rows = self.rows
         if rows and (self.search or not any(one.id == self.selected for one in rows)):
@@ -153,7 +150,7 @@ class Picker(QObject):
         self.changed.emit()
 
     def select(self, id: str) -> None:
-        """Select a pair. The hub is asked about it a moment later."""
+        """Select a pair, and check it on the hub after a short delay."""
         if id != self.selected:
             self.selected = id
             self.changed.emit()
@@ -166,7 +163,7 @@ class Picker(QObject):
             self._check_timer.start()
 
     def show_target(self, id: str, target: str) -> None:
-        """Select a pair and show its variant with this target, at the latest after the next survey."""
+        """Select a pair and show its variant with this target once it is listed."""
         self._target_next = target
         self.select(id)
         self._show_next_target()
@@ -206,7 +203,7 @@ class Picker(QObject):
 
     @Slot()
     def check_hub(self) -> None:
-        """Ask the hub about the selected pair, if that has not been done."""
+        """Ask the hub about the selected pair, unless it has already been checked."""
         one = self.current
         if one is None or one.why_not or self.state(one) != "absent":
             return
@@ -237,14 +234,14 @@ class Picker(QObject):
 
     @property
     def can_download(self) -> bool:
-        """Whether the selected pair can be downloaded. An unconfirmed pair has to be checked first."""
+        """Whether the selected pair can be downloaded; unverified pairs need a check."""
         if (one := self.current) is None or one.shown.pair is None or one.why_not:
             return False
         return not one.shown.problem and (one.confirmed or one.shown.checked)
 
     @Slot()
     def download(self) -> None:
-        """Download the pair or resume its download. A deleted pair is restored instead."""
+        """Download the selected pair, resume its download, or restore deleted files."""
         one = self.current
         if one is None or one.shown.pair is None or not (self.state(one) in ("paused", "failed") or self.can_download):
             return
@@ -287,7 +284,7 @@ class Picker(QObject):
 
     @property
     def deletable(self) -> tuple[str, ...]:
-        """The repos of the selected pair that no other pair on this disk needs."""
+        """The repos of the selected pair that no other downloaded pair needs."""
         one = self.current
         if one is None or not one.shown.removable or one.shown.pair is None or self.state(one) != "ready":
             return ()
@@ -297,7 +294,7 @@ class Picker(QObject):
 
     @Slot()
     def delete(self) -> None:
-        """Delete the selected pair from this disk. It can be restored until the app quits."""
+        """Delete the selected pair from disk. It can be restored until the app quits."""
         one, repos = self.current, self.deletable
         if one is not None and one.shown.pair is not None and repos and self._may_act():
             self.storage.delete(one.name, repos, one.shown.pair)
@@ -318,7 +315,7 @@ class Picker(QObject):
     # Custom pairs
 
     def check(self, target: str, drafter: str, then: Callable[[str], object]) -> None:
-        """Check two repos or two folders. `then` receives the problem, or an empty text."""
+        """Check two repos or folders. `then` receives the problem, or an empty string."""
 
         def work() -> str:
             if is_folder(target):
@@ -330,7 +327,7 @@ class Picker(QObject):
         self._background.run(work, then, then)
 
     def find_drafter(self, target: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
-        """Find a drafter for a target: on this disk, and for a repo also on the hub."""
+        """Find a drafter for a target on disk and, for a repo, on the hub."""
 
         def work() -> str:
             try:
@@ -346,7 +343,7 @@ class Picker(QObject):
         self._background.run(work, then, failed)
 
     def add(self, target: str, drafter: str, name: str = "") -> None:
-        """Add a pair of two repos or two folders to the list and select it."""
+        """Add a pair of two repos or two folders to the list, and select the pair."""
 
         def work() -> Candidate:
             if is_folder(target):
@@ -370,7 +367,7 @@ class Picker(QObject):
 
     @Slot()
     def _machine_changed(self) -> None:
-        """Survey again after the machine was measured: speeds can be predicted now."""
+        """Survey again after a measurement, which makes it possible to predict speeds."""
         self._measured_now |= self._conductor.roofline_job.found is not None
         if self._measured_now and not self.machine_measured and self._all:
             self.machine_measured = True
@@ -403,7 +400,7 @@ class Picker(QObject):
 
 
 def is_folder(name: str) -> bool:
-    """Return whether a name entered by the user is a folder rather than a repo."""
+    """Return whether a name is a folder's path rather than a repo."""
     return name.startswith(("/", "~", "."))
 
 
@@ -412,7 +409,7 @@ def _is(pair: LoadPair | None, folders: tuple[Path, Path | None]) -> bool:
 
 
 def _keep_answers(new: Candidate, old: Candidate) -> Candidate:
-    """Keep the shown variant, and the hub's answers for variants not on this disk."""
+    """Keep the shown variant, and the hub's data for variants not on disk."""
     known = {variant.pair: variant for variant in old.variants}
     variants = list(new.variants)
     for index, variant in enumerate(variants):

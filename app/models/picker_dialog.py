@@ -22,7 +22,7 @@ SPACE_MS = 5000
 
 
 class PickerDialog(QDialog):
-    """A list of pairs on the left, the selected pair on the right. Not modal, so chatting stays possible."""
+    """A nonmodal window with a list of pairs and details of the selected one."""
 
     settings_requested = Signal()
 
@@ -95,7 +95,7 @@ class PickerDialog(QDialog):
 
     @Slot()
     def _set_widths(self) -> None:
-        """Give the list the space it needs, but less than half of the window."""
+        """Scale the maximum width of the list with the text size."""
         self._side.setMaximumWidth(self._theme.scaled(LIST_WIDTH))
 
     @Slot(str)
@@ -117,9 +117,9 @@ class PickerDialog(QDialog):
         if self._picker.loading:
             self.empty.setText(tr("Looking for models…"))
         elif search:
-            self.empty.setText(tr("No pair matches “{search}”. Use Custom Pair to add one from the hub.", search=search))
+            self.empty.setText(tr("No pairs match “{search}”. Use Custom Pair to add one from the hub.", search=search))
         else:
-            self.empty.setText(tr("No pair matches this filter."))
+            self.empty.setText(tr("No pairs match this filter."))
         if (move := storage.moving) is not None:
             self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
         elif storage.folder is not None:
@@ -132,7 +132,7 @@ class PickerDialog(QDialog):
         dialog.open()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return goes from the search field to the best match, and from the list to the main button."""
+        """On Return, move from the search field to the list, then to the main button."""
         focus, main = self.focusWidget(), self.card.main
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
@@ -145,7 +145,7 @@ class PickerDialog(QDialog):
 
 
 class DeletedBar(QFrame):
-    """Visible while a removed pair can be restored. Undo restores the last one."""
+    """A bar to restore removed pairs, visible while there are any."""
 
     def __init__(self, theme: Theme, storage: Storage) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ class DeletedBar(QFrame):
         set_look(self, "undo")
         self.label = small_label(theme, wrap=True)
         self.label.setAccessibleName(tr("Removed"))
-        self.undo = button(tr("Undo"), tr("Restore the last removed pair"), "bordered", storage.undo)
+        self.undo = button(tr("Undo"), tr("Restore the most recently removed pair"), "bordered", storage.undo)
         self.purge = button(tr("Free Up Space Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
         column(self.label, row(self.undo, self.purge, None), margins=(12, 8, 12, 8), parent=self)
         storage.changed.connect(self.refresh)
@@ -168,7 +168,7 @@ class DeletedBar(QFrame):
 
 
 class CustomPairDialog(QDialog):
-    """Adds a pair of two repos or two folders. The main button checks the pair, then adds it."""
+    """A dialog that checks a pair of two repos or folders, and then adds the pair."""
 
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -202,7 +202,7 @@ class CustomPairDialog(QDialog):
         self.target.setFocus()
 
     def _add_field(self, theme: Theme, grid: QGridLayout, name: str, hint: str, choose: str = "") -> QLineEdit:
-        """Add a field; with `choose`, one for a repo or folder, which has to be checked again after a change."""
+        """Add a text field and, if `choose` isn't empty, a button to choose a folder."""
 
         def browse() -> None:
             if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
@@ -267,7 +267,9 @@ class CustomPairDialog(QDialog):
             return
         self._checked = self.names
         self.go.setText(tr("Add"))
-        compatible = tr("The target and the drafter are compatible.") if self.names[1] else tr("Runs with plain decoding.")
+        compatible = (
+            tr("The target and the drafter are compatible.") if self.names[1] else tr("This model can be used with plain decoding.")
+        )
         self._say(compatible, "secondary")
 
     def _say(self, text: str, look: str) -> None:

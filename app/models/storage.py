@@ -1,4 +1,4 @@
-"""The model folder, deleted pairs, and network settings of downloads."""
+"""The model folder, deleted pairs, and network settings."""
 
 import logging
 import os
@@ -29,9 +29,9 @@ PROGRESS_MS = 200
 
 
 class Background(QObject):
-    """Runs work on threads of a pool and delivers results on the thread that created this object."""
+    """A thread pool that delivers results on the thread that created this object."""
 
-    failed = Signal(str)  # the error of work without its own error handler
+    failed = Signal(str)  # the error of work without an error handler
 
     _finished = Signal(object, object)
 
@@ -60,14 +60,14 @@ class Background(QObject):
                 log.exception("Background work failed")
                 receiver = failed or self.failed.emit
                 value = tr("Something went wrong ({error}). See the log for details.", error=error)
-            with suppress(RuntimeError):  # the window is gone
+            with suppress(RuntimeError):  # the window has been deleted
                 self._finished.emit(receiver, value)
 
         if self._open:
             self._pool.start(job)
 
     def close(self, seconds: float = 1.0) -> None:
-        """Drop work that has not started and the results of the rest."""
+        """Cancel pending work and drop the results of running work."""
         self._open = False
         self._pool.clear()
         self._pool.waitForDone(int(1000 * seconds))
@@ -79,7 +79,7 @@ class Background(QObject):
 
 
 def while_open(receiver: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Wrap a widget's method so that it is not called after the widget was deleted."""
+    """Wrap a widget's method to do nothing after the widget has been deleted."""
     widget = receiver.__self__  # type: ignore[attr-defined]
     return lambda value: receiver(value) if isValid(widget) else None
 
@@ -90,18 +90,18 @@ class ModelFolder:
 
     path: Path
     free: int  # bytes
-    variable: str  # the environment variable that sets the folder, if one does
-    problem: EngineText | None  # why the chosen folder is not used
+    variable: str  # the environment variable that sets the folder, or empty
+    problem: EngineText | None  # why the chosen folder isn't used
 
 
 @dataclass(frozen=True)
 class HubState:
-    """Which hub is used.
+    """The hub in use and its settings.
 
     Attributes:
-        mirror: the address that the user entered; may be empty.
-        fixed: whether the environment sets the address.
-        has_token: whether the keychain has a token for it.
+        mirror: the address entered by the user, or empty.
+        fixed: whether an environment variable sets the address.
+        has_token: whether the keychain has a token for the hub.
     """
 
     endpoint: str
@@ -120,7 +120,7 @@ class DeletedPair:
 
 
 class Storage(QObject):
-    """Disk access runs in the background."""
+    """The model folder and hub settings. Disk access runs in the background."""
 
     changed = Signal()
     files_changed = Signal()
@@ -131,8 +131,8 @@ class Storage(QObject):
         super().__init__(parent)
         self._background, self._downloads = background, downloads
         self.folder: ModelFolder | None = None
-        self.limit: float | None = None  # of downloads, bytes per second
-        self._limit_known = False  # read from the disk or set by the user
+        self.limit: float | None = None  # of downloads, in bytes per second
+        self._limit_known = False  # whether it has been read from disk or set by the user
         self.hub: HubState | None = None
         self.deleted: list[DeletedPair] = []
         self.moving: ModelMove | None = None
@@ -141,7 +141,7 @@ class Storage(QObject):
         self._timer.timeout.connect(self.changed)
 
     def start(self) -> None:
-        """Purge what an earlier run has deleted but not purged."""
+        """Purge models that an earlier run deleted, and read the download limit."""
 
         def show_limit(limit: float | None) -> None:
             if not self._limit_known:
@@ -152,7 +152,7 @@ class Storage(QObject):
         self._background.run(download_limit, show_limit)
 
     def close(self) -> None:
-        """Purge deleted pairs and stop a move. Its copies are kept."""
+        """Purge deleted pairs and stop a move, keeping its copies."""
         self._stop.set()
         if self.deleted:
             DeletedModels().purge(self._take_deleted())
@@ -175,7 +175,7 @@ class Storage(QObject):
     # Deleting
 
     def delete(self, name: str, repos: Sequence[str], pair: Pair) -> None:
-        """Take repos out of the model folder. `undo` restores them until the app quits."""
+        """Delete repos from the model folder. `undo` restores them until the app quits."""
 
         def work() -> int:
             taken = DeletedModels().delete(repos)
@@ -191,16 +191,16 @@ class Storage(QObject):
 
     @Slot()
     def undo(self) -> None:
-        """Restore the pair deleted last."""
+        """Restore the most recently deleted pair."""
         if self.deleted:
             self.restore(self.deleted[-1])
 
     def restore(self, one: DeletedPair) -> None:
         def failed(reason: str) -> None:
             if any(DeletedModels().size_of(repo) for repo in one.repos):
-                self.deleted.append(one)  # can be restored later
+                self.deleted.append(one)  # can still be restored
                 self.changed.emit()
-            self.files_changed.emit()  # a part of it may have been restored
+            self.files_changed.emit()  # some files may have been restored
             self.message.emit(reason)
 
         self.deleted.remove(one)
@@ -209,7 +209,7 @@ class Storage(QObject):
 
     @Slot()
     def purge(self) -> None:
-        """Permanently delete the removed pairs."""
+        """Delete the removed pairs permanently."""
 
         def then(freed: int) -> None:
             self.message.emit(tr("{size} freed.", size=size(freed)))
@@ -227,13 +227,13 @@ class Storage(QObject):
 
     @property
     def busy_reason(self) -> str:
-        """Why models can't be downloaded, loaded, or deleted now; empty if they can."""
+        """Why models can't be downloaded, loaded, or deleted now, or empty."""
         if self.moving is None:
             return ""
         return tr("Models are being moved. Wait until the move is complete, or stop it in Settings.")
 
     def move(self, folder: Path) -> None:
-        """Move all models. Downloads pause until then; deleted pairs are purged."""
+        """Move all models. Downloads pause meanwhile, and deleted pairs are purged."""
         if self.moving is None:
             self.moving, self._stop = ModelMove(folder), threading.Event()
             self._timer.start()
@@ -256,7 +256,7 @@ class Storage(QObject):
                 self.message.emit(tr("Models moved to {folder}.", folder=new))
                 self.moved.emit(old, new)
             else:
-                self.message.emit(tr("Move stopped. Your models were not moved, and copied files are kept for the next attempt."))
+                self.message.emit(tr("Move stopped. Your models weren't moved, and copied files are kept for the next attempt."))
             self._end_move()
 
         def failed(reason: str) -> None:
@@ -275,13 +275,13 @@ class Storage(QObject):
     # The network
 
     def set_limit(self, rate: float | None) -> None:
-        """Limit downloads to this many bytes per second, now and after a restart."""
+        """Limit downloads to `rate` bytes per second, and save the limit."""
         self.limit, self._limit_known = rate, True
         self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
         self.changed.emit()
 
     def look_for_hub(self) -> None:
-        """Read the address of the hub, and whether the keychain has a token for it."""
+        """Read the hub's address, and whether the keychain has a token for the hub."""
 
         def work() -> HubState:
             endpoint = Hub().endpoint
@@ -294,7 +294,7 @@ class Storage(QObject):
         self._background.run(work, show)
 
     def set_mirror(self, address: str, failed: Callable[[str], object]) -> None:
-        """Use another hub from now on; an empty address is the usual one."""
+        """Save the address of another hub; an empty address restores the default."""
         self._background.run(lambda: save_mirror(address), lambda _: self._hub_changed(), failed)
 
     def _hub_changed(self) -> None:
@@ -302,7 +302,7 @@ class Storage(QObject):
         self.look_for_hub()
 
     def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
-        """Check a token and save it in the keychain. `then` receives the account's name."""
+        """Check and save a token in the keychain. `then` receives the account's name."""
 
         def saved(account: str) -> None:
             self._hub_changed()

@@ -1,6 +1,6 @@
-"""The pairs of the picker: their variants, estimates, filters, and order.
+"""The pairs in the Models window: variants, estimates, filters, and order.
 
-A survey reads files. Run it in the background.
+Surveys read files, so they run in the background.
 """
 
 import logging
@@ -32,12 +32,12 @@ from mlx_engine.requests import Mode
 log = logging.getLogger(__name__)
 
 Filter = Literal["all", "fits", "on disk", "coding", "small"]
-Folders = tuple[Path, Path | None]  # of target and drafter
+Folders = tuple[Path, Path | None]  # target and drafter
 
 SMALL_BYTES = 12e9
 _RANKS: dict[FitVerdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
-_COMFORTABLE = 0.7  # of the budget; the rest is for the context and other apps
-_OVERHEAD = 1.06  # scales and biases of quantized weights, and the layers that stay in 16 bits
+_COMFORTABLE = 0.7  # share of the budget; the rest is for the context and other apps
+_OVERHEAD = 1.06  # factor for scales and biases of quantized weights, and for 16-bit layers
 _WEIGHTS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)B\b")
 _ACTIVE = re.compile(r"\bA(\d+(?:\.\d+)?)B\b")  # weights per token in a mixture of experts
 MIN_SPEED = 5  # tokens per second, about reading speed
@@ -45,14 +45,14 @@ MIN_SPEED = 5  # tokens per second, about reading speed
 
 @dataclass(frozen=True)
 class Variant:
-    """One quantization of a pair. Sizes are bytes."""
+    """One quantization of a pair. Sizes are in bytes."""
 
     label: str = ""
     pair: Pair | None = None
-    folders: Folders | None = None  # if it is on this disk
-    size: int = 0  # of the weights; 0 is unknown
-    estimated: bool = True  # the size
-    to_download: int | None = None  # None until the hub has answered
+    folders: Folders | None = None  # if on disk
+    size: int = 0  # of the weights; 0 if unknown
+    estimated: bool = True  # whether the size is estimated
+    to_download: int | None = None  # None until the hub has responded
     fit: Fit | None = None
     speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
     slow: bool = False  # probably slower than reading speed
@@ -60,8 +60,8 @@ class Variant:
     family: str = ""
     license: str = ""
     context: int | None = None
-    checked: bool = False  # the hub has answered
-    removable: bool = False  # it is in the hub cache
+    checked: bool = False  # the hub has responded
+    removable: bool = False  # in the hub cache
 
     @property
     def speed_key(self) -> str:
@@ -73,7 +73,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of the list. `index` is the shown variant, `entry` the catalog's."""
+    """One row of the list. `index` is the shown variant, `entry` the catalog entry."""
 
     id: str
     name: str
@@ -116,7 +116,7 @@ class Candidate:
 
     @property
     def summary(self) -> str:
-        """Size and fit, for the second line of a row."""
+        """The second line of a row: size and fit."""
         if self.why_not:
             return self.verdict_text
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
@@ -143,7 +143,7 @@ class Candidate:
 def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> list[Candidate]:
     """Return the candidates that pass the filter and contain every search word.
 
-    Names that contain them as whole words come first, names without other words before those.
+    Exact names come first, then names that contain the words as whole words.
     """
     words = search.casefold().split()
 
@@ -168,9 +168,9 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
 
 
 def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candidate]:
-    """Sort by what runs and fits, with the recommended pair first and slow pairs last.
+    """Sort the recommended pair first, and pairs that don't run or fit last.
 
-    Downloaded pairs precede others, and larger pairs smaller ones; of slow pairs, smaller ones come first.
+    Other pairs are sorted by speed, whether they are on disk, and size: large ones first, or small ones first if slow.
     """
 
     def key(one: Candidate) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candi
             bool(one.why_not),
             _RANKS[one.verdict] > 2,
             one.id != recommended,
-            not shown.size,  # unknown sizes last
+            not shown.size,  # unknown sizes come last
             shown.slow,
             not one.on_disk,
             _RANKS[one.verdict],
@@ -191,7 +191,7 @@ def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candi
 
 @dataclass(frozen=True)
 class Survey:
-    """All pairs, the best for this machine first, and problems in the catalog."""
+    """All pairs, best for this machine first, and problems in the catalog."""
 
     candidates: tuple[Candidate, ...]
     problems: tuple[EngineText, ...]
@@ -199,7 +199,7 @@ class Survey:
 
 
 def survey() -> Survey:
-    """List the catalog, custom pairs, and models on this disk, without the hub."""
+    """List the catalog, custom pairs, and models on disk without asking the hub."""
     catalog, models, estimator = load_catalog(), local_models(), Estimator()
     custom = [_custom(pair, models, estimator) for pair in custom_pairs()]
     listed = {variant.folders for one in custom for variant in one.variants}
@@ -211,7 +211,7 @@ def survey() -> Survey:
 
 
 def listed_name(folders: Folders) -> str:
-    """Return the name under which the list shows the pair in these folders, or an empty text."""
+    """Return the listed name of the pair in these folders, or an empty string."""
     repos = tuple(repo_of(folder) if folder else None for folder in folders)
     for pair in custom_pairs():
         if pair.name and (pair.folders == folders if pair.is_local else (pair.target, pair.drafter) == repos):
@@ -223,7 +223,7 @@ def listed_name(folders: Folders) -> str:
 
 
 class Estimator:
-    """Adds memory and speed on this machine to variants, for the default context."""
+    """An estimator of memory and speed on this machine for the default context."""
 
     def __init__(self) -> None:
         self.facts = machine.load_facts()
@@ -233,7 +233,7 @@ class Estimator:
     def from_files(self, variant: Variant, configs: Sequence[dict], sizes: tuple[int, int]) -> Variant:
         """Estimate from config.json files and weight sizes.
 
-        A problem is part of the result and not raised, so that one odd folder hides no other pair.
+        Errors are returned in `problem`, so that one damaged folder doesn't hide other pairs.
         """
         target, drafter = configs[0], configs[1] if len(configs) > 1 else None
         variant = replace(variant, size=sum(sizes), estimated=False, family=str(target.get("model_type") or ""))
@@ -266,7 +266,7 @@ class Estimator:
         return self.from_files(Variant(folders=folders), [read_config(folder) for folder in present], (sizes[0], sum(sizes[1:])))
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
-        """Estimate from the size alone, before the hub has answered. 0 is unknown."""
+        """Estimate from the total bytes (0 if unknown) before the hub has responded."""
         speeds = measured_speeds(self._measured.rates(variant.speed_key))
         if not total:
             return replace(variant, speeds=speeds)
@@ -279,14 +279,14 @@ class Estimator:
         return replace(variant, size=total, fit=fit, speeds=speeds, slow=slow)
 
     def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
-        """Estimate from models on this disk."""
+        """Estimate from models on disk."""
         models = [target, drafter] if drafter else [target]
         removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
         variant = replace(variant, folders=(target.folder, drafter.folder if drafter else None), removable=removable)
         return self.from_files(variant, [model.config for model in models], (target.bytes, drafter.bytes if drafter else 0))
 
     def from_pair(self, variant: Variant, name: str, total: int, models: Sequence[LocalModel]) -> Variant:
-        """Estimate from the files if both repos are on this disk, or else from the size."""
+        """Estimate from the files if both repos are on disk, or else from the size."""
         assert variant.pair is not None
         usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
         target, *drafter = [usable.get(repo.lower()) for repo in variant.pair.repos]
@@ -296,7 +296,7 @@ class Estimator:
 
 
 def check_hub(variant: Variant) -> Variant:
-    """Ask the hub about a pair's exact size and license, and check the disk space.
+    """Get a pair's exact size and license from the hub, and check the disk space.
 
     Raises:
         UserError: the hub can't be reached, doesn't know the pair, or denies access.
@@ -324,7 +324,7 @@ def check_folders(target: Path, drafter: Path | None) -> EngineText | None:
 
 
 def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:
-    """Return a custom pair. If its folders can't be read, it says why."""
+    """Return a custom pair. If its folders can't be read, `why_not` says why."""
     try:
         if pair.is_local:
             return Candidate.of_custom(pair, estimator.from_folders(pair.folders))
@@ -346,7 +346,7 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
             variant = replace(variant, pair=Pair(target.repo, entry.drafter))
             variant = estimator.from_pair(variant, entry.name, estimate_size(entry, target)[0], models)
         variants.append(variant)
-    variants.sort(key=lambda variant: variant.folders is None)  # what is on disk first
+    variants.sort(key=lambda variant: variant.folders is None)  # downloaded ones first
     note = entry.note
     if BUILT_IN in entry.tags:
         note = tr("Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.")
@@ -356,7 +356,7 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on this disk that the catalog lacks, with a drafter that fits."""
+    """Return targets on disk that aren't in the catalog, each with a fitting drafter."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     drafters = [model for model in models if model.is_drafter and not model.problem]
     places = {
@@ -389,14 +389,14 @@ def _fits(target: dict, drafter: dict) -> bool:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A pair in one quantization. `needed` and `budget` are bytes, `max_speed` is in tokens per second, 0 if unknown."""
+    """A pair in one quantization. `needed` and `budget` are in bytes."""
 
     entry: CatalogEntry
     target: TargetRepo
     needed: int
     budget: int
     estimated: bool
-    max_speed: float = 0.0  # of plain decoding
+    max_speed: float = 0.0  # of plain decoding, in tokens per second; 0 if unknown
 
 
 def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Recommendation | None:
@@ -405,7 +405,7 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
     Args:
         catalog: only its confirmed pairs are considered.
         budget: bytes available for models; the machine's by default.
-        facts: of the machine; without them the speed is not considered.
+        facts: of the machine; without them, the speed isn't considered.
     """
     budget = budget if budget is not None else machine.working_set(machine.load_facts())
     if not budget:
@@ -420,14 +420,14 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
         for speed in [max_speed(entry.name, needed, facts) if facts is not None else 0.0]
         if facts is None or speed >= MIN_SPEED
     ]
-    # Of pairs with the same size, the later one is the newer model.
+    # Of pairs with the same size, the later entry is the newer model.
     return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None
 
 
 def max_speed(name: str, size: int, facts: MachineFacts) -> float:
     """Return an upper bound of plain decoding in tokens per second.
 
-    Each token reads all weights, of a mixture of experts only the active ones.
+    Each token reads all weights, or only the active ones in a mixture of experts.
     """
     active, total = _ACTIVE.search(name), _WEIGHTS.search(name)
     share = float(active[1]) / float(total[1]) if active and total else 1.0
@@ -435,7 +435,7 @@ def max_speed(name: str, size: int, facts: MachineFacts) -> float:
 
 
 def estimate_size(entry: CatalogEntry, target: TargetRepo) -> tuple[int, bool]:
-    """Return the bytes of both models (0: unknown) and whether they are estimated."""
+    """Return the bytes of both models (0 if unknown), and whether they are estimated."""
     drafter = entry.drafter_gb or 0.0
     if target.size_gb:
         return round((target.size_gb + drafter) * 1e9), entry.drafter_gb is None

@@ -1,4 +1,4 @@
-"""Step through the hits of a search, and through links, in a whole chat."""
+"""Search in a chat, and keyboard navigation of its links."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,19 @@ from app.rendering.text_marks import TextRange
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ANSWER, THINKING
 from app.transcript.scrolling_column import ScrollingColumn
-from app.transcript.selection import TextSelection
+from app.transcript.selection import TextSelection, show_link
 from app.widgets.controls import button, small_label
 from app.widgets.layout import row
-from app.widgets.link import show_link
 from app.widgets.theme import Theme, set_look
 
 BATCH = 8  # messages searched before the event loop runs again
 MAX_HITS = 2000
-REFRESH_MS = 400  # a growing reply is searched again after this time
+REFRESH_MS = 400  # delay before a growing reply is searched again
 
 
 @dataclass(frozen=True, slots=True)
 class FindHit:
-    """The position of a hit or a link, the offset of its end, and a link's address."""
+    """The position of a hit or link, the offset of its end, and a link's address."""
 
     position: TextPosition
     end: int
@@ -36,7 +35,7 @@ class FindHit:
 
 
 class FindBar(QFrame):
-    """Searches a few messages at a time, so that typing never waits."""
+    """A find bar that searches in small batches, so that typing never waits."""
 
     def __init__(self, theme: Theme, view: ScrollingColumn) -> None:
         super().__init__(view)
@@ -71,7 +70,7 @@ class FindBar(QFrame):
 
     @Slot()
     def open_search(self) -> None:
-        """Show the bar and select its text."""
+        """Show the bar, and select the text in the field."""
         self.show()
         self.place()
         self._view.set_top_inset(self.height())
@@ -98,7 +97,7 @@ class FindBar(QFrame):
         self.raise_()
 
     def refresh(self) -> None:
-        """Search again soon: messages have changed."""
+        """Schedule another search after messages have changed."""
         if self._words and not self._refresh_timer.isActive():
             self._refresh_timer.start()
 
@@ -124,7 +123,7 @@ class FindBar(QFrame):
             super().keyPressEvent(event)
 
     def _step(self, by: int) -> None:
-        """Go to another hit. After the last one comes the first."""
+        """Go to the next (1) or previous (-1) hit, wrapping around at the ends."""
         if not self.hits:
             return
         if self.current < 0:
@@ -167,7 +166,7 @@ class FindBar(QFrame):
         self._show_count()
 
     def _search_message(self, index: int) -> int:
-        """Search a message. Return the cost, 0 if its source shows that nothing is there."""
+        """Search a message and return the cost, which is 0 if the source can't match."""
         item = self._column.items[index]
         pattern = re.compile(r"\s+".join(re.escape(word) for word in self._words), re.IGNORECASE)
         cost = 0
@@ -202,7 +201,7 @@ class FindBar(QFrame):
 
 
 def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[TextRange]:
-    """Yield the matches in a part. In a table, they are cells."""
+    """Yield the ranges of matches in a part. In a table, ranges are cell numbers."""
     if isinstance(blocks[0], TableBlock):
         cells = plain_text(blocks[0]).split("\n")[:-1]
         yield from ((number, number) for number, cell in enumerate(cells) if pattern.search(cell))
@@ -212,7 +211,7 @@ def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[Text
 
 
 class LinkNavigator(QObject):
-    """Steps through the links of all replies and selects the current one."""
+    """Keyboard navigation of the links in all replies."""
 
     def __init__(self, view: ScrollingColumn, selection: TextSelection) -> None:
         super().__init__(view)
@@ -230,7 +229,7 @@ class LinkNavigator(QObject):
         self._step(-1)
 
     def show_current(self) -> bool:
-        """Show the menu of the current link. Return whether there is one."""
+        """Show the menu of the current link, or return False if there is none."""
         if self.current is None:
             return False
         rect = self._view.column.rect_of(self.current.position)
@@ -257,7 +256,7 @@ class LinkNavigator(QObject):
 
     @Slot()
     def _clear(self) -> None:
-        self.current = None  # something else is selected
+        self.current = None  # the selection is no longer the link
 
     def _links(self) -> Iterator[FindHit]:
         for number, item in enumerate(self._view.column.items):
@@ -273,7 +272,7 @@ class LinkNavigator(QObject):
 
 
 def _block_links(block: Block) -> Iterator[tuple[int, int, str]]:
-    """Yield the range and address of each link. In a table, ranges are cells."""
+    """Yield the range and address of each link. In a table, ranges are cell numbers."""
     if isinstance(block, TextBlock):
         yield from _span_links(block.spans)
     elif isinstance(block, TableBlock):
@@ -283,7 +282,7 @@ def _block_links(block: Block) -> Iterator[tuple[int, int, str]]:
 
 
 def _span_links(spans: tuple[TextSpan, ...]) -> Iterator[tuple[int, int, str]]:
-    """Yield the links in a paragraph. A link may have several styles."""
+    """Yield the range and address of each link, which can have several styles."""
     at = 0
     for address, same in groupby(spans, lambda span: span.link):
         start, at = at, at + qt_length(spans_text(tuple(same)))

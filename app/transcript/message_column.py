@@ -1,4 +1,4 @@
-"""The messages of a chat in a column, with positions and marks in their text."""
+"""The column of a chat's messages, with text positions and marks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ from app.rendering.text_marks import TextMarks, TextRange
 from app.transcript.message_views import ANSWER, MessageView
 from app.widgets.theme import Theme
 
-END_OFFSET = 1 << 30  # after the end of any part
+END_OFFSET = 1 << 30  # past the end of any part
 
 
 @dataclass(eq=False)
 class TranscriptItem:
-    """A row of the transcript: a prompt, its reply, or the line between the messages that are left out of requests and the rest."""
+    """A row of the transcript: a prompt, a reply, or the divider."""
 
     kind: Literal["prompt", "reply", "divider"]
     turn: Turn | None = None
 
     def text(self, area: int = ANSWER) -> str:
-        """Return the text of an area, as written."""
+        """Return the source text of an area."""
         if self.turn is None:
             return ""
         if self.kind == "prompt":
@@ -60,7 +60,7 @@ class TextPosition:
 
 
 class MessageColumn(LazyStack):
-    """Builds messages near the reader and marks the selection and search hits."""
+    """A column that builds nearby messages, and marks the selection and search hits."""
 
     layout_requested = Signal()  # the size of a message has changed
 
@@ -91,7 +91,7 @@ class MessageColumn(LazyStack):
         item = self.items[index]
         height = self.entries[index].height
         if height:
-            return height  # when last built
+            return height  # the last measured one
         text = item.text()[:200_000]
         line = self._theme.text_pixels
         lines = text.count("\n") + len(text) * line * 0.5 // max(200, width)
@@ -100,7 +100,7 @@ class MessageColumn(LazyStack):
     # Marks
 
     def update_marks(self, only: int | None = None) -> None:
-        """Show the selection and search hits in all built messages, or only in one."""
+        """Show the selection and search hits in all built messages or in one."""
         for index in range(len(self.items)) if only is None else (only,):
             self._mark_message(index)
 
@@ -121,12 +121,12 @@ class MessageColumn(LazyStack):
     # Positions
 
     def areas(self, index: int) -> dict[int, BlocksView]:
-        """Return the text areas of a message, none if it isn't built."""
+        """Return the text areas of a message, or an empty dict if it isn't built."""
         view = self.entries[index].view
         return view.areas() if isinstance(view, MessageView) else {}
 
     def position_at(self, point: QPoint) -> TextPosition | None:
-        """Return the position at a point, or the nearest in the message there."""
+        """Return the text position nearest to a point."""
         index = self.index_at(point.y())
         if index is None:
             return None
@@ -149,7 +149,7 @@ class MessageColumn(LazyStack):
         return TextPosition(index, number, part, view.position_at(view.mapFrom(area, inside)))
 
     def part_at(self, position: TextPosition) -> tuple[BlocksView, PartView] | None:
-        """Return the area and the part's view at a position, None if they aren't built."""
+        """Return the area and part view at a position, or None if not built."""
         area = self.areas(position.item).get(position.area) if position.item < len(self.entries) else None
         view = area.part_view(position.part) if area is not None else None
         return (area, view) if area is not None and view is not None else None
@@ -163,7 +163,7 @@ class MessageColumn(LazyStack):
         return replace(position, offset=first), replace(position, offset=last)
 
     def link_at(self, point: QPoint) -> str:
-        """Return the address of the link at a point, or empty."""
+        """Return the address of the link at a point, or an empty string."""
         for area in self._areas_at(point):
             inside = area.mapFrom(self, point)
             part = area.index_at(inside.y())
@@ -181,7 +181,7 @@ class MessageColumn(LazyStack):
         return [area for area in areas if area.isVisibleTo(self) and area.rect().contains(area.mapFrom(self, point))]
 
     def rect_of(self, position: TextPosition) -> QRect | None:
-        """Return the rectangle of the character at a position, None if it isn't built."""
+        """Return the rectangle of the character at a position, or None if not built."""
         found = self.part_at(position)
         if found is None:
             return None
@@ -190,7 +190,7 @@ class MessageColumn(LazyStack):
         return QRect(view.mapTo(self, rect.topLeft()), rect.size())
 
     def part_top(self, position: TextPosition) -> int | None:
-        """Return the top of the part with a position, None if its message isn't built."""
+        """Return the top of the part with a position, or None if not built."""
         area = self.areas(position.item).get(position.area)
         if area is None or position.part >= len(area.entries):
             return None

@@ -1,4 +1,4 @@
-"""A prompt and a reply as shown in the transcript, with the buttons below them."""
+"""Views of prompts and replies in the transcript, with their buttons."""
 
 from math import ceil
 
@@ -20,17 +20,17 @@ from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.pairs.demo import is_refusal
 
-THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has the second
+THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has only the second
 
-FOLD_ABOVE = 4000  # characters; a long prompt must not bury the reply
+FOLD_ABOVE = 4000  # characters; a longer prompt is folded to keep the reply visible
 MAX_BUBBLE = 560
 PIECE_CHARS = 6000  # a long answer is drawn in pieces
 PIECE_PAUSE_MS = 5
-LINE_GAP = 13  # pixels from the line at the left of thinking to its text
+LINE_GAP = 13  # pixels from the line on the left to the text of thinking
 
 
 class ThinkingView(QWidget):
-    """The model's thinking, open until the answer begins or the reader closes it."""
+    """The model's thinking, open until the answer begins unless the reader toggles it."""
 
     def __init__(self, theme: Theme, lazy: bool = False) -> None:
         super().__init__()
@@ -96,18 +96,18 @@ class ThinkingView(QWidget):
 
 
 class MessageActions(QObject):
-    """Emits what the reader chooses below a message."""
+    """Signals of the buttons below messages."""
 
     retry = Signal(object)  # Turn
     edit = Signal(object)  # Turn
     resume = Signal(object)  # Turn
     compare = Signal(object)  # Turn
     choose_model = Signal()
-    version_stepped = Signal(object, int)  # the Node shown; -1 for its previous version, 1 for the next
+    version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
 
 
 class VersionStepper(QWidget):
-    """Steps through the versions of a message, "‹ 2 of 3 ›"."""
+    """A control to step through the versions of a message: "‹ 2 of 3 ›"."""
 
     def __init__(self, theme: Theme, node: Node, actions: MessageActions, parent: QWidget) -> None:
         super().__init__(parent)
@@ -127,7 +127,7 @@ class VersionStepper(QWidget):
 
 
 class ReplyActions(QWidget):
-    """Buttons below a reply. While it is generated, only its versions are shown."""
+    """The buttons below a reply. During generation, only versions are shown."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
         super().__init__(stats)
@@ -152,7 +152,7 @@ class ReplyActions(QWidget):
         self.hide()  # until `refresh`
 
     def refresh(self) -> None:
-        """Show the buttons that apply to the reply now."""
+        """Show the buttons that currently apply to the reply."""
         reply, asked = self._turn.reply, self._turn.asked is not None
         ended = not reply.running
         measured = ended and reply.stats is not None
@@ -160,7 +160,7 @@ class ReplyActions(QWidget):
         if available == self._available:
             return
         self._available = available
-        self.hide()  # so that the message is laid out once, not once per button
+        self.hide()  # lays out the message once instead of once per button
         for made, shown in zip(self._buttons, available, strict=True):
             made.setVisible(shown)
         self.setVisible(any(available) or (self.versions is not None and not self.versions.isHidden()))
@@ -170,11 +170,11 @@ class MessageView(QWidget):
     """A message with text areas that can be selected and searched."""
 
     def areas(self) -> dict[int, BlocksView]:
-        """Return the text areas by number."""
+        """Return the text areas, by number."""
         return {}
 
     def show_band(self, top: int, bottom: int) -> bool:
-        """Build what is between two heights. Return whether heights changed."""
+        """Build the text from `top` to `bottom`. Return whether heights changed."""
         changed = False
         for area in self.areas().values():
             above = area.mapTo(self, QPoint()).y()
@@ -183,16 +183,16 @@ class MessageView(QWidget):
 
 
 class PromptView(MessageView):
-    """The user's text in a bubble on the right, as typed."""
+    """The user's text as typed, in a bubble on the right."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
         super().__init__()
         self.text = clean_text(turn.prompt)
-        bubble = QFrame(self)  # without a parent it would be a window for a moment
+        bubble = QFrame(self)  # without a parent, it would briefly be a window
         set_look(bubble, "bubble")
         self.blocks = _BubbleText(theme)
         self.blocks.setAccessibleName(tr("Your message"))
-        shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # the last line has line spacing below it
+        shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # balances the line spacing below the last line
         inner = column(self.blocks, margins=(16, 10 + shift, 16, 10 - shift), parent=bubble)
         self.folded = len(self.text) > FOLD_ABOVE
         if self.folded:
@@ -225,7 +225,7 @@ class PromptView(MessageView):
 
 
 class _BubbleText(BlocksView):
-    """As wide as its longest line, up to a limit."""
+    """A text view as wide as its longest line, up to a limit."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, lazy=True)
@@ -258,7 +258,7 @@ class _BubbleText(BlocksView):
 
 
 class DividerView(QWidget):
-    """A line between the messages that are left out of requests and the rest."""
+    """A line below the messages that are no longer sent to the model."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -269,7 +269,7 @@ class DividerView(QWidget):
 
 
 class ReplyView(MessageView):
-    """A reply: thinking, answer, error, statistics, actions."""
+    """A reply with its thinking, answer, error, statistics, and actions."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
         super().__init__()
@@ -293,7 +293,7 @@ class ReplyView(MessageView):
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw what is new in the reply."""
+        """Draw new text and update the buttons."""
         reply = self.turn.reply
         had_text = self._drawn_chars > 0
         self._waiting.setVisible(reply.running and reply.empty)
@@ -302,7 +302,7 @@ class ReplyView(MessageView):
                 self.thinking = ThinkingView(self._theme, lazy=True)
                 self.thinking.body.show_sources(reply.thinking_by, lambda: reply.thinking)
                 self._layout.insertWidget(0, self.thinking)
-                self.thinking.show()  # now: hidden widgets have no height
+                self.thinking.show()  # hidden widgets have no height
             self.thinking.show_reply(reply)
         self._draw_piece()
         self.blocks.setVisible(self._drawn_chars > 0)
@@ -314,7 +314,7 @@ class ReplyView(MessageView):
         self.stats.setVisible(not (reply.error and reply.empty))
         several = self.turn.answered is not None and self.turn.answered.place[1] > 1
         if had_text or not reply.running or several:
-            # Later than the first text, whose frame has enough to draw.
+            # Not in the frame of the first text, which has enough to draw.
             if self.buttons is None:
                 self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
                 self.stats.lines.addWidget(self.buttons)
@@ -326,7 +326,7 @@ class ReplyView(MessageView):
 
     @property
     def complete(self) -> bool:
-        """Whether all of the answer is drawn."""
+        """Whether the whole answer has been drawn."""
         return self._drawn_chars >= len(self.turn.reply.answer)
 
     @Slot()

@@ -1,4 +1,4 @@
-"""A scrolling column of messages that keeps what the reader looks at in place."""
+"""A scrolling column of messages that keeps the visible text in place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from app.transcript.message_column import MessageColumn, TextPosition, Transcrip
 from app.transcript.message_views import THINKING, PromptView, ReplyView
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
-NEAR_END = 24  # pixels from the end that still count as the end
+NEAR_END = 24  # pixels; closer to the end counts as the end
 GAP = 22  # between messages
 PADDING = 28  # above and below the column
-AHEAD = 500  # pixels above and below the window that are built
+AHEAD = 500  # pixels to build above and below the visible area
 MAX_PASSES = 6
 
 
 class FollowingScrollArea(QScrollArea):
-    """Follows the end of its content until the reader scrolls away."""
+    """A scroll area that follows the end of its content until the user scrolls away."""
 
     follow_changed = Signal(bool)
 
@@ -32,7 +32,7 @@ class FollowingScrollArea(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always present, although mostly invisible: a bar that comes and goes would move the column.
+        # Always on, although mostly invisible: showing and hiding the bar would move the column.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         bar = self.verticalScrollBar()
@@ -52,7 +52,7 @@ class FollowingScrollArea(QScrollArea):
 
     @Slot(int, int)
     def _range_changed(self, low: int, high: int) -> None:
-        self.verticalScrollBar().setEnabled(high > low)  # a disabled bar is not drawn
+        self.verticalScrollBar().setEnabled(high > low)  # a disabled bar isn't drawn
         if self.following:
             self.verticalScrollBar().setValue(high)
 
@@ -68,7 +68,7 @@ class FollowingScrollArea(QScrollArea):
 
 @dataclass(slots=True)
 class _Anchor:
-    """A point `down` pixels below the start or end of a message, or of its part."""
+    """A point `down` pixels below the start or end of a message, or of a part."""
 
     entry: StackEntry
     down: int
@@ -78,7 +78,7 @@ class _Anchor:
 
 
 class ScrollingColumn(FollowingScrollArea):
-    """Lays out messages or a welcome page, and scrolls to positions in the text."""
+    """A scroll area with messages or the welcome page."""
 
     def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -98,29 +98,29 @@ class ScrollingColumn(FollowingScrollArea):
         self.settle()
 
     def visible_band(self) -> tuple[int, int]:
-        """Return the top and bottom of what is in view, in coordinates of the column."""
+        """Return the top and bottom of the visible area in the column's coordinates."""
         top = self.verticalScrollBar().value() - self._above
         return top, top + self.viewport().height()
 
     @property
     def first_visible(self) -> int:
-        """The number of the first message in view."""
+        """The index of the first visible message."""
         return self.column.index_at(self.visible_band()[0]) or 0
 
     def set_top_inset(self, height: int) -> None:
-        """Keep this space at the top free for a bar that covers it."""
+        """Reserve space at the top for an overlaid bar."""
         self._top_inset = height
         self.settle()
 
     def go_to_message(self, index: int) -> None:
-        """Bring the beginning of a message to the top."""
+        """Scroll the start of a message to the top."""
         self._set_following(False)
         for _ in range(3):
             self.settle()
             self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + self._above - MARGIN))
 
     def reveal(self, position: TextPosition) -> None:
-        """Bring a position in the text into view."""
+        """Scroll a text position into view, unfolding its message."""
         self.go_to_message(position.item)
         view = self.column.entries[position.item].view
         if isinstance(view, PromptView) and view.folded:
@@ -130,7 +130,7 @@ class ScrollingColumn(FollowingScrollArea):
         if isinstance(view, ReplyView) and position.area == THINKING and view.thinking is not None:
             view.thinking.open()
         self.settle()
-        for _ in range(4):  # what is built on the way may change heights
+        for _ in range(4):  # building views can change heights
             rect = self.column.rect_of(position)
             top = rect.top() if rect is not None else self.column.part_top(position)
             if top is None:
@@ -143,7 +143,7 @@ class ScrollingColumn(FollowingScrollArea):
             self.settle()
 
     def settle(self) -> None:
-        """Put everything in place, and keep what the reader looks at where it is."""
+        """Lay out everything, and keep the visible text in place."""
         if self._settling:
             return
         self._settling = True
@@ -188,7 +188,7 @@ class ScrollingColumn(FollowingScrollArea):
         self.settle()
 
     def _anchor(self) -> _Anchor | None:
-        """Return the point at the top of the window."""
+        """Return the text at the top of the visible area."""
         top = self.visible_band()[0]
         index = self.column.index_at(top)
         if index is None or top <= 0:
@@ -199,7 +199,7 @@ class ScrollingColumn(FollowingScrollArea):
             part = area.index_at(top - above)
             if above <= top < above + area.height() and part is not None:
                 return _Anchor(entry, top - above - area.entries[part].top, area, area.entries[part])
-            if top >= above + area.height():  # below the text, whose height may still change
+            if top >= above + area.height():  # below the text, whose height can still change
                 return _Anchor(entry, top - entry.top - entry.height, from_end=True)
         return _Anchor(entry, top - entry.top)
 

@@ -1,23 +1,25 @@
-"""One selection across all messages, copied as Markdown."""
+"""A text selection across messages, copied as Markdown, and menus for links."""
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
-from app.rendering.markdown import clean_text
+from app.language import tr
+from app.rendering.markdown import clean_text, is_safe_link
 from app.rendering.markdown_writer import selected_markdown, selected_plain_text
 from app.rendering.streaming import StreamingMarkdown
 from app.transcript.message_column import END_OFFSET, TextPosition
 from app.transcript.message_views import ANSWER, THINKING
 from app.transcript.scrolling_column import ScrollingColumn
-from app.widgets.link import show_link
+from app.widgets.controls import as_tooltip
 
+MAX_SHOWN = 70  # characters of an address in the menu; the tooltip shows the full address
 SCROLL_MS = 30
-SCROLL_SHARE = 0.35  # of the distance from the window, per step
+SCROLL_SHARE = 0.35  # share of the distance outside the window to scroll per step
 
 
 class TextSelection(QObject):
-    """Handles the mouse over the messages."""
+    """The selection in a transcript, made with the mouse."""
 
     changed = Signal()
 
@@ -25,7 +27,7 @@ class TextSelection(QObject):
         super().__init__(view)
         self._view = view
         self._column = view.column
-        self._anchor: tuple[TextPosition, TextPosition] | None = None  # what was selected first, and is extended
+        self._anchor: tuple[TextPosition, TextPosition] | None = None  # the initial selection, which is extended
         self._pressed: QPoint | None = None
         self._dragging = False
         self._clicks = 0
@@ -38,7 +40,7 @@ class TextSelection(QObject):
 
     @property
     def range(self) -> tuple[TextPosition, TextPosition] | None:
-        """Start and end, in the order of the text. None if nothing is selected."""
+        """The start and end in text order, or None if nothing is selected."""
         return self._column.selection
 
     def clear(self) -> None:
@@ -62,7 +64,7 @@ class TextSelection(QObject):
     # Copying
 
     def copy(self) -> None:
-        """Put the selection on the clipboard."""
+        """Copy the selection to the clipboard."""
         if text := self.markdown():
             QGuiApplication.clipboard().setText(text)
 
@@ -173,7 +175,26 @@ class TextSelection(QObject):
             self._column.setCursor(shape)
 
     def _extend(self, position: TextPosition) -> None:
-        """Extend the selection to a position, or to the word or paragraph there."""
+        """Extend the selection to a position, or to its word or paragraph."""
         first, last = self._anchor or (position, position)
         start, end = (position, position) if self._clicks < 2 else self._column.word_at(position, paragraph=self._clicks > 2)
         self._set((min(first, start), max(last, end)))
+
+
+def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
+    """Show a menu to open or copy an address, or return None if it is unsafe."""
+    if not is_safe_link(address):
+        return None
+    menu = QMenu(owner)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.setAccessibleName(tr("Link"))
+    menu.setToolTipsVisible(True)
+    shown = address if len(address) <= MAX_SHOWN else f"{address[: MAX_SHOWN - 20]}…{address[-19:]}"
+    title = menu.addAction(shown.replace("&", "&&"))
+    title.setEnabled(False)
+    title.setToolTip(as_tooltip(address))
+    menu.addSeparator()
+    menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
+    menu.addAction(tr("Copy Link")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
+    menu.popup(at)
+    return menu

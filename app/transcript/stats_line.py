@@ -1,4 +1,4 @@
-"""The figures below a reply, and the details of how it was decoded."""
+"""The statistics below a reply, and their details."""
 
 from collections.abc import Iterable
 from statistics import fmean
@@ -17,7 +17,7 @@ from mlx_engine.events import Stats
 
 
 class StatsLine(QWidget):
-    """A chip with the mode, and figures next to it, or below it if `stacked`."""
+    """A chip with the mode, and statistics next to the chip, or below if `stacked`."""
 
     def __init__(self, theme: Theme, stacked: bool = False) -> None:
         super().__init__()
@@ -38,14 +38,14 @@ class StatsLine(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
     def show_reply(self, reply: Reply) -> None:
-        """Show the current figures of a reply."""
+        """Show the current statistics of a reply."""
         self._reply = reply
         chip, facts = wording.chip(reply, short=self._stacked), wording.facts(reply, short=self._stacked)
         if chip != self.chip.text():
             self.chip.setText(chip)
             set_look(self.chip, "chip-accent" if chip.startswith("DFlash") else "chip")
         if facts != self.facts.text() or not facts:
-            self.facts.setText(facts or " ")  # keeps its height, so that nothing moves when the first figure arrives
+            self.facts.setText(facts or " ")  # keep the height, so that nothing moves when statistics arrive
         if reply.stats:
             tip = as_tooltip(wording.details(reply.stats))
             self.chip.setToolTip(tip)
@@ -53,7 +53,7 @@ class StatsLine(QWidget):
 
     @Slot(bool)
     def show_details(self, shown: bool) -> None:
-        """Show all statistics and a chart of the rounds below the figures, where they cover no text."""
+        """Show or hide all statistics and charts below the line."""
         if self._details is not None:
             self._details.hide()
             self._details.deleteLater()
@@ -64,7 +64,7 @@ class StatsLine(QWidget):
 
 
 class _Facts(Label):
-    """Takes one line if there is space, and otherwise wraps."""
+    """A label that wraps only if there is too little space for one line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,15 +76,15 @@ class _Facts(Label):
 
 
 CHART = QSize(320, 72)
-LEGEND_GAP = 6  # above the legend
-LEGEND_SPACING = 18  # after a label
-SQUARE = 14  # from a label's square to its text
+LEGEND_GAP = 6  # space above the legend
+LEGEND_SPACING = 18  # space after a label
+SQUARE = 14  # distance from a square to its label
 BAR_HEIGHT = 10
 MAX_BAR_WIDTH = 14.0
 
 
 class StatsDetails(QFrame):
-    """All statistics of a reply, with charts."""
+    """A panel with charts and all statistics of a reply."""
 
     def __init__(self, theme: Theme, stats: Stats) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class StatsDetails(QFrame):
 
 
 class PromptBar(QWidget):
-    """A bar that shows how many tokens of the prompt were reused."""
+    """A bar that shows the reused and processed tokens of the prompt."""
 
     def __init__(self, theme: Theme, stats: Stats) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class PromptBar(QWidget):
 
 
 class RoundsChart(QWidget):
-    """One bar per round: drafted tokens, with the accepted ones filled."""
+    """A chart with one bar per round: drafted tokens, with accepted ones filled."""
 
     def __init__(self, theme: Theme, stats: Stats) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class RoundsChart(QWidget):
         highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=0.0)
         self.legend = tr("accepted"), tr("drafted (up to {highest})", highest=wording.number(highest))
         self.setFixedSize(_legend_size(self, self.legend) + QSize(0, CHART.height()))
-        self.setAccessibleName(tr("Accepted and drafted tokens of each round"))
+        self.setAccessibleName(tr("Drafted and accepted tokens per round"))
         least, most = min(accepted, default=0), max(accepted, default=0)
         self.setAccessibleDescription(
             tr("{rounds} rounds; {least} to {most} accepted", rounds=len(accepted), least=least, most=most)
@@ -165,7 +165,7 @@ class RoundsChart(QWidget):
 
 
 def merge_rounds(accepted: tuple[int, ...], widths: tuple[int, ...], max_bars: int) -> list[tuple[float, float]]:
-    """Return the accepted and drafted tokens per bar, the mean of several rounds."""
+    """Return the mean accepted and drafted tokens of the rounds in each bar."""
     if not accepted:
         return []
     drafted = tuple(width - 1 for width in widths) or accepted
@@ -181,7 +181,7 @@ def _draw_bar(painter: QPainter, rect: QRectF, color: str, radius: float) -> Non
 
 
 def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tuple[str, str]]) -> None:
-    """Draw labels, each after a square of its color."""
+    """Draw labels, each after a square in its color."""
     x, metrics = 0, painter.fontMetrics()
     for label, color in parts:
         baseline = top + LEGEND_GAP + metrics.ascent()
@@ -192,7 +192,7 @@ def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tupl
 
 
 def _legend_size(widget: QWidget, labels: Iterable[str]) -> QSize:
-    """Return the size of a legend that is at least as wide as a chart."""
+    """Return the size of a legend, at least as wide as a chart."""
     metrics = widget.fontMetrics()
     width = sum(SQUARE + metrics.horizontalAdvance(label) + LEGEND_SPACING for label in labels)
     return QSize(max(CHART.width(), width), LEGEND_GAP + metrics.height())

@@ -16,12 +16,12 @@ from app.widgets.controls import button
 from app.widgets.theme import Theme, set_look
 
 FRAME_MS = 16
-FOCUS_WIDTH = 3  # of the bar at the left edge that shows keyboard focus
+FOCUS_WIDTH = 3  # of the bar on the left that shows keyboard focus
 KEYBOARD_FOCUS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
 
 class Transcript(ScrollingColumn):
-    """Shows the turns of a chat."""
+    """A scrolling view of a chat's turns."""
 
     sample_chosen = Signal(str)
 
@@ -51,7 +51,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
-        """Add a turn at the end. Its prompt and reply appear in separate frames."""
+        """Add a turn at the end, showing its prompt and reply in separate frames."""
         self._set_following(True)
         self._append(_items(turn), deferred=True)
         self._deferred.start()
@@ -66,7 +66,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(list)
     def show_turns(self, turns: list[Turn]) -> None:
-        """Show exactly these turns. Keep those at the start that are already shown."""
+        """Show exactly these turns, keeping leading ones that are already shown."""
         shown = list(dict.fromkeys(item.turn for item in self.column.items if item.turn is not None))
         pairs = zip(shown, turns, strict=False)
         same = next((number for number, (old, new) in enumerate(pairs) if old is not new), min(len(shown), len(turns)))
@@ -88,7 +88,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def refresh(self, turn: Turn) -> None:
-        """Draw what is new in a reply."""
+        """Show new text and state of a reply."""
         items = self.column.items
         index = next((at for at in reversed(range(len(items))) if items[at].turn is turn and items[at].kind == "reply"), None)
         if index is None:
@@ -113,7 +113,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def show_divider(self, first: Turn | None) -> None:
-        """Put a line above the first turn that is still sent to the model; None removes the line."""
+        """Show the divider above the first turn that is sent, or remove it if None."""
         items = self.column.items
         above = next((index for index, item in enumerate(items) if item.kind == "divider"), None)
         below = next((index for index, item in enumerate(items) if first is not None and item.turn is first), None)
@@ -210,7 +210,7 @@ class Transcript(ScrollingColumn):
 
     @Slot()
     def _rebuild(self) -> None:
-        """Build everything again with the new text size."""
+        """Rebuild all messages with the new text size."""
         for index, entry in enumerate(self.column.entries):
             self.column.discard(index)
             entry.height = 0
@@ -227,5 +227,5 @@ class Transcript(ScrollingColumn):
 
 
 def _items(turn: Turn) -> list[TranscriptItem]:
-    """Return a turn's prompt and reply. An imported chat may begin with a reply."""
+    """Return a turn's prompt and reply. An imported chat can begin with a reply."""
     return [*([TranscriptItem("prompt", turn)] if turn.asked is not None else []), TranscriptItem("reply", turn)]

@@ -1,28 +1,28 @@
-"""Every color of the window: light, dark, and both with high contrast."""
+"""All colors of the window: light, dark, and both with high contrast."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 
 def _color(light: str, dark: str, light_contrast: str = "", dark_contrast: str = "") -> Any:
-    """Declare a color in four palettes. High contrast defaults to the usual colors."""
+    """Declare a color for four palettes. High contrast defaults to standard contrast."""
     return field(metadata={"palettes": (light, dark, light_contrast or light, dark_contrast or dark)})
 
 
 @dataclass(frozen=True)
 class Colors:
-    """Colors by purpose.
+    """A palette of colors, named by purpose.
 
-    With high contrast, text has a contrast of at least 7:1 on every background, and lines and icons of at least 4.5:1.
+    With high contrast, the contrast ratio is at least 7:1 for text on every background, and at least 4.5:1 for lines and icons.
     """
 
     window: str = _color("#ffffff", "#1b1d20", "#ffffff", "#0b0c0d")
     sidebar: str = _color("#f5f6f8", "#16181a", "#f2f3f5", "#000000")
-    raised: str = _color("#ffffff", "#24272b", "#ffffff", "#141618")  # composer, fields of dialogs
-    bubble: str = _color("#f0f2f5", "#2b2f34", "#f0f2f5", "#202327")  # a message of the user
+    raised: str = _color("#ffffff", "#24272b", "#ffffff", "#141618")  # composer and fields in dialogs
+    bubble: str = _color("#f0f2f5", "#2b2f34", "#f0f2f5", "#202327")  # the user's messages
     code: str = _color("#f6f7f9", "#232629", "#f6f7f9", "#121416")  # background of code
     hover: str = _color("#eceef1", "#2a2e33", "#eceef1", "#26292e")
-    chosen: str = _color("#dfe5ec", "#353b43", "#dfe5ec", "#30363d")  # the row of the open chat
+    chosen: str = _color("#dfe5ec", "#353b43", "#dfe5ec", "#30363d")  # the open chat's row
     line: str = _color("#dfe2e6", "#373b41", "#5f666e", "#9aa1aa")  # hairlines
     text: str = _color("#1b1f24", "#e7e9ec", "#000000", "#ffffff")
     secondary: str = _color("#626a73", "#a2a9b2", "#2e343a", "#d5dae0")
@@ -33,7 +33,7 @@ class Colors:
     danger: str = _color("#b3261e", "#f2938c", "#8c0f08", "#ffb4ad")
     danger_ground: str = _color("#fdf1f0", "#3a2322", "#fdf1f0", "#331715")
     selection: str = _color("#b9d7f5", "#2f5580", "#9cc7f2", "#1f4d80")
-    track: str = _color("#c3c8ce", "#4b5057", "#5f666e", "#8a919a")  # a switch that is off, the rest of a bar
+    track: str = _color("#c3c8ce", "#4b5057", "#5f666e", "#8a919a")  # off switches and the empty part of bars
     knob: str = _color("#ffffff", "#f2f4f6")
     # code
     comment: str = _color("#727a84", "#8b939d", "#434a52", "#b8bfc8")

@@ -1,7 +1,7 @@
-"""Basic controls in the app's style: labels, buttons, switches, search fields and progress bars.
+"""Labels, buttons, switches, search fields, and progress bars in the app's style.
 
-By default Qt interprets text that looks like HTML: it applies its styles and loads its images. Titles, file names, model names and
-imported chats come from other people, so labels and tooltips show text as it is written.
+By default, Qt renders text that looks like HTML and loads its images. Titles, file names, model names, and imported chats come from
+other people, so labels and tooltips show plain text.
 """
 
 import html
@@ -35,9 +35,9 @@ BAR_STEPS = 1000
 TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
 SLIDE_MS = 120
 SIDE = 30
-ICON_SIZE = 18  # side of the square that icons are drawn in
+ICON_SIZE = 18  # width and height
 
-# SVG elements in a square of side `ICON_SIZE`
+# SVG elements in a square of `ICON_SIZE`
 ICONS = {
     "sidebar": '<rect x="2" y="3" width="14" height="12" rx="2.5"/><path d="M7 3V15"/>',
     "new": '<path d="M9 4H5L3.5 5.5V13L5 14.5H12.5L14 13V9M7.5 10.5L8 8.5L13.5 3L15 4.5L9.5 10Z"/>',
@@ -56,7 +56,7 @@ ICONS = {
 
 
 class Label(QLabel):
-    """A label with plain text. The app uses no other."""
+    """A label with plain text, used for all labels of the app."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,7 +65,7 @@ class Label(QLabel):
 
 
 class ElidedLabel(Label):
-    """A line of text that ends with an ellipsis where there is too little space."""
+    """A one-line label that ends with an ellipsis if there is too little space."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)
@@ -96,7 +96,7 @@ def styled_label(
     selectable: bool = False,
     elided: bool = False,
 ) -> Label:
-    """Return a label. `size` is its share of the text size."""
+    """Return a label. `size` is a factor of the text size."""
     label = ElidedLabel(text) if elided else Label(text)
     theme.set_font(label, size, bold)
     label.setWordWrap(wrap)
@@ -111,7 +111,7 @@ small_label = partial(styled_label, size=SMALL)
 
 
 def as_tooltip(text: str) -> str:
-    """Return a text escaped for a tooltip, which cannot be switched to plain text."""
+    """Return a text escaped for a tooltip, which has no plain text mode."""
     if not Text.mightBeRichText(text):
         return text
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
@@ -122,7 +122,7 @@ def button(text: str, name: str = "", look: str = "quiet", clicked: Callable[[],
     made = QPushButton(text)
     made.setAccessibleName(name or text)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
-    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard focus in the text field
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click doesn't take the focus from the text field
     set_look(made, look)
     if clicked is not None:
         made.clicked.connect(clicked)
@@ -130,7 +130,7 @@ def button(text: str, name: str = "", look: str = "quiet", clicked: Callable[[],
 
 
 def copy_button(name: str, text: Callable[[], str]) -> QPushButton:
-    """Return a button that puts a text on the clipboard and confirms it for a moment."""
+    """Return a button that copies a text and briefly shows “Copied”."""
 
     def copy() -> None:
         QGuiApplication.clipboard().setText(text())
@@ -142,10 +142,10 @@ def copy_button(name: str, text: Callable[[], str]) -> QPushButton:
 
 
 class ElidedButton(QPushButton):
-    """Shortens its text in the middle where there is too little space.
+    """A button that elides its text in the middle if there is too little space.
 
     Args:
-        opens_menu: draw a chevron after the text.
+        opens_menu: whether to draw a chevron after the text.
     """
 
     def __init__(self, name: str, look: str, opens_menu: bool = False) -> None:
@@ -179,7 +179,7 @@ class ElidedButton(QPushButton):
 
 
 class IconButton(QAbstractButton):
-    """`icon` is one of `ICONS`. `name` is for screen readers and the tooltip."""
+    """A button with an icon from `ICONS`. `name` is for screen readers and tooltips."""
 
     def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -214,7 +214,7 @@ class IconButton(QAbstractButton):
 
 
 def draw_icon(painter: QPainter, icon: str, color: QColor) -> None:
-    """Draw an icon in the square of side `ICON_SIZE` at the painter's origin."""
+    """Draw an icon of `ICON_SIZE` at the painter's origin."""
     _renderer(icon, color.name()).render(painter, QRectF(0, 0, ICON_SIZE, ICON_SIZE))
 
 
@@ -226,7 +226,7 @@ def _renderer(icon: str, color: str) -> QSvgRenderer:
 
 
 class SearchField(QLineEdit):
-    """The Down key leads to the results."""
+    """A search field that emits `down_pressed` on the Down key."""
 
     down_pressed = Signal()
 
@@ -254,7 +254,7 @@ class SearchField(QLineEdit):
 
 
 class ThinBar(QProgressBar):
-    """Shows a fraction from 0 to 1. None is empty, and more than 1 is full."""
+    """A bar that shows a fraction from 0 to 1. None is empty; above 1 is full."""
 
     def __init__(self, theme: Theme, name: str, color: str = "accent") -> None:
         super().__init__()
@@ -284,7 +284,7 @@ class ThinBar(QProgressBar):
 
 
 class Switch(QAbstractButton):
-    """The knob's position and the color show the state."""
+    """A switch whose knob position and color show its state."""
 
     def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -350,7 +350,7 @@ class Switch(QAbstractButton):
 
 
 def window_icon() -> QIcon:
-    """Return the app icon, with a simpler drawing at small sizes."""
+    """Return the app icon, which is simpler at small sizes."""
     folder = files("resources") / "icon"
     icon = QIcon(str(folder / "Slipstream.svg"))
     for size in (16, 32):

@@ -1,4 +1,4 @@
-"""Layouts: rows and columns written as one expression, wrapping rows, forms, sheets and notices."""
+"""Layouts: rows, columns, wrapping rows, forms, sheets, and notices."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
@@ -28,21 +28,21 @@ from app.widgets.theme import SMALL, Theme, set_look
 
 FORM_SPACING = 14  # between rows
 MIN_LIST_WIDTH = 120
-WRAPPING_TEXT = 22  # pixels: from this text size on
+WRAPPING_TEXT = 22  # pixels; from this text size, fields go below their labels
 
-# A widget or layout, also with its stretch factor and alignment; a number is an empty space in pixels and None a flexible one.
+# A widget or layout, optionally with a stretch factor and alignment, a space in pixels, or None for a flexible space.
 Item = QWidget | QLayout | int | None | tuple[QWidget | QLayout, int] | tuple[QWidget, int, Qt.AlignmentFlag]
 Margins = tuple[int, int, int, int]  # left, top, right, bottom
 Box = TypeVar("Box", bound=QBoxLayout)
 
 
 def row(*items: Item, spacing: int = 8, margins: Margins = (0, 0, 0, 0), parent: QWidget | None = None) -> QHBoxLayout:
-    """Lay out items from left to right, as the layout of `parent` if one is given."""
+    """Lay out items from left to right, in `parent` if given."""
     return _fill(QHBoxLayout() if parent is None else QHBoxLayout(parent), items, spacing, margins)
 
 
 def column(*items: Item, spacing: int = 8, margins: Margins = (0, 0, 0, 0), parent: QWidget | None = None) -> QVBoxLayout:
-    """Lay out items from top to bottom, as the layout of `parent` if one is given."""
+    """Lay out items from top to bottom, in `parent` if given."""
     return _fill(QVBoxLayout() if parent is None else QVBoxLayout(parent), items, spacing, margins)
 
 
@@ -62,12 +62,12 @@ def _fill(layout: Box, items: tuple[Item, ...], spacing: int, margins: Margins) 
 
 
 class Flow(QLayout):
-    """Continues on the next line when a line is full.
+    """A layout that wraps widgets to the next line when a line is full.
 
     Args:
         gap: pixels between widgets.
-        stacked: one widget per line.
-        right: align lines to the right.
+        stacked: whether each widget has its own line.
+        right: whether to align lines to the right.
     """
 
     def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False, right: bool = False) -> None:
@@ -150,7 +150,7 @@ class Flow(QLayout):
 
 
 def flow(*widgets: QWidget, gap: int = 8) -> Flow:
-    """Lay out widgets in lines."""
+    """Lay out widgets in lines that wrap."""
     layout = Flow(gap=gap)
     for widget in widgets:
         layout.addWidget(widget)
@@ -158,14 +158,14 @@ def flow(*widgets: QWidget, gap: int = 8) -> Flow:
 
 
 def line(look: str = "hairline") -> QFrame:
-    """Return a separator, "hairline" or "upright"."""
+    """Return a horizontal ("hairline") or vertical ("upright") separator."""
     made = QFrame()
     set_look(made, look)
     return made
 
 
 class ScrollingPage(QScrollArea):
-    """Scrolls its content vertically in a low window. It is never narrower than its content or `least` pixels."""
+    """A page that scrolls vertically, with a minimum width of `least` pixels."""
 
     def __init__(self, content: QWidget | QLayout, least: int = 0) -> None:
         super().__init__()
@@ -198,10 +198,10 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
     """Lay out a dialog as a sheet.
 
     Args:
-        dialog: has no layout yet.
+        dialog: a dialog without a layout.
         page: the content.
-        width: minimum in pixels.
-        done_name: of the Done button, for screen readers.
+        width: minimum width in pixels.
+        done_name: the Done button's name for screen readers.
         aside: a button on the left of the footer.
     """
     done = button(tr("Done"), done_name, "bordered", dialog.accept)
@@ -211,7 +211,7 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
 
 
 class PageList(QListWidget):
-    """The names of a window's pages. Put `side` into the window, and call `fit` when the names are complete."""
+    """A list of a window's pages. Add `side` to the window; call `fit` when filled."""
 
     def __init__(self, theme: Theme, name: str) -> None:
         super().__init__()
@@ -231,7 +231,7 @@ class PageList(QListWidget):
 
 
 class Form(QFormLayout):
-    """Builds the rows from top to bottom. With large text, fields stand below their labels."""
+    """A form layout. With large text, fields are below their labels."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -249,8 +249,8 @@ class Form(QFormLayout):
         """Add a field.
 
         Args:
-            label: empty for a field that has its own, such as a check box.
-            field: stands next to the label.
+            label: empty for a field with its own label, such as a check box.
+            field: the control next to the label.
             extra: widgets to the right of the field.
             below: widgets below the field.
             help: a line below the field.
@@ -277,7 +277,7 @@ class Form(QFormLayout):
 
     @Slot()
     def _place_names(self) -> None:
-        """Center each label on its field, also where there is help below the field."""
+        """Center each label on its field, not on the field and the help below."""
         above = self._theme.text_pixels >= WRAPPING_TEXT
         policy = QFormLayout.RowWrapPolicy
         self.setRowWrapPolicy(policy.WrapAllRows if above else policy.DontWrapRows)
@@ -288,7 +288,7 @@ class Form(QFormLayout):
 
 
 class NoticeView(QFrame):
-    """A sentence with buttons below it."""
+    """A message with buttons below."""
 
     def __init__(self, text: str, kind: Literal["info", "error"] = "info") -> None:
         super().__init__()

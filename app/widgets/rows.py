@@ -1,4 +1,4 @@
-"""Draws the rows of the chat list, the search results and the command palette."""
+"""Rows of the chat list, the search results, and the command palette."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ _Align = Qt.AlignmentFlag
 
 @dataclass(frozen=True)
 class Row:
-    """What a row shows.
+    """The contents of a row.
 
     Attributes:
         trailing: small text on the right.
-        icon: on the left.
-        indented: as far as an icon is wide.
-        disclosure: icon on the right.
-        dotted: whether there is a dot on the right.
-        excerpt: second line: the text before a hit, the hit, and the text after it.
-        heading: drawn as a heading, which can't be selected.
-        chosen: draw it as chosen; None while it is selected.
+        icon: name of an icon on the left.
+        indented: whether the title is indented by the width of an icon.
+        disclosure: name of an icon on the right.
+        dotted: whether to show a dot on the right.
+        excerpt: second line: the text before a hit, the hit, and the text after the hit.
+        heading: whether the row is a heading, which can't be selected.
+        chosen: whether to highlight the row; None highlights the selected row.
         extra_height: pixels.
-        reserved: pixels on the right that stay free for a button.
+        reserved: pixels on the right to keep free for a button.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Row:
 
 
 class RowDelegate(QStyledItemDelegate):
-    """`describe` returns the row at an index."""
+    """A delegate that draws the rows that `describe` returns."""
 
     def __init__(self, theme: Theme, view: QAbstractItemView, describe: Callable[[Index], Row], margin: int = 8) -> None:
         super().__init__(view)
@@ -124,7 +124,7 @@ class RowDelegate(QStyledItemDelegate):
     def _write(
         self, painter: QPainter, area: QRectF, text: str, font: QFont, color: str, edge: str = "middle", right: bool = False
     ) -> float:
-        """Draw a line of text at the top, middle or bottom of an area, and return its width."""
+        """Draw a line of text at the top, middle, or bottom, and return the text's width."""
         vertical = {"top": _Align.AlignTop, "middle": _Align.AlignVCenter, "bottom": _Align.AlignBottom}[edge]
         metrics = QFontMetricsF(font)
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, area.width())

@@ -1,4 +1,4 @@
-"""Choosing where to save a file. No file is replaced without asking."""
+"""Dialogs to save a file, and to confirm replacing or deleting something."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.language import tr
 
-MAX_NAME = 80  # characters; names of three-byte characters stay within the limit of file systems
+MAX_NAME = 80  # characters; names in three-byte characters stay within file system limits
 
 
 def ask_save_path(parent: QWidget, title: str, stem: str, formats: Mapping[str, str]) -> Path | None:
@@ -18,9 +18,9 @@ def ask_save_path(parent: QWidget, title: str, stem: str, formats: Mapping[str, 
     Args:
         parent: the window.
         title: of the dialog.
-        stem: suggested file name without its extension.
-        formats: the dialog's text for each extension, with the dot; the first one is the default. A format chosen in the dialog
-            determines the extension. With the default format, another extension from this list can be typed.
+        stem: suggested file name without the extension.
+        formats: the dialog's text for each extension, including the dot; the first one is the default. A format chosen in the
+            dialog determines the extension. With the default format, the user can type another extension of this list.
     """
     default = next(iter(formats))
     written, chosen = QFileDialog.getSaveFileName(parent, title, stem + default, ";;".join(formats.values()))
@@ -32,7 +32,7 @@ def ask_save_path(parent: QWidget, title: str, stem: str, formats: Mapping[str, 
     if extension == default and typed in formats:
         extension = typed
     if typed == extension:
-        return file  # the dialog has asked before replacing it
+        return file  # the dialog has already asked about replacing the file
     file = file.with_suffix(extension) if typed in formats else file.with_name(file.name + extension)
     return file if not file.exists() or confirm_replace(parent, file) else None
 
@@ -44,17 +44,17 @@ def confirm_replace(parent: QWidget, file: Path) -> bool:
 
 
 def confirm(parent: QWidget, title: str, question: str, action: str) -> bool:
-    """Ask before something is lost; `action` is the text of the button that goes on."""
+    """Ask for confirmation. `action` is the title of the confirming button."""
     ask = QMessageBox(QMessageBox.Icon.Warning, title, "", parent=parent)
     ask.setTextFormat(Qt.TextFormat.PlainText)
     ask.setText(question)
-    go_on = ask.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
+    confirmed = ask.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
     ask.setDefaultButton(ask.addButton(QMessageBox.StandardButton.Cancel))
     ask.exec()
-    return ask.clickedButton() is go_on
+    return ask.clickedButton() is confirmed
 
 
 def file_name(text: str, default: str) -> str:
-    """Return a file name made from a text that is valid on every system."""
+    """Return a file name from a text that is valid on every system."""
     words = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", text).split()
     return " ".join(words)[:MAX_NAME].strip(" .") or default

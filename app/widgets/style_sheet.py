@@ -1,7 +1,7 @@
-"""The style sheet of the window: styles for what the palette does not cover.
+"""The window's style sheet, for styles that the palette doesn't cover.
 
-Styles match the `look` property, so other controls stay native. Linux has no native look, so there fields and check boxes are drawn
-in the style of the buttons.
+Styles match the `look` property, so other controls stay native. On Linux, which has no native look, fields and check boxes match
+the style of the buttons.
 """
 
 import sys
@@ -17,7 +17,7 @@ RADIUS = 10
 
 
 def style_sheet(c: Colors, small: int) -> str:
-    """Return the style sheet. `small` is the size of small text in pixels."""
+    """Return the style sheet. `small` is the pixel size of small text."""
     chip = round(small * 0.62)  # half the height of a chip
     selection = f"selection-background-color: {c.selection}; selection-color: {c.text};"
     return f"""

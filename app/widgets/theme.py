@@ -1,4 +1,4 @@
-"""The appearance of the window: fonts, sizes, and the current colors."""
+"""The appearance of the window: fonts, sizes, and colors."""
 
 import sys
 from pathlib import Path
@@ -18,20 +18,20 @@ Contrast = Literal["system", "standard", "high"]
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
 TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 22, 24, 27, 30)  # pixels
 DEFAULT_TEXT_SIZE = 15
-SMALL = 0.86  # of the text size: figures and captions
-LISTED = 0.93  # of the text size: rows of a list
+SMALL = 0.86  # of the text size, for statistics and captions
+LISTED = 0.93  # of the text size, for rows of a list
 
 COLUMN = 760  # maximum width of text
 MARGIN = 20
 INDENT = 26  # of a list
 QUOTE = 18
-DEEPEST_INDENT = 8  # levels of nesting that are indented
+DEEPEST_INDENT = 8  # deeper nesting isn't indented further
 
 
 class Theme(QObject):
     """The current appearance.
 
-    Views redraw on `changed`, and lay out again on `text_resized`, which follows it.
+    Views redraw on `changed`, and lay out again on `text_resized`, which is emitted after `changed`.
     """
 
     changed = Signal()
@@ -96,13 +96,13 @@ class Theme(QObject):
             self.token_sources_changed.emit()
 
     def set_font(self, widget: QWidget, share: float, bold: bool = False) -> None:
-        """Set a widget's font to a share of the text size, also when that changes."""
+        """Set a widget's font to a share of the text size, now and after changes."""
         widget.setProperty("text_share", share)
         widget.setProperty("text_bold", bold)
         widget.setFont(self.font(share, bold))
 
     def font(self, share: float, bold: bool = False) -> QFont:
-        """Return a font with this share of the text size."""
+        """Return a font with a share of the text size."""
         font = QFont(self.text_font)
         font.setPixelSize(round(self.text_pixels * share))
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
@@ -118,11 +118,11 @@ class Theme(QObject):
         return self.font(factor, bold=True)
 
     def scaled(self, pixels: int) -> int:
-        """Return a length at the default text size for the current one. Smaller text keeps it."""
+        """Scale a length up with the text size. Smaller text doesn't reduce the length."""
         return round(pixels * max(1.0, self.text_pixels / DEFAULT_TEXT_SIZE))
 
     def row_height(self, lines: int = 1) -> int:
-        """Return the height of a list row with this many lines of text."""
+        """Return the height of a list row with `lines` lines of text."""
         return self.scaled(32) + (lines - 1) * round(self.text_pixels * 1.6)
 
     @property
@@ -176,7 +176,7 @@ def _palette(c: Colors) -> QPalette:
 
 
 def _text_font(app: QApplication) -> QFont:
-    """Return the system font, or Inter where Linux has no better one."""
+    """Return the system font, or Inter if Linux has only a basic one."""
     font = app.font()
     if sys.platform != "darwin" and QFontInfo(font).family() in ("DejaVu Sans", "Bitstream Vera Sans", "Sans Serif", ""):
         for file in sorted(FONTS.glob("*.ttf")):
@@ -204,14 +204,14 @@ def _code_pixels(text: int) -> int:
 
 
 def set_look(widget: QWidget, name: str) -> None:
-    """Apply one of the looks of the style sheet."""
+    """Apply a look of the style sheet."""
     if widget.property("look") != name:
         widget.setProperty("look", name)
         if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
-            return  # not styled yet
+            return  # the style sheet hasn't been applied yet
         font = widget.font()
         widget.style().unpolish(widget)
         widget.style().polish(widget)
         if widget.property("text_share") is not None:
-            widget.setFont(font)  # the style sheet has put back an earlier one
+            widget.setFont(font)  # the style sheet has restored an earlier one
         QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # updates the size, which includes the padding

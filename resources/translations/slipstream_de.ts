@@ -656,7 +656,7 @@
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>First token</source>
-            <translation>erstes Token</translation>
+            <translation>Erstes Token</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -776,7 +776,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Guarantees identical text in both modes, but runs slower</source>
-            <translation>Berechnet beide Antworten so, dass ihre Texte Bit für Bit gleich sind. Langsamer.</translation>
+            <translation>Garantiert in beiden Modi denselben Text, ist aber langsamer</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1331,7 +1331,7 @@
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>Long-context kernels are used from {count} tokens.</source>
-            <translation>Die Kernel für lange Kontexte laufen ab {count} Token.</translation>
+            <translation>Kernel für lange Kontexte werden ab {count} Tokens verwendet.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1516,7 +1516,7 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
-            <translation>Begrenzt alle Downloads zusammen.</translation>
+            <translation>Gilt für alle Downloads zusammen.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1531,11 +1531,11 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Download speed</source>
-            <translation>Ladetempo</translation>
+            <translation>Download-Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Enter the address of a mirror, or leave it empty for huggingface.co.</source>
+            <source>Enter a mirror's address, or leave the field empty for huggingface.co.</source>
             <translation>Geben Sie die Adresse eines Spiegelservers ein, oder lassen Sie das Feld für huggingface.co leer.</translation>
         </message>
         <message>
@@ -1581,7 +1581,7 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
-            <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+            <translation>Für zugangsbeschränkte Modelle; im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1600,8 +1600,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Set where Slipstream was started ({variable}), so you can't change it here.</source>
-            <translation>Wurde beim Start von Slipstream festgelegt ({variable}) und lässt sich hier nicht ändern.</translation>
+            <source>Set by {variable}, so you can't change it here.</source>
+            <translation>Durch {variable} festgelegt; lässt sich hier nicht ändern.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1651,7 +1651,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Check the hub again</source>
-            <translation>Den Hub erneut fragen</translation>
+            <translation>Hub erneut abfragen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1661,7 +1661,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>DFlash 2 drafter, with a higher acceptance rate.</source>
-            <translation>DFlash-2-Drafter: Mehr Entwürfe werden angenommen.</translation>
+            <translation>DFlash-2-Drafter mit höherer Annahmequote.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1701,7 +1701,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Enter Token…</source>
-            <translation>Token …</translation>
+            <translation>Token eingeben …</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1816,7 +1816,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Recurrent state</source>
-            <translation>rekurrenter Zustand</translation>
+            <translation>Rekurrenter Zustand</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1886,7 +1886,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>This computer</source>
-            <translation>dieser Computer</translation>
+            <translation>Dieser Computer</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1901,7 +1901,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Total</source>
-            <translation>gesamt</translation>
+            <translation>Gesamt</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1926,7 +1926,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Weights of both models</source>
-            <translation>Gewichte beider</translation>
+            <translation>Gewichte beider Modelle</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2051,7 +2051,7 @@
         <message>
             <location filename="../../app/models/picker.py" />
             <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>Geben Sie einen an oder lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
+            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
@@ -2096,7 +2096,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose a Folder</source>
-            <translation>Ordner wählen</translation>
+            <translation>Ordner auswählen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2111,7 +2111,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose…</source>
-            <translation>Ordner …</translation>
+            <translation>Auswählen …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2151,7 +2151,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Find a drafter on this computer and on the hub</source>
-            <translation>Drafter auf diesem Volume und im Hub suchen</translation>
+            <translation>Drafter auf diesem Computer und im Hub suchen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2161,7 +2161,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Free Up Space Now</source>
-            <translation>Jetzt freigeben</translation>
+            <translation>Speicherplatz jetzt freigeben</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2185,12 +2185,12 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair matches this filter.</source>
+            <source>No pairs match this filter.</source>
             <translation>Kein Paar passt zu diesem Filter.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
+            <source>No pairs match “{search}”. Use Custom Pair to add one from the hub.</source>
             <translation>Kein Paar passt zu „{search}“. Mit „Eigenes Paar“ fügen Sie eines aus dem Hub hinzu.</translation>
         </message>
         <message>
@@ -2200,13 +2200,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Restore the last removed pair</source>
+            <source>Restore the most recently removed pair</source>
             <translation>Zuletzt entferntes Paar wiederherstellen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Runs with plain decoding.</source>
-            <translation>Läuft mit einfachem Dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2250,6 +2245,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>This model can be used with plain decoding.</source>
+            <translation>Dieses Modell lässt sich mit einfachem Dekodieren verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Undo</source>
             <translation>Widerrufen</translation>
         </message>
@@ -2285,8 +2285,8 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>Move stopped. Your models were not moved, and copied files are kept for the next attempt.</source>
-            <translation>Verschieben gestoppt. Die Modelle bleiben, wo sie waren; Kopien bleiben für den nächsten Versuch erhalten.</translation>
+            <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
+            <translation>Verschieben gestoppt. Die Modelle wurden nicht verschoben; bereits kopierte Dateien bleiben für den nächsten Versuch erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2331,17 +2331,17 @@
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.</source>
-            <translation>Gehört zu Slipstream und muss nicht geladen werden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
+            <translation>In Slipstream enthalten. Eine kleine Demo für einfache Rechenaufgaben, Listen und Code.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Memory use unknown</source>
-            <translation>Passung unbekannt</translation>
+            <translation>Speicherbedarf unbekannt</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
             <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>Kein passender Drafter auf diesem Volume, daher wird einfach dekodiert.</translation>
+            <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2361,7 +2361,7 @@
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Too large for the available memory</source>
-            <translation>Zu groß: würde auslagern</translation>
+            <translation>Zu groß für den verfügbaren Speicher</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2856,7 +2856,7 @@
         <message>
             <location filename="../../app/transcript/message_views.py" />
             <source>Show the full message</source>
-            <translation>Ihre ganze Nachricht anzeigen</translation>
+            <translation>Ganze Nachricht anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2879,9 +2879,19 @@
             <translation>Ihre Nachricht</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Accepted and drafted tokens of each round</source>
-            <translation>Angenommene und entworfene Tokens jeder Runde</translation>
+            <location filename="../../app/transcript/selection.py" />
+            <source>Copy Link</source>
+            <translation>Link kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/selection.py" />
+            <source>Link</source>
+            <translation>Link</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/selection.py" />
+            <source>Open in Browser</source>
+            <translation>Im Browser öffnen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -2977,21 +2987,6 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Copy Link</source>
-            <translation>Adresse kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Link</source>
-            <translation>Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Open in Browser</source>
-            <translation>Im Browser öffnen</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />

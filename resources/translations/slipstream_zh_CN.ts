@@ -776,7 +776,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Guarantees identical text in both modes, but runs slower</source>
-            <translation>以逐位一致的方式计算两个回复，使其文本相同。速度较慢。</translation>
+            <translation>保证两种模式的文本完全相同，但速度较慢</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1535,7 +1535,7 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Enter the address of a mirror, or leave it empty for huggingface.co.</source>
+            <source>Enter a mirror's address, or leave the field empty for huggingface.co.</source>
             <translation>输入镜像地址；留空则使用 huggingface.co。</translation>
         </message>
         <message>
@@ -1581,7 +1581,7 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
-            <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
+            <translation>用于受限模型；存放在钥匙串中，只发送给 Hub。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1600,8 +1600,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Set where Slipstream was started ({variable}), so you can't change it here.</source>
-            <translation>已在启动 Slipstream 时指定（{variable}），因此无法在此更改。</translation>
+            <source>Set by {variable}, so you can't change it here.</source>
+            <translation>由 {variable} 指定，无法在此更改。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1661,7 +1661,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>DFlash 2 drafter, with a higher acceptance rate.</source>
-            <translation>DFlash 2 草稿模型：更多草稿被接受。</translation>
+            <translation>DFlash 2 草稿模型，接受率更高。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1701,7 +1701,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Enter Token…</source>
-            <translation>令牌…</translation>
+            <translation>输入令牌…</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1926,7 +1926,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Weights of both models</source>
-            <translation>两者的权重</translation>
+            <translation>两个模型的权重</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2051,7 +2051,7 @@
         <message>
             <location filename="../../app/models/picker.py" />
             <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>请输入一个，或将草稿模型留空以使用普通解码。</translation>
+            <translation>请输入草稿模型；留空则使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
@@ -2096,7 +2096,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose a Folder</source>
-            <translation>选择文件夹</translation>
+            <translation>选取文件夹</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2111,7 +2111,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose…</source>
-            <translation>文件夹…</translation>
+            <translation>选取…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2151,7 +2151,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Find a drafter on this computer and on the hub</source>
-            <translation>在本机磁盘和 Hub 上查找草稿模型</translation>
+            <translation>在这台电脑和 Hub 上查找草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2161,7 +2161,7 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Free Up Space Now</source>
-            <translation>立即释放</translation>
+            <translation>立即释放空间</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2185,12 +2185,12 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair matches this filter.</source>
+            <source>No pairs match this filter.</source>
             <translation>没有符合此筛选条件的模型对。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
+            <source>No pairs match “{search}”. Use Custom Pair to add one from the hub.</source>
             <translation>没有与“{search}”匹配的模型对。使用“自定义模型对”从 Hub 添加。</translation>
         </message>
         <message>
@@ -2200,13 +2200,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Restore the last removed pair</source>
+            <source>Restore the most recently removed pair</source>
             <translation>恢复最近移除的模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Runs with plain decoding.</source>
-            <translation>以普通解码运行。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2250,6 +2245,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>This model can be used with plain decoding.</source>
+            <translation>此模型可使用普通解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Undo</source>
             <translation>撤销</translation>
         </message>
@@ -2285,8 +2285,8 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>Move stopped. Your models were not moved, and copied files are kept for the next attempt.</source>
-            <translation>移动已停止。模型仍在原处；已复制的文件保留供下次使用。</translation>
+            <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
+            <translation>移动已停止。模型仍在原处；已复制的文件会保留，供下次使用。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2331,17 +2331,17 @@
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.</source>
-            <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
+            <translation>随 Slipstream 提供。用于简单算术、列表和代码的小型演示。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Memory use unknown</source>
-            <translation>能否容纳未知</translation>
+            <translation>内存用量未知</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
             <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>本机磁盘上没有适配的草稿模型，因此使用普通解码。</translation>
+            <translation>未找到适合此模型的草稿模型，因此使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2361,7 +2361,7 @@
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Too large for the available memory</source>
-            <translation>过大：会用到交换空间</translation>
+            <translation>超出可用内存</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2856,7 +2856,7 @@
         <message>
             <location filename="../../app/transcript/message_views.py" />
             <source>Show the full message</source>
-            <translation>显示您的整条消息</translation>
+            <translation>显示整条消息</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2879,9 +2879,19 @@
             <translation>您的消息</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Accepted and drafted tokens of each round</source>
-            <translation>每轮接受和起草的词元</translation>
+            <location filename="../../app/transcript/selection.py" />
+            <source>Copy Link</source>
+            <translation>拷贝链接</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/selection.py" />
+            <source>Link</source>
+            <translation>链接</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/selection.py" />
+            <source>Open in Browser</source>
+            <translation>在浏览器中打开</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -2977,21 +2987,6 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Copy Link</source>
-            <translation>拷贝地址</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Link</source>
-            <translation>链接</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Open in Browser</source>
-            <translation>在浏览器中打开</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />

@@ -216,7 +216,7 @@ def test_two_clicks_select_a_word_and_three_select_a_paragraph(show, qtbot: QtBo
 
 def test_a_click_on_a_link_shows_its_address_before_opening_it(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
-    monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    monkeypatch.setattr("app.transcript.selection.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     transcript = show("See [here](https://example.org/a?b=c&d=e).")
     qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, TextPosition(1, 1, 0, 6)))
     (menu,) = transcript.findChildren(QMenu)
@@ -229,7 +229,7 @@ def test_a_click_on_a_link_shows_its_address_before_opening_it(show, qtbot: QtBo
 
 def test_links_can_be_reached_and_opened_by_keyboard(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
-    monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    monkeypatch.setattr("app.transcript.selection.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     first = "See [he**re**](https://one.org/a) and [no](javascript:alert(1)) and [file](file:///etc/passwd)."
     transcript = show(first, *[LONG] * 12, "| a |\n|---|\n| [two](http://two.org) |\n\nEnd 😀 [three](https://three.org).")
     addresses = []
