@@ -1,1 +1,1 @@
-"""The chat panel: what is sent, the reply in progress, the composer."""
+"""The chat panel: the composer, the reply in progress, and what may start."""

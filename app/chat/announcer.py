@@ -10,11 +10,11 @@ from app.conversations import wording
 from app.conversations.chat_tree import Turn
 from app.language import tr
 
-MAX_LENGTH = 600  # characters of a reply; the rest can be read in the chat
+MAX_LENGTH = 600  # characters announced of a reply
 
 
 class Announcer(QObject):
-    """Passes sentences to `say`, by default the system's screen reader."""
+    """A source of announcements for `say`, by default the system's screen reader."""
 
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
@@ -34,7 +34,7 @@ class Announcer(QObject):
 
 
 def sentence(turn: Turn) -> str:
-    """Return what is announced when a reply has ended."""
+    """Return the announcement at the end of a reply."""
     reply = turn.reply
     if reply.error:
         return tr("The reply failed. {error}", error=reply.error)

@@ -1,4 +1,4 @@
-"""Shows attached files as chips with name, size and tokens."""
+"""Chips for attached files, with name, size, and tokens."""
 
 from pathlib import Path
 
@@ -20,10 +20,10 @@ MAX_TEXT = 300_000  # characters shown of a file
 
 
 class AttachmentChips(QWidget):
-    """A wrapping row of chips, aligned right if they can't be removed. A click on a chip shows the file's text."""
+    """A wrapping row of chips, aligned right if they can't be removed."""
 
     removed = Signal(object)  # Attachment
-    left_out = Signal()  # files still being read
+    left_out = Signal()  # leave out the files still being read
 
     def __init__(self, theme: Theme, removable: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class AttachmentChips(QWidget):
         self.hide()
 
     def show_files(self, files: list[Attachment], counts: dict[Attachment, TokenCount], reading: str = "") -> None:
-        """Show these files; `reading` is the name of one that is still being read."""
+        """Show these files; `reading` is the name of one still being read."""
         for chip in self.chips:
             chip.hide()
             self._flow.removeWidget(chip)
@@ -64,7 +64,7 @@ class AttachmentChips(QWidget):
 
 
 class AttachmentChip(QFrame):
-    """One file. A file longer than the context is marked."""
+    """A file's chip, marked if the file is longer than the context."""
 
     removed = Signal(object)
 
@@ -73,7 +73,7 @@ class AttachmentChip(QFrame):
         self._theme = theme
         self.file = file
         set_look(self, "attachment")
-        name = tr("Attached: {name}. Show its text", name=file.name)
+        name = tr("Attached: {name}. Show text", name=file.name)
         self.open_button = ElidedButton(name, "quiet")
         self.open_button.setText(shortened(file.name))
         self.open_button.clicked.connect(self.show_text)
@@ -89,7 +89,7 @@ class AttachmentChip(QFrame):
 
     @Slot()
     def show_text(self) -> None:
-        """Show the text that is sent to the model."""
+        """Show the file's text as sent to the model."""
         dialog = AttachmentDialog(self._theme, self.file, self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
@@ -101,7 +101,7 @@ def shortened(name: str) -> str:
 
 
 def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
-    """Return size, pages and tokens in words, and whether the file is longer than the context."""
+    """Return size, pages, and tokens as text, and whether the context is exceeded."""
     parts = [size(file.size)]
     if file.pages:
         parts.append(tr("1 page") if file.pages == 1 else tr("{count} pages", count=number(file.pages)))
@@ -113,7 +113,7 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
 
 
 class DropTarget(QFrame):
-    """Covers the window while files are dragged over it."""
+    """An overlay of the window while files are dragged over it."""
 
     dropped = Signal(list)  # of Path
 
@@ -129,7 +129,7 @@ class DropTarget(QFrame):
         self.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files. The window passes its own event when the pointer enters it."""
+        """Accept files. The window forwards its event when the pointer enters it."""
         if files_in(event.mimeData()):
             event.acceptProposedAction()
             self.setGeometry(self._window.rect().adjusted(8, 8, -8, -8))
@@ -152,7 +152,7 @@ def files_in(data: QMimeData) -> list[Path]:
 
 
 class AttachmentDialog(QDialog):
-    """The extracted text of a file."""
+    """A dialog with the extracted text of a file."""
 
     def __init__(self, theme: Theme, file: Attachment, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Reads the files attached to messages on background threads and counts their tokens."""
+"""Background reading of attached files, and their token counts."""
 
 import logging
 import threading
@@ -25,15 +25,15 @@ class Reading:
     """A file that is being read."""
 
     path: Path
-    files: list[Attachment]  # of the message it belongs to, which may no longer be the open one
+    files: list[Attachment]  # list of the file's message, which may no longer be open
     cancellation: ReadCancellation = field(default_factory=ReadCancellation)
-    result: Attachment | str | None = None  # a string is an error message
+    result: Attachment | str | None = None  # or an error message
 
 
 class AttachmentReader(QObject):
-    """The files of the message in the composer.
+    """The reader of files for the message in the composer.
 
-    Each file is read on its own thread. If reading hangs, the user can leave the file out.
+    Each file is read on its own thread, and the user can leave out a file whose reading hangs.
     """
 
     changed = Signal()
@@ -47,17 +47,17 @@ class AttachmentReader(QObject):
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
-        self._readings: list[Reading] = []  # of all messages, each message's in order
-        self._can_count = False  # a pair is loaded
+        self._readings: list[Reading] = []  # for all messages, in order per message
+        self._can_count = False  # whether a pair is loaded
 
     @property
     def reading(self) -> list[Reading]:
-        """The files of the open message that are still being read, in order."""
+        """Files of the open message that are still being read, in order."""
         return [one for one in self._readings if one.files is self.files]
 
     @Slot(list)
     def attach(self, paths: Sequence[Path]) -> None:
-        """Read files and add them, in order, to the open message."""
+        """Read files and add them to the open message, in order."""
         for path in paths:
             one = Reading(path, self.files)
             self._readings.append(one)
@@ -67,8 +67,8 @@ class AttachmentReader(QObject):
 
     @Slot()
     def leave_out(self) -> None:
-        """Leave out the files of the open message that are still being read."""
-        left_out = [one for one in self.reading if one.result is None]  # ending a reading sets its result
+        """Leave out files of the open message that are still being read."""
+        left_out = [one for one in self.reading if one.result is None]  # a reading that has ended has a result
         self._readings = [one for one in self._readings if one not in left_out]
         for one in left_out:
             one.cancellation.cancel()
@@ -76,14 +76,14 @@ class AttachmentReader(QObject):
 
     @Slot()
     def end(self) -> None:
-        """Stop all reading. When this returns, no process reads a file."""
+        """Stop all reading. On return, no process reads a file."""
         for one in self._readings:
             one.cancellation.cancel()
         self._readings.clear()
         self.changed.emit()
 
     def set_files(self, files: list[Attachment]) -> None:
-        """Open another message with these files. Files still being read are added to the list of their own message."""
+        """Open another message's files; files still being read stay with their message."""
         self.files = files
         for one in self.files:
             self._count(one)
@@ -96,7 +96,7 @@ class AttachmentReader(QObject):
 
     @Slot()
     def count_all(self) -> None:
-        """Count again: another pair may have another tokenizer."""
+        """Count all tokens again, because another pair may have another tokenizer."""
         self._can_count = True
         self.counts.clear()
         for one in self.files:
@@ -119,7 +119,7 @@ class AttachmentReader(QObject):
             self._add_results(one.files)
 
     def _add_results(self, files: list[Attachment]) -> None:
-        """Add the files of one message that have been read, up to the first that has not."""
+        """Add a message's read files, up to the first that is still being read."""
         for one in [one for one in self._readings if one.files is files]:
             if one.result is None:
                 break

@@ -1,4 +1,4 @@
-"""The settings of one chat: preset, system prompt, sampling, limits. Changes apply to the next reply."""
+"""A chat's settings: preset, system prompt, sampling, and limits."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,10 +36,10 @@ NumberField = tuple[str, str, str, float, float, float, int]
 
 
 def _number_fields() -> tuple[NumberField, ...]:
-    """Return name, label, help, minimum, maximum, step and digits of each field."""
+    """Return the name, label, help, minimum, maximum, step, and digits of fields."""
     seen = tr("Penalizes tokens that have already appeared.")
     often = tr("Penalizes tokens more each time they appear.")
-    length = tr("Maximum length of a reply")
+    length = tr("Limits the length of a reply.")
     return (
         ("temperature", tr("Temperature"), tr("Higher values add variety; 0 always picks the likeliest token."), 0.0, 2.0, 0.05, 2),
         ("top_p", "Top-p", tr("Keeps the likeliest tokens up to this total probability; 1 keeps all."), 0.01, 1.0, 0.01, 2),
@@ -53,7 +53,7 @@ def _number_fields() -> tuple[NumberField, ...]:
 
 
 class ChatSettingsForm(QWidget):
-    """Edits settings that `read` returns and `write` stores. Call `refresh` after other changes."""
+    """A form for a chat's settings. Call `refresh` after changes made elsewhere."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ChatSettingsForm(QWidget):
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
-        form.add_row(tr("Seed"), self.seed, tip=tr("Leave it empty for a random seed."))
+        form.add_row(tr("Seed"), self.seed, tip=tr("Leave empty for a random seed."))
         self.thinking = QCheckBox(tr("Let the model think before it answers"))
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
@@ -145,7 +145,7 @@ class ChatSettingsForm(QWidget):
 
     @Slot()
     def _change(self) -> None:
-        """Apply what differs from the settings."""
+        """Apply edited values."""
         old = self._read()
         shown = old.sampling or self._default_sampling()
         numbers: dict[str, Any] = {name: round(box.value(), box.decimals() or None) for name, box in self.numbers.items()}
@@ -185,7 +185,7 @@ class ChatSettingsForm(QWidget):
 
 
 class ChatSettingsDialog(QDialog):
-    """A sheet with the settings of the open chat."""
+    """A sheet with the open chat's settings."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -210,7 +210,7 @@ class ChatSettingsDialog(QDialog):
 
 
 class _NoWheel(QObject):
-    """Keeps scrolling the page from changing the number under the pointer."""
+    """An event filter that keeps scrolling from changing the number under the pointer."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
@@ -220,7 +220,7 @@ class _NoWheel(QObject):
 
 
 class _Seed(QValidator):
-    """Accepts a seed or nothing. Other text must not silently mean a random seed."""
+    """A validator for a seed or nothing: other text must not mean a random seed."""
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
         fits = not text.strip() or _seed(text) is not None

@@ -1,4 +1,4 @@
-"""The message field. Enter sends, Shift+Enter starts a new line."""
+"""The message field. Enter sends, and Shift+Enter starts a new line."""
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
@@ -14,11 +14,11 @@ from app.widgets.controls import IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
-MAX_LINES = 8  # before the field scrolls
+MAX_LINES = 8  # shown before the field scrolls
 
 
 class Composer(QFrame):
-    """Text, files, and a button that sends the message or stops the reply."""
+    """A field for text and files, with a button that sends or stops."""
 
     send_requested = Signal()
     stop_requested = Signal()
@@ -48,11 +48,11 @@ class Composer(QFrame):
         self._busy = False
         self._obstacle = ""  # why the message can't be sent
         self._editing = False
-        self._draft = ""  # the new message, while an earlier one is edited
+        self._draft = ""  # the unsent message, while an earlier one is edited
         self._draft_files: list[Attachment] = []
         self.banner = QWidget()
         self.cancel_button = button(tr("Cancel"), tr("Cancel editing"), clicked=self.edit_cancelled.emit)
-        note = small_label(theme, tr("Editing a message"), "secondary")
+        note = small_label(theme, tr("Editing message"), "secondary")
         row((note, 1), self.cancel_button, margins=(2, 0, 0, 0), parent=self.banner)
         self.banner.hide()
         bottom = Qt.AlignmentFlag.AlignBottom
@@ -66,12 +66,12 @@ class Composer(QFrame):
         self._show_button()
 
     def set_obstacle(self, reason: str) -> None:
-        """Turn Send off for this reason; an empty reason turns it on."""
+        """Disable Send for a reason, or enable it if the reason is empty."""
         self._obstacle = reason
         self._show_button()
 
     def set_locked(self, locked: bool) -> None:
-        """Let the user see the message but not change it: it is about to be sent."""
+        """Make the message read-only while it waits to be sent."""
         self.field.setReadOnly(locked)
         set_look(self.field, "locked" if locked else "")
         self.files.setEnabled(not locked)
@@ -87,12 +87,12 @@ class Composer(QFrame):
 
     @property
     def draft(self) -> str:
-        """The text of the new message, also while an earlier one is edited."""
+        """Text of the unsent message, also while an earlier one is edited."""
         return self._draft if self._editing else self.text
 
     @property
     def draft_files(self) -> list[Attachment]:
-        """The files of the new message. Files still being read are added to this list."""
+        """Files of the unsent message. Files still being read are added to this list."""
         return self._draft_files if self._editing else self._attachments.files
 
     def show_draft(self, text: str, files: list[Attachment]) -> None:
@@ -108,11 +108,11 @@ class Composer(QFrame):
 
     @Slot(object)
     def show_editing(self, turn: Turn | None) -> None:
-        """Edit the message of a turn, or with None go back to the draft."""
+        """Edit the message of a turn, or return to the draft if None."""
         if turn is not None and not self._editing:
             self._draft, self._draft_files = self.text, self._attachments.files
         if self._editing:
-            self._attachments.leave_out()  # files still being read for the edit that ends
+            self._attachments.leave_out()  # ends the edit's files still being read
         if turn is not None or self._editing:
             self.field.setPlainText(turn.prompt if turn is not None else self._draft)
             asked = turn.asked if turn is not None else None
@@ -165,7 +165,7 @@ class _Field(QPlainTextEdit):
         return bool(files_in(source)) or source.hasImage() or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Attach pasted or dropped files instead of inserting their addresses."""
+        """Attach pasted or dropped files instead of inserting their URLs."""
         if files := files_in(source):
             self.dropped.emit(files)
         elif source.hasImage() and not source.hasText():
@@ -216,13 +216,13 @@ class _Field(QPlainTextEdit):
 
 
 class _RoundButton(QAbstractButton):
-    """An arrow for Send or a square for Stop."""
+    """A round button: an arrow for Send or a square for Stop."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._shape = ""
-        self._ready = False  # pressing it has an effect
+        self._ready = False  # whether pressing the button has an effect
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.changed.connect(self.update)
 

@@ -1,4 +1,4 @@
-"""The state of the app, without widgets: the open chat, what runs, and what may start."""
+"""The app's state without widgets: open chat, running jobs, what may start."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,20 +21,20 @@ from app.sidebar.chat_library import ChatLibrary
 from app.store_thread import StoreThread
 from mlx_engine.requests import GenerationRequest, LoadPair, Mode, Sampling
 
-ANOTHER_WORDING = 0.7  # the temperature of a regenerated reply, if the pair's makers recommend 0 and the user has set none
-SAVE_MS = 500  # after the last change of a chat's settings
+ANOTHER_WORDING = 0.7  # temperature of a regenerated reply if the user has set none and the pair's default is 0
+SAVE_MS = 500  # delay after the last change of a chat's settings
 
 
 class Conductor(QObject):
-    """Holds the open chat and starts replies and comparisons. Views use its jobs and its library directly."""
+    """The owner of the open chat, which starts replies and comparisons."""
 
     busy_changed = Signal()
     settings_changed = Signal()  # of the open chat
-    chat_changed = Signal()  # another chat is open
-    turns_changed = Signal(list)  # of Turn: the branch shown now
-    turn_added = Signal(object)  # Turn, at the end
-    turn_revealed = Signal(object, object)  # Turn, Node: scroll there
-    editing_changed = Signal(object)  # the Turn whose question is being edited, or None
+    chat_changed = Signal()  # another chat was opened
+    turns_changed = Signal(list)  # list of Turn: the shown branch
+    turn_added = Signal(object)  # Turn, added at the end
+    turn_revealed = Signal(object, object)  # Turn and Node to scroll to
+    editing_changed = Signal(object)  # Turn being edited, or None
     notified = Signal(object)  # Notice
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None, store: StoreThread | None = None) -> None:
@@ -51,9 +51,9 @@ class Conductor(QObject):
         self.new_chats = ChatSettings()
         self.chat = Chat()
         self.editing: Turn | None = None
-        self._opening = ""  # the chat that is being read
-        self._unsaved: Chat | None = None  # its settings were changed
-        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # does not save a system prompt with every key
+        self._opening = ""  # id of the chat being read
+        self._unsaved: Chat | None = None  # chat with changed settings
+        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # avoids a save per keystroke
         self._save_timer.timeout.connect(self.save_settings)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)
@@ -77,7 +77,7 @@ class Conductor(QObject):
 
     @property
     def can_dflash(self) -> bool:
-        """Whether DFlash can be turned on; True while no pair is loaded."""
+        """Whether DFlash can be turned on; true while no pair is loaded."""
         return self.loader.pair is None or not self.loader.pair.why_plain
 
     @property
@@ -86,17 +86,17 @@ class Conductor(QObject):
 
     @property
     def thinking(self) -> bool:
-        """Whether the next reply begins with thinking."""
+        """Whether the next reply starts with thinking."""
         return self.chat.settings.thinking and self.can_think
 
     @property
     def next_mode(self) -> Mode:
-        """How the next reply is decoded."""
+        """Decoding mode of the next reply."""
         return "dflash" if self.chat.settings.dflash and self.can_dflash else "plain"
 
     @property
     def default_sampling(self) -> Sampling:
-        """The sampling that the pair's makers recommend."""
+        """The pair's recommended sampling."""
         return self.loader.pair.sampling if self.loader.pair else Sampling()
 
     @Slot(bool)
@@ -115,7 +115,7 @@ class Conductor(QObject):
         self.set_settings(preset.applied_to(self.chat.settings))
 
     def set_settings(self, settings: ChatSettings) -> None:
-        """Use these settings from the next reply on."""
+        """Set the open chat's settings, starting with the next reply."""
         if settings != self.chat.settings:
             self.chat.settings = settings
             if not self.chat.empty:
@@ -124,7 +124,7 @@ class Conductor(QObject):
         self.settings_changed.emit()
 
     def set_new_chats(self, settings: ChatSettings) -> None:
-        """Use these settings for new chats, and for the open one if it is new and has the settings of new chats."""
+        """Set the settings of new chats, and of the open chat if it is new and unchanged."""
         before, self.new_chats = Preset("", self.new_chats), settings
         if self.chat.empty and before.fits(self.chat.settings):
             self.set_settings(Preset("", settings).applied_to(self.chat.settings))
@@ -141,17 +141,17 @@ class Conductor(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a reply or a comparison runs."""
+        """Whether a reply or a comparison is running."""
         return self.reply_job.running or self.comparison_job.running
 
     @property
     def replying_here(self) -> bool:
-        """Whether a reply is being generated in the open chat."""
+        """Whether the open chat's reply is being generated."""
         return self.reply_job.chat is self.chat
 
     @property
     def replying_elsewhere(self) -> str:
-        """The title of another chat in which a reply is being generated; empty if there is none."""
+        """Title of another chat whose reply is being generated, or an empty string."""
         chat = self.reply_job.chat
         return chat.title if chat is not None and chat is not self.chat else ""
 
@@ -165,14 +165,14 @@ class Conductor(QObject):
         return self.can_compare and self.chat.last_comparable is not None
 
     def refusal(self) -> Notice | None:
-        """Why nothing can start now."""
+        """Return why nothing can start now, or None."""
         if self.comparison_job.running:
-            return Notice(tr("A comparison is running. Wait until it is done, or stop it."), until="idle")
+            return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
         if title := self.replying_elsewhere:
-            text = tr("A reply is being generated in “{title}”. Wait until it is done, or stop it there.", title=title)
+            text = tr("A reply is being generated in “{title}”. Wait for it to finish, or stop it there.", title=title)
             return Notice(text, until="idle")
         if self.busy:
-            return Notice(tr("A reply is being generated. Wait until it is done, or stop it."), until="idle")
+            return Notice(tr("A reply is being generated. Wait for it to finish, or stop it."), until="idle")
         if self.loader.pair is None and self.loader.running:
             return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
         if self.loader.pair is None:
@@ -186,7 +186,7 @@ class Conductor(QObject):
 
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
-        """Load a pair in place of the current one; the demo pair by default."""
+        """Load a pair in place of the current one, by default the demo pair."""
         if self.busy:
             self._can_start()  # says why not
         else:
@@ -196,7 +196,7 @@ class Conductor(QObject):
 
     @Slot(str)
     def send(self, prompt: str, files: Sequence[Attachment] = ()) -> bool:
-        """Send a message, or the new version of the message being edited. Returns whether it was sent."""
+        """Send a message or an edited version; return whether it was sent."""
         prompt = clean(prompt).strip()
         if self.attachments.reading:
             self.notify(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="chat"))
@@ -219,12 +219,12 @@ class Conductor(QObject):
         return True
 
     def regenerate(self, turn: Turn) -> None:
-        """Answer a message again and keep the old reply as a version."""
+        """Generate another reply to a message, keeping the old one as a version."""
         if turn.asked is None or not self._can_start():
             return
         old, sampling = turn.answered, self.default_sampling
         if sampling.temperature == 0:
-            sampling = replace(sampling, temperature=ANOTHER_WORDING)  # otherwise the same reply would be generated again
+            sampling = replace(sampling, temperature=ANOTHER_WORDING)  # greedy decoding would generate the same reply
         new = self.chat.ask_again(turn, self.next_mode, self.thinking, sampling)
         if old is not None and old not in turn.asked.children:
             self.library.delete_message(old)
@@ -242,7 +242,7 @@ class Conductor(QObject):
 
     @Slot()
     def continue_rolling(self) -> None:
-        """Leave out the oldest messages from now on, and continue a reply that ended because the context was full."""
+        """Turn on the rolling window, and continue a reply that filled the context."""
         self.set_rolling(True)
         turns = self.chat.turns
         if len(turns) > 1 and turns[-1].reply.context_full and self._can_start():
@@ -271,7 +271,7 @@ class Conductor(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """End the reply in the open chat and the comparison within one round. A reply in another chat goes on."""
+        """Stop the open chat's reply and any comparison. Other chats' replies continue."""
         if self.replying_here:
             self.reply_job.stop()
         self.comparison_job.stop()
@@ -280,17 +280,17 @@ class Conductor(QObject):
 
     @Slot()
     def new_chat(self) -> None:
-        """Open an empty chat with the settings of new chats and the switches of the current one."""
+        """Open an empty chat with the settings of new chats, keeping the switches."""
         self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings)))
         self.library.set_open_chat("")
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:
-        """Open a chat, and scroll to a message if one is given."""
+        """Open a chat, and scroll to a message if an id is given."""
         self._opening = chat_id
 
         def show(chat: Chat) -> None:
             if chat.id != self._opening:
-                return  # the user has opened another chat since
+                return  # the user has opened another chat meanwhile
             self._opening = ""
             if chat is not self.chat:
                 self._show(chat)
@@ -305,7 +305,7 @@ class Conductor(QObject):
             self.library.open(chat_id, show)
 
     def _reveal(self, node: Node) -> None:
-        """Show the branch with this message and scroll to it."""
+        """Show the branch of this message and scroll to it."""
         before = self.chat.turns
         self.chat.choose(node)
         if self.chat.turns != before:
@@ -344,7 +344,7 @@ class Conductor(QObject):
 
     @Slot(object)
     def compare_turn(self, turn: Turn, repeats: int = 1, exact: bool = False) -> None:
-        """Compare both modes on a turn, with the same messages, seed and settings."""
+        """Compare both modes on a turn, with its messages, seed, and settings."""
         if not self._can_start():
             return
         if self.can_dflash:
@@ -353,7 +353,7 @@ class Conductor(QObject):
             self.notify(tr("DFlash isn't available: {why_plain}", why_plain=translated(self.loader.pair.why_plain)))
 
     def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False) -> None:
-        """Compare both modes on a prompt of its own, with the settings of the open chat."""
+        """Compare both modes on a prompt, with the open chat's settings."""
         if prompt := clean(prompt).strip():
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
             self._compare(replace(turn.request, exact=exact), prompt, repeats)

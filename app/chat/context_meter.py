@@ -1,4 +1,4 @@
-"""Counts how much of the target's context the open chat and the message in the composer use."""
+"""The share of the context that the open chat and the draft use."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,10 +13,10 @@ from app.engine_adapter import Delivery
 from mlx_engine.events import Failed, TokenCount
 from mlx_engine.requests import CountTokens, Message
 
-COUNT_MS = 400  # after the last change
+COUNT_MS = 400  # delay after the last change
 NEARLY_FULL = 0.9
 LONG_TEXT = 50_000  # characters
-TEMPLATE_TOKENS = 64  # more than a chat template adds to a message
+TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message
 SHORTEST = Message("user", "a")
 
 
@@ -25,7 +25,7 @@ class ContextUse:
     """Used and available tokens.
 
     Attributes:
-        draft: whether the message in the composer is counted too.
+        draft: whether the draft is counted too.
         chat_full: whether even the shortest message would not fit.
         exact: False for an estimate while a reply grows.
     """
@@ -42,7 +42,7 @@ class ContextUse:
 
     @property
     def share(self) -> float:
-        """The used part of the context, 0 to 1."""
+        """Used share of the context, from 0 to 1."""
         return min(1.0, self.used / self.limit) if self.limit else 0.0
 
     @property
@@ -51,12 +51,12 @@ class ContextUse:
 
     @property
     def full(self) -> bool:
-        """Whether no token of a reply would fit."""
+        """Whether the context has no room for a token of a reply."""
         return self.left < 1
 
 
 class ContextMeter(QObject):
-    """Asks the engine shortly after the chat, its settings or the draft have changed. While a reply grows, adds its tokens."""
+    """A meter that counts tokens soon after the chat, settings, or draft change."""
 
     changed = Signal()
 
@@ -65,7 +65,7 @@ class ContextMeter(QObject):
         self._conductor = conductor
         self._draft = ""
         self._request: CountTokens | None = None  # the last one
-        self._counting: CountTokens | None = None  # not answered yet
+        self._counting: CountTokens | None = None  # not completed yet
         self.use: ContextUse | None = None
         self._timer = QTimer(self, singleShot=True, interval=COUNT_MS)
         self._timer.timeout.connect(self._count)
@@ -86,7 +86,7 @@ class ContextMeter(QObject):
 
     @property
     def counting(self) -> bool:
-        """Whether `use` does not cover the latest changes yet."""
+        """Whether `use` lacks the latest changes."""
         return self._timer.isActive() or self._counting is not None
 
     @property
@@ -95,7 +95,7 @@ class ContextMeter(QObject):
         return self._counting is not None and sum(len(message.content) for message in self._counting.messages) > LONG_TEXT
 
     def may_exceed(self, text: str) -> bool:
-        """Whether a message with this text might not fit. A token has at least one byte."""
+        """Whether a text might not fit, given at least one byte per token."""
         pair = self._conductor.loader.pair
         if pair is None:
             return False
@@ -110,14 +110,13 @@ class ContextMeter(QObject):
             self._count()
 
     def set_draft(self, text: str) -> None:
-        """Set the text in the composer."""
         if text != self._draft:
             self._draft = text
             self.recount()
 
     @Slot()
     def recount(self) -> None:
-        """Count soon."""
+        """Count after a delay."""
         self._timer.start()
 
     @Slot()
@@ -143,7 +142,7 @@ class ContextMeter(QObject):
                 self.changed.emit()
 
     def _messages(self) -> tuple[tuple[Message, ...], Node | None]:
-        """The messages that the next request would have, and the one that the draft follows."""
+        """Return the next request's messages, and the message before the draft."""
         chat, editing = self._conductor.chat, self._conductor.editing
         system = (Message("system", chat.settings.system),) if chat.settings.system.strip() else ()
         files = tuple(self._conductor.attachments.files)
@@ -153,11 +152,11 @@ class ContextMeter(QObject):
         if editing is not None and editing.asked is not None:
             after = editing.asked.parent
         elif not draft and not files and turns and turns[-1].reply.error and turns[-1].reply.empty:
-            return turns[-1].request.messages, after  # the message that was refused
+            return turns[-1].request.messages, after  # the refused message
         before = messages_to(after) if after is not None else ()
         last = (Message("user", prompt_text(draft, files)),) if draft or files else ()
         if before and not last and chat.settings.rolling:
-            last = (SHORTEST,)  # whatever the next message is, the oldest turns make room for it
+            last = (SHORTEST,)  # the oldest turns make room for any next message
         return (*system, *before, *last), after
 
     def _counted(self, request: CountTokens, deliveries: list[Delivery]) -> None:
@@ -176,7 +175,7 @@ class ContextMeter(QObject):
                     self._finish(self.use)
 
     def _compared(self, shortest: CountTokens, use: ContextUse, deliveries: list[Delivery]) -> None:
-        """Show the use of a full context: whether a shorter message would fit."""
+        """Show whether a shorter message would fit into a full context."""
         for delivery in deliveries:
             if shortest is self._counting:
                 count = delivery.event
@@ -184,15 +183,15 @@ class ContextMeter(QObject):
 
     def _finish(self, use: ContextUse | None) -> None:
         self.use, self._counting = use, None
-        if isValid(self):  # the window may have been closed meanwhile
-            self.changed.emit()  # also if the use is the same: a message may wait for it
+        if isValid(self):  # the window may be closed
+            self.changed.emit()  # even if unchanged: a message may wait for the count
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:
         reply, pair = turn.reply, self._conductor.loader.pair
         if reply.running and reply.prefill is not None and pair is not None and self._conductor.replying_here:
             self._request = self._counting = None
-            new_tokens = reply.tokens - reply.tokens_before  # the tokens before Continue are part of the prefill
+            new_tokens = reply.tokens - reply.tokens_before  # tokens before Continue are part of the prefill
             self._show(ContextUse(reply.prefill.total + new_tokens, pair.context_limit, exact=False))
 
     def _show(self, use: ContextUse | None) -> None:

@@ -1,4 +1,4 @@
-"""Keeps unsent messages with their chats, also across restarts."""
+"""Unsent messages of each chat, kept across restarts."""
 
 import json
 
@@ -10,26 +10,26 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat
 
 _SETTING = "drafts"
-_NEW = ""  # the key of a chat without messages: it is not saved yet
+_NEW = ""  # key of a new chat, which is not saved yet
 
 
 class Drafts(QObject):
-    """Changes the composer's text when another chat is opened. Attached files are kept until the app quits."""
+    """The drafts of all chats. Attached files are kept until the app quits."""
 
     def __init__(self, conductor: Conductor, composer: Composer, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._conductor, self._composer, self._settings = conductor, composer, settings
         self._texts = _parse(str(settings.value(_SETTING, "", str)))
-        self._files: dict[str, list[Attachment]] = {}  # not copied: files still being read are added to these lists
+        self._files: dict[str, list[Attachment]] = {}  # shared lists: files still being read are added
         self._chat = conductor.chat
-        self._at_start = True  # no other chat has been opened yet
+        self._at_start = True  # whether no other chat has been opened yet
         self._shown = ""
         conductor.chat_changed.connect(self._change)
         self._show(self._chat)
 
     def save(self) -> None:
-        """Save the drafts, except those of deleted chats."""
-        known = self._conductor.library.entries  # empty before the list has been read
+        """Save all drafts except those of deleted chats."""
+        known = self._conductor.library.entries  # empty until the list is read
         texts = {**self._texts, _key(self._chat): self._composer.draft}
         kept = {key: text for key, text in texts.items() if text and (key == _NEW or not known or key in known)}
         self._settings.setValue(_SETTING, json.dumps(kept))
@@ -39,7 +39,7 @@ class Drafts(QObject):
         chat = self._conductor.chat
         typed = self._composer.draft not in ("", self._shown)
         if self._at_start and typed and self._chat.empty and not self._texts.get(_key(chat)):
-            self._texts[_NEW] = self._shown  # text typed while the last chat was being read stays in the composer
+            self._texts[_NEW] = self._shown  # keep text typed while the last chat was being read
         else:
             key = _key(self._chat)
             self._texts[key], self._files[key] = self._composer.draft, self._composer.draft_files
@@ -56,7 +56,7 @@ def _key(chat: Chat) -> str:
 
 
 def _parse(text: str) -> dict[str, str]:
-    """Return the drafts by chat; empty if the settings hold something else."""
+    """Return drafts by chat id, or an empty dict if the text is invalid."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The area below the chat: the composer, the context meter, and a note about a reply in another chat."""
+"""The area below the chat: notes, the composer, and the context meter."""
 
 from functools import partial
 
@@ -20,12 +20,12 @@ from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 
-NARROW = 620  # stacks legend and meter below this width
+NARROW = 620  # width in pixels below which legend and meter are stacked
 MAX_TITLE = 40  # characters
 
 
 class Foot(QWidget):
-    """As wide as the chat's column."""
+    """The area below the chat, as wide as the chat's column."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +33,7 @@ class Foot(QWidget):
         self._meter = ContextMeter(conductor, self)
         self.context = ContextView(theme, self._meter)
         self._conductor = conductor
-        self._waiting = False  # the message is sent as soon as possible
+        self._waiting = False  # whether the message is sent as soon as possible
         self.elsewhere = ElsewhereBar(theme, conductor)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(self.cancel_sending)
@@ -57,12 +57,12 @@ class Foot(QWidget):
         conductor.notified.connect(self.notices.add)
         conductor.turn_added.connect(self._clear_notices)
         conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
-        for signal in (conductor.chat_changed, conductor.editing_changed):  # the composer holds another text
+        for signal in (conductor.chat_changed, conductor.editing_changed):  # the composer has another text now
             signal.connect(self.cancel_sending)
 
     @property
     def _obstacle(self) -> str:
-        """Why the message does not fit into the context; empty if it does."""
+        """Why the message doesn't fit into the context, or an empty string."""
         use = self._meter.use
         if use is None or not use.full or not use.draft or self._meter.counting:
             return ""
@@ -70,7 +70,7 @@ class Foot(QWidget):
 
     @Slot()
     def send(self) -> None:
-        """Send the message, or wait until the models have loaded and a long message has been counted."""
+        """Send the message, or wait for the models and the token count."""
         conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
         text = prompt_text(composer.text, tuple(conductor.attachments.files))
         note = ""
@@ -84,10 +84,10 @@ class Foot(QWidget):
         if note:
             return
         if self._obstacle:
-            if self.full.isHidden():  # that bar explains a full chat
+            if self.full.isHidden():  # otherwise, the bar explains it
                 conductor.notify(self._obstacle)
             return
-        editing = conductor.editing is not None  # the draft comes back after an edit
+        editing = conductor.editing is not None  # the draft returns after an edit
         if conductor.send(composer.text, conductor.attachments.files) and not editing:
             composer.clear()
 
@@ -97,7 +97,7 @@ class Foot(QWidget):
 
     @Slot()
     def cancel_sending(self) -> None:
-        """Keep the message in the composer."""
+        """Stop waiting, and keep the message in the composer."""
         self._wait("")
 
     def _wait(self, note: str) -> None:
@@ -109,7 +109,7 @@ class Foot(QWidget):
     def _send_waiting(self) -> None:
         loader = self._conductor.loader
         if self._waiting and loader.pair is None and not loader.running:
-            self.cancel_sending()  # loading has failed
+            self.cancel_sending()  # loading failed
         elif self._waiting:
             self.send()
 
@@ -128,7 +128,7 @@ class Foot(QWidget):
 
 
 class ContextView(QWidget):
-    """Shows how full the context is: a short bar and the number of tokens. Stands out more the fuller the context is."""
+    """A short bar and a token count, which stand out more as the context fills."""
 
     def __init__(self, theme: Theme, meter: ContextMeter) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class ContextView(QWidget):
         self._bar = ThinBar(theme, tr("Context"))
         self.label = small_label(theme, elided=True)
         self.label.setAccessibleName(tr("Context"))
-        self.setToolTip(tr("The context holds the chat and the reply; when it is full, the reply stops."))
+        self.setToolTip(tr("Replies stop when the chat fills the context"))
         row(self._bar, self.label, parent=self)
         meter.changed.connect(self.refresh)
         self.refresh()
@@ -160,7 +160,7 @@ def sentence(use: ContextUse) -> str:
         over = number(1 - use.left)
         return tr("{about}{over} tokens over the limit of {limit}", about=about, over=over, limit=limit)
     if use.full:
-        return tr("This chat is full ({limit} tokens).", limit=limit)
+        return tr("This chat is full ({limit} tokens)", limit=limit)
     if use.left == 1:
         return tr("{about}1 token left", about=about)
     left, used = number(use.left), number(use.used)
@@ -170,7 +170,7 @@ def sentence(use: ContextUse) -> str:
 
 
 class FootBar(QFrame):
-    """A note above the composer with a button. Hidden while it has no text."""
+    """A note with a button above the composer, hidden while it has no text."""
 
     def __init__(self, theme: Theme, title: str, name: str) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class FootBar(QFrame):
         self.label.setAccessibleName(tr("Note"))
         self.button = button(title, name, "bordered")
         row((self.label, 1), self.button, margins=(16, 6, 8, 6), parent=self)
-        self.hide()  # must not be shown without a parent
+        self.hide()  # without a parent, it would be a window
 
     def show_text(self, text: str) -> None:
         self.label.setText(text)
@@ -187,7 +187,7 @@ class FootBar(QFrame):
 
 
 class ElsewhereBar(FootBar):
-    """Says that a reply is being generated in another chat, where the composer has no Stop button."""
+    """A note that another chat's reply is being generated."""
 
     def __init__(self, theme: Theme, conductor: Conductor) -> None:
         super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))
@@ -209,7 +209,7 @@ class ElsewhereBar(FootBar):
 
 
 class UnsavedBar(FootBar):
-    """Says that the latest changes of the open chat are not on the disk."""
+    """A note that the open chat's latest changes aren't saved."""
 
     def __init__(self, theme: Theme, conductor: Conductor) -> None:
         super().__init__(theme, tr("Export…"), tr("Save a copy of this chat to another location"))

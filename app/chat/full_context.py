@@ -1,4 +1,4 @@
-"""What the user can do when a chat has filled the context: go on in a rolling window, or in a new chat with a summary."""
+"""Ways to continue a chat that fills the context: a rolling window or a summary."""
 
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.host import Job
 from mlx_engine.requests import GenerationRequest, Message
 
-MAX_TOKENS = 512  # of a summary
+MAX_TOKENS = 512  # in a summary
 _TASK = (
     "Summarize our conversation so far, so that we can continue it in a new chat. Keep the facts, decisions, and open questions. "
     "Write in the language of the conversation. Reply with the summary only."
@@ -28,7 +28,7 @@ _TASK = (
 
 
 class SummaryJob(QObject):
-    """Lets the loaded model summarize the open chat. Opening another chat cancels it."""
+    """A summary of the open chat by the loaded model. Opening another chat cancels it."""
 
     changed = Signal()
     written = Signal(str)
@@ -79,14 +79,14 @@ class SummaryJob(QObject):
                     if summary := "".join(pieces).strip():
                         self.written.emit(summary)
                     else:
-                        self._conductor.notify(Notice(tr("The model wrote no summary."), "error", until="chat"))
+                        self._conductor.notify(Notice(tr("The model wrote no summary. Try again."), "error", until="chat"))
                 case Failed() as failed:
                     self._end()
                     self._conductor.notify(Notice(translated(failed), "error", until="chat"))
 
 
 class FullContextBar(QFrame):
-    """Offers ways to go on while the open chat has filled the context."""
+    """A bar that offers ways to continue while the chat fills the context."""
 
     def __init__(self, theme: Theme, conductor: Conductor, meter: ContextMeter, composer: Composer) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class FullContextBar(QFrame):
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
         self.roll = button(tr("Continue in a Rolling Window"), look="bordered", clicked=conductor.continue_rolling)
-        self.roll.setToolTip(tr("Leaves out the oldest messages when the context is full. The chat stays complete."))
+        self.roll.setToolTip(tr("Leaves out the oldest messages; the chat itself stays complete"))
         self.summarize = button(tr("Start New Chat with Summary"), look="bordered", clicked=self.summary.start)
         self.cancel = button(tr("Cancel"), tr("Cancel the summary"), "bordered", self.summary.cancel)
         buttons = Flow(gap=8)
@@ -121,7 +121,7 @@ class FullContextBar(QFrame):
 
     @Slot(str)
     def _open_new_chat(self, summary: str) -> None:
-        """Put the summary into the composer of a new chat, where the user can edit it and adds the next message."""
+        """Put the summary into a new chat's composer, to be edited before sending."""
         old = self._conductor.chat
         self._conductor.new_chat()
         self._conductor.set_settings(replace(old.settings, rolling=False))

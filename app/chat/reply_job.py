@@ -1,4 +1,4 @@
-"""The reply in progress: generated once its question is saved, and saved as it grows."""
+"""The reply in progress, saved as it grows."""
 
 from dataclasses import replace
 
@@ -14,14 +14,14 @@ from mlx_engine.events import Failed, Finished
 from mlx_engine.host import Job
 from mlx_engine.requests import GenerationRequest
 
-SAVE_MS = 500  # between two writes of a growing reply
+SAVE_MS = 500  # between saves of a growing reply
 
 
 class ReplyJob(QObject):
-    """Generates one reply at a time. `turn` and `chat` are set from `start` until the last event has arrived."""
+    """The generation of a reply. `turn` and `chat` are set until the last event."""
 
     started = Signal()
-    changed = Signal(object)  # Turn: its reply grew or ended
+    changed = Signal(object)  # Turn whose reply grew or ended
     finished = Signal(object)  # Stats of the reply
     ended = Signal()
     notified = Signal(object)  # Notice
@@ -36,7 +36,7 @@ class ReplyJob(QObject):
         self._job: Job | None = None  # None until the question is saved
         self._stopped_early = False
         self._quitting = False
-        self._before: dict[str, object] = {}  # how the reply had ended before it was continued
+        self._before: dict[str, object] = {}  # the reply's ending before it was continued
         self._saved_length = 0
         self._save_timer = QTimer(self, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_growth)
@@ -46,7 +46,7 @@ class ReplyJob(QObject):
         return self.turn is not None
 
     def start(self, turn: Turn, chat: Chat, request: GenerationRequest) -> None:
-        """Save the question, then submit the request: a crash during the reply must not lose the question."""
+        """Save the question, so that a crash can't lose it, then submit the request."""
         self.turn, self.chat, self._request = turn, chat, request
         self._job, self._stopped_early, self._saved_length = None, False, -1
         self._library.save(chat, [node for node in (turn.asked, turn.answered) if node is not None], self._submit)
@@ -54,18 +54,18 @@ class ReplyJob(QObject):
         self.started.emit()
 
     def resume(self, turn: Turn, chat: Chat, request: GenerationRequest) -> None:
-        """Continue a reply. If the engine refuses to, the reply stays as it was."""
+        """Continue a reply. If the engine refuses, the reply stays unchanged."""
         self._before = {name: getattr(turn.reply, name) for name in ("mode", "reason", "error", "tokens_before")}
         turn.reply.resume(request.mode)
         self.changed.emit(turn)
         self.start(turn, chat, request)
 
     def interrupt(self) -> None:
-        """Record the running reply as interrupted: the app quits."""
+        """Mark the running reply as interrupted because the app quits."""
         self._quitting = True
 
     def stop(self) -> None:
-        """End the reply within one round."""
+        """Stop the reply within one round."""
         self._stopped_early = self._job is None
         if self._job is not None:
             self._job.cancel()
@@ -114,8 +114,8 @@ class ReplyJob(QObject):
         self._job, self.turn, self.chat, self._before = None, None, None, {}
         self._save_timer.stop()
         if turn is not None and chat is not None:
-            if turn.reply.running:  # the engine delivered no last event
-                turn.reply.accept(Failed("reply_lost", tr("The reply ended unexpectedly.")), 0.0)
+            if turn.reply.running:  # the last event is missing
+                turn.reply.accept(Failed("reply_lost", tr("The reply ended unexpectedly. Try again.")), 0.0)
             if turn.answered is not None:
                 self._library.save(chat, [turn.answered])
             self.changed.emit(turn)

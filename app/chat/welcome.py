@@ -1,4 +1,4 @@
-"""The page of an empty chat: what the loaded pair can do, a pair for this computer, and examples."""
+"""The start page of an empty chat: status, a recommended pair, and examples."""
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
@@ -15,7 +15,7 @@ MIN_CARD_HEIGHT = 56
 
 
 def examples() -> tuple[tuple[str, str], ...]:
-    """Kinds of questions, and a prompt of each. The demo pair understands only English."""
+    """Return kinds of questions with a prompt each; the demo pair needs English."""
     return (
         (tr("Calculation"), "How many divisors does 84 have?"),
         (tr("Table"), "Write the 7 times table as a table."),
@@ -26,7 +26,7 @@ def examples() -> tuple[tuple[str, str], ...]:
 
 
 class RecommendedPair(QFrame):
-    """The pair that suits this computer: size, fit, speed, and a button that opens the picker."""
+    """The recommended pair, with size, fit, speed, and a button that opens the picker."""
 
     opened = Signal()
 
@@ -41,13 +41,13 @@ class RecommendedPair(QFrame):
         row((texts, 1), self.button, spacing=16, margins=(20, 14, 20, 14), parent=self)
 
     def show_pair(self, found: Recommendation | None, no_gpu: bool = False) -> None:
-        """Show a pair, or why none is recommended; without a GPU all but the demo pair would be too slow."""
+        """Show a pair, or why only the demo pair is recommended."""
         if found is None or no_gpu:
             self.name.setText(tr("Demo pair"))
             self.facts.setText(
                 tr("Slipstream found no GPU. Larger pairs are too slow on a CPU.")
                 if no_gpu
-                else tr("No larger pair in the catalog fits this computer's memory and is fast enough.")
+                else tr("No larger pair fits this computer's memory and runs fast enough.")
             )
             return
         self.name.setText(f"{found.entry.name}{tr(', {bits}-bit', bits=found.target.bits) if found.target.bits else ''}")
@@ -63,7 +63,7 @@ class RecommendedPair(QFrame):
 
 
 class Welcome(QWidget):
-    """Shown while the chat is empty."""
+    """The page that is shown while the chat is empty."""
 
     chosen = Signal(str)
 
@@ -72,7 +72,7 @@ class Welcome(QWidget):
         center = Qt.AlignmentFlag.AlignHCenter
         self.title = styled_label(theme, size=1.75, bold=True, wrap=True)
         self.subtitle = styled_label(theme, look="secondary", wrap=True)
-        private = small_label(theme, tr("Nothing you write leaves this computer."), "faint", wrap=True)
+        private = small_label(theme, tr("Everything you write stays on this computer."), "faint", wrap=True)
         for label in (self.title, self.subtitle, private):
             label.setAlignment(center)
         self.progress = ThinBar(theme, tr("Loading the models"))
@@ -99,12 +99,12 @@ class Welcome(QWidget):
         self.show_state(None, None)
 
     def height_for(self, width: int) -> int:
-        """Return the minimum height at this width."""
+        """Return the minimum height for a width."""
         self._arrange(2 if width >= 560 else 1)
         return self._layout.heightForWidth(width)
 
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:
-        """Show what is loaded or loading. `demo` tells whether that is the demo pair; it is if nothing is."""
+        """Show the loaded or loading pair. `demo`: whether it is the demo pair."""
         self.title.setText(tr("Try the built-in demo") if demo else tr("Ask anything, faster"))
         self.recommended.setVisible(demo)
         self.progress.setVisible(loading is not None)
@@ -116,9 +116,7 @@ class Welcome(QWidget):
         elif pair is None:
             self.subtitle.setText(tr("No models are loaded."))
         elif demo:
-            self.subtitle.setText(
-                tr("This tiny pair shows the speed: one model drafts, the other checks. It answers a few kinds of questions.")
-            )
+            self.subtitle.setText(tr("This tiny pair shows the speedup, but answers only a few kinds of questions."))
         elif not pair.why_plain:
             self.subtitle.setText(tr("A small model drafts and the large one checks. The output is exactly the large model's."))
         else:
@@ -134,7 +132,7 @@ class Welcome(QWidget):
 
 
 class _Card(QPushButton):
-    """A button with wrapped text, which QPushButton does not support."""
+    """A button with wrapped text, which QPushButton doesn't support."""
 
     def __init__(self, theme: Theme, kind: str, prompt: str, chosen: SignalInstance) -> None:
         super().__init__()

@@ -242,12 +242,9 @@ class Chat:
 
 
 def messages_to(node: Node) -> tuple[Message, ...]:
-    """Return the messages up to this one, without unanswered questions.
-
-    Otherwise, a question that was too long would break the next one.
-    """
+    """Return the messages up to this one, without unanswered questions."""
     messages: list[Message] = []
-    question: Node | None = None
+    question: Node | None = None  # left out if unanswered: one that was too long must not break the next
     for one in node.path():
         if one.role == "user":
             question = one
@@ -270,8 +267,5 @@ def same_again(turn: Turn) -> GenerationRequest:
 
 
 def continuation(turn: Turn) -> GenerationRequest:
-    """Return the request for the rest of a reply.
-
-    The seed stays the same, because the noise at a position doesn't depend on where generation starts.
-    """
+    """Return the request for the rest of a reply. Noise depends only on position."""
     return replace(same_again(turn), continue_from=turn.reply.answer, continue_thinking=turn.reply.thinking)

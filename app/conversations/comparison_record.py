@@ -56,12 +56,7 @@ class ComparedMode:
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """A stored comparison.
-
-    Attributes:
-        before: number of messages in the chat before the prompt.
-        first_difference: index of a token.
-    """
+    """A stored comparison. `before` counts the chat's messages before the prompt."""
 
     pair: str
     target: str

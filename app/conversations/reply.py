@@ -210,10 +210,7 @@ class Reply:
 
 
 def joined(first: Stats, second: Stats) -> Stats:
-    """Return the statistics of a reply in two parts.
-
-    The decode speed leaves out the pause and the second prefill.
-    """
+    """Return statistics of both parts. Speed leaves out the pause and second prefill."""
     timed = [(part.tokens - 1, part.decode_tok_s) for part in (first, second) if part.decode_tok_s]
     seconds = sum(steps / rate for steps, rate in timed)
     because: Counter[EngineText] = Counter(dict(first.plain_because))

@@ -1,7 +1,4 @@
-"""The database schema, one step per version.
-
-Never change a released step; add one that alters the tables.
-"""
+"""The database schema, a step per version. Never change a released step; add one."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence

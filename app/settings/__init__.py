@@ -1,1 +1,1 @@
-"""Settings of the whole app."""
+"""The app's settings."""

@@ -1,4 +1,4 @@
-"""The table of settings: add one in `Preferences` and translate its texts."""
+"""The settings table. Add a setting to `Preferences` and translate its texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"
 
 
 class Settings(Protocol):
-    """The owner of settings: their file, and what happens after a change."""
+    """An owner of settings: their file, and the effect of a change."""
 
     file: QSettings
 
@@ -27,16 +27,16 @@ class Settings(Protocol):
 
 
 class Setting(Generic[T]):
-    """A class attribute that reads and writes one value of the settings file.
+    """A class attribute that reads and writes a value in the settings file.
 
     Args:
-        key: in the settings file. The type is the default's.
-        default: used until the user chooses, and in place of an invalid value.
+        key: key in the settings file. The default has the value's type.
+        default: used until the user chooses, and instead of an invalid value.
         label: name in the Settings window.
         choices: allowed values with their names, in order; None for a switch.
-        help: one short sentence under the control.
-        pane: of the Settings window.
-        takes_effect: immediately, or after a restart.
+        help: one short sentence below the control.
+        pane: pane in the Settings window.
+        takes_effect: immediately or after a restart.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Setting(Generic[T]):
 
 
 class Preferences(QObject):
-    """The current settings. Setting an attribute stores and applies the value."""
+    """The current settings. Setting an attribute saves and applies the value."""
 
     appearance = Setting[Appearance](
         "appearance",
@@ -110,13 +110,13 @@ class Preferences(QObject):
         "less_motion",
         False,
         lambda: tr("Reduce motion"),
-        help=lambda: tr("Turns off animations"),
+        help=lambda: tr("Turns off animations."),
     )
     token_sources = Setting(
         "tint",
         False,
         lambda: tr("Show token sources"),
-        help=lambda: tr("Underlines drafted, copied, and target tokens of replies in different styles."),
+        help=lambda: tr("Underlines drafted, copied, and target tokens in different styles."),
     )
     language = Setting(
         "language",
@@ -131,14 +131,14 @@ class Preferences(QObject):
         "chat_titles",
         True,
         lambda: tr("Generate chat titles"),
-        help=lambda: tr("Written by the loaded model after the first reply, except by the demo pair."),
+        help=lambda: tr("The loaded model writes a title after the first reply, except with the demo pair."),
         pane="general",
     )
     check_for_updates = Setting(
         "look_for_versions",
         False,
         lambda: tr("Check for updates at launch"),
-        help=lambda: tr("Asks for the newest version number and sends nothing else."),
+        help=lambda: tr("Requests the newest version number and sends nothing else."),
         pane="privacy",
     )
 
@@ -153,7 +153,7 @@ class Preferences(QObject):
 
     @property
     def new_chats(self) -> ChatSettings:
-        """The settings of new chats."""
+        """Settings of new chats."""
         return ChatSettings.from_json(parse_json(str(self.file.value("new_chats"))))
 
     @new_chats.setter
@@ -162,13 +162,13 @@ class Preferences(QObject):
         self.changed.emit()
 
     def reset(self) -> None:
-        """Return all settings to their defaults."""
+        """Reset all settings to their defaults."""
         for key in ("new_chats", *(setting.key for setting in SETTINGS)):
             self.file.remove(key)
         self.apply()
 
     def apply(self) -> None:
-        """Put the current values into effect."""
+        """Apply the current values."""
         theme = self._theme
         theme.set_appearance(self.appearance)
         theme.set_contrast(self.contrast)
@@ -178,7 +178,7 @@ class Preferences(QObject):
         self.changed.emit()
 
     def needs_restart(self, setting: Setting) -> bool:
-        """Whether the current value is not in effect before a restart."""
+        """Whether the current value takes effect only after a restart."""
         return setting.takes_effect == "after restart" and setting.read(self) != self._at_launch[setting.key]
 
     @Slot()

@@ -1,4 +1,4 @@
-"""The Settings window: a list of panes, each with a row for every setting of the table that belongs to it."""
+"""The Settings window: panes with a row for each setting of the table."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def pane_names() -> dict[Pane, str]:
 
 
 class SettingsDialog(QDialog):
-    """Changes take effect as they are made."""
+    """The Settings window. Changes take effect immediately."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class SettingsDialog(QDialog):
         """Create the window.
 
         Args:
-            parts: make what a pane shows below its rows.
-            hidden: keys of settings that have no effect in this build.
+            parts: functions that make what a pane shows below its rows.
+            hidden: keys of settings without an effect in this build.
         """
         super().__init__(parent)
         self._theme, self._preferences = theme, preferences

@@ -1,1 +1,1 @@
-"""The main window: menus, toolbar, command palette."""
+"""The main window: menus, toolbar, dialogs, and command palette."""

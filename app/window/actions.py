@@ -1,4 +1,4 @@
-"""All commands of the app as actions (title, shortcut, effect and state), and the menus that arrange them."""
+"""All commands as actions, and the menus that arrange them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -28,7 +28,7 @@ _Item = QAction | QMenu | None  # None is a separator
 
 
 class Actions(QObject):
-    """No shortcut is a key that edits text: the chat list handles the Delete key itself."""
+    """All actions. No shortcut edits text: the chat list handles Delete itself."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Actions(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self._conductor, self._commands, self._preferences = window, conductor, commands, preferences
-        self._checked: list[tuple[QAction, Setting[Any], object]] = []  # checked while the setting has the value
+        self._checked: list[tuple[QAction, Setting[Any], object]] = []  # checked if the setting has the value
         add, library = self._add, conductor.library
         find, links = transcript.find_bar, transcript.links
 
@@ -145,7 +145,7 @@ class Actions(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Enable and check the actions according to the app's state."""
+        """Enable and check actions according to the app's state."""
         conductor, library = self._conductor, self._conductor.library
         kind, id = self._commands.target
         turns = conductor.chat.turns
@@ -263,7 +263,7 @@ def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
 
 
 def show_list_menu(chats: ChatList, do: Actions, at: QPoint) -> None:
-    """Open the context menu for the row at a point of the list."""
+    """Open the context menu for the row at a point in the list."""
     index = chats.indexAt(at)
     if index.isValid() and not chats.selectionModel().isSelected(index):
         chats.setCurrentIndex(index)

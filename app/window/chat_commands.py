@@ -1,4 +1,4 @@
-"""What the commands on chats and messages do."""
+"""Handlers of the commands on chats and messages."""
 
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.window.sidebar_split import SidebarSplit
 
 
 class ChatCommands(QObject):
-    """Commands act on the row selected in the chat list while the list has the focus, else on the open chat."""
+    """Commands for the selection in a focused chat list, else for the open chat."""
 
     def __init__(self, conductor: Conductor, split: SidebarSplit, window: QWidget) -> None:
         super().__init__(window)
@@ -26,7 +26,7 @@ class ChatCommands(QObject):
 
     @property
     def target(self) -> tuple[str, str]:
-        """Kind ("chat", "folder" or "") and id of what a command acts on."""
+        """Kind ("chat", "folder", or "") and id of the command's target."""
         if self._window.focusWidget() is self._list:
             kind, id = self._list.current
             if (kind == "chat" and id in self._library.entries) or (kind == "folder" and id in self._library.folders):
@@ -36,13 +36,13 @@ class ChatCommands(QObject):
 
     @property
     def target_chat(self) -> str:
-        """The id of the chat that a command acts on, or an empty string."""
+        """Id of the target chat, or an empty string."""
         kind, id = self.target
         return id if kind == "chat" else ""
 
     @property
     def target_chats(self) -> list[str]:
-        """The ids of the chats that Move, Export, and Delete act on: all that are selected, or the one."""
+        """Ids of the chats that Move, Export, and Delete apply to."""
         if self._window.focusWidget() is self._list and len(selected := self._list.selected) > 1:
             return selected
         return [chat] if (chat := self.target_chat) else []
@@ -83,7 +83,7 @@ class ChatCommands(QObject):
             self._library.delete(self._list.chat_ids())
 
     def fill_folder_menu(self, menu: QMenu) -> None:
-        """List the folders that the chats can be moved to."""
+        """List the folders to which the chats can be moved."""
         menu.clear()
         chats = self.target_chats
         if not chats:
@@ -107,7 +107,7 @@ class ChatCommands(QObject):
         self._list.rename(folder.id)
 
     def step(self, by: int) -> None:
-        """Open the next or previous chat of the list."""
+        """Open the next or previous chat in the list."""
         ids = self._list.chat_ids()
         place = ids.index(self._conductor.chat.id) + by if self._conductor.chat.id in ids else 0
         if 0 <= place < len(ids):

@@ -1,4 +1,4 @@
-"""Opens the dialogs of the app, each at most once."""
+"""The app's dialogs, each open at most once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,12 +30,12 @@ from app.window.palette import Palette, palette_commands
 from app.window.report import ReportDialog
 
 ICON_SIZE = 96
-LICENSE_LINES = 14  # without scrolling
+LICENSE_LINES = 14  # visible without scrolling
 D = TypeVar("D", bound=QDialog)
 
 
 class Dialogs(QObject):
-    """`find` returns a dialog that is open."""
+    """The owner of all dialogs. `find` returns an open dialog."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Dialogs(QObject):
         )
         preferences.changed.connect(form.refresh)
         conductor.loader.loaded.connect(form.refresh)
-        note = small_label(self._theme, tr("Used for chats that you start from now on."), "secondary", wrap=True)
+        note = small_label(self._theme, tr("Used for new chats."), "secondary", wrap=True)
         column(note, form, row(form.reset, None), spacing=16, parent=page)
         return page
 
@@ -121,9 +121,9 @@ class Dialogs(QObject):
     def _advanced(self) -> QWidget:
         page, form = QWidget(), Form(self._theme)
         logs = button(tr("Show Logs"), look="bordered", clicked=self.show_logs)
-        form.add_row(tr("Logs"), logs, help=tr("Logs contain no messages from your chats."))
+        form.add_row(tr("Logs"), logs, help=tr("Logs don't contain messages from your chats."))
         report = button(tr("Report a Problem…"), look="bordered", clicked=self.show_report)
-        form.add_row(tr("Support"), report, help=tr("Collects the version and the state of this computer, and sends nothing."))
+        form.add_row(tr("Support"), report, help=tr("Collects version and system information. Nothing is sent."))
         reset = button(tr("Reset…"), tr("Reset all settings"), "bordered", clicked=self._reset_settings)
         form.add_row(tr("All settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
         column(form, parent=page)
@@ -157,9 +157,9 @@ class Dialogs(QObject):
 
     @Slot()
     def show_logs(self) -> None:
-        """Open the folder with the logs."""
+        """Open the log folder."""
         if self._log_folder and not QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder)):
-            self._conductor.notify(tr("Can't open the log folder {folder}.", folder=str(Path(self._log_folder))))
+            self._conductor.notify(tr("Can't open the log folder “{folder}”.", folder=str(Path(self._log_folder))))
 
     @Slot(object)
     def _show_comparison(self, comparison: Comparison) -> None:
@@ -171,7 +171,7 @@ class Dialogs(QObject):
             self._conductor.notify(tr("{name} has been downloaded. Choose File > Models to use it.", name=name))
 
     def _show(self, kind: type[D], *arguments: Any, sheet: bool = False, **options: Any) -> D:
-        """Show a dialog. A sheet blocks the window until it is closed."""
+        """Show a dialog. A sheet blocks the window until closed."""
         dialog = self.find(kind)
         if dialog is None:
             make = cast(Callable[..., D], kind)
@@ -189,7 +189,7 @@ class Dialogs(QObject):
 
 
 class AboutDialog(QDialog):
-    """Version and licenses."""
+    """The About window: version and licenses."""
 
     def __init__(self, theme: Theme, release: Release, parent: QWidget | None = None) -> None:
         super().__init__(parent)

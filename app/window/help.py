@@ -1,4 +1,4 @@
-"""The Help window: the pages of docs/, and the keyboard shortcuts."""
+"""The Help window: the pages of docs/ and the keyboard shortcuts."""
 
 import re
 from html import escape
@@ -21,14 +21,14 @@ PAGES = ("guide", "models", "downloads", "troubleshooting", "privacy", "exactnes
 SHORTCUTS = "shortcuts"
 DEFAULT_SIZE = QSize(860, 640)
 PAGE_MARGIN = 24
-# Pictures, and links to files that only the repository has
+# Images, and links to files that exist only in the repository
 _LEFT_OUT = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]*)\]\(\.\.[^)]*\)")
 
-Menus = dict[str, list[tuple[str, str]]]  # title and shortcut of each command, by menu
+Menus = dict[str, list[tuple[str, str]]]  # menu -> titles and shortcuts of its commands
 
 
 class HelpDialog(QDialog):
-    """The list has the pages for users. Links lead to all pages."""
+    """The Help window. The list has the user pages; links lead to all pages."""
 
     def __init__(self, theme: Theme, shortcuts: Menus, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +53,7 @@ class HelpDialog(QDialog):
         self.list.setFocus()
 
     def show_page(self, page: str, heading: str = "") -> None:
-        """Show a page of docs/ or the shortcuts, from a heading on."""
+        """Show a page of docs/ or the shortcuts, scrolled to a heading if given."""
         if page != self.page:
             self.page = page
             self._draw()
@@ -90,7 +90,7 @@ class HelpDialog(QDialog):
 
 
 def page_html(page: str) -> str:
-    """Return a page of docs/ as HTML. Its headings are anchors, as on GitHub."""
+    """Return a page of docs/ as HTML, with GitHub's anchors for headings."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(_LEFT_OUT.sub(r"\1", _read(page)))
     for token, content in pairwise(tokens):
@@ -110,7 +110,7 @@ def shortcuts_html(menus: Menus) -> str:
 
 
 def menu_shortcuts(bar: QMenuBar) -> Menus:
-    """Return all commands of the menus that have a shortcut."""
+    """Return all menu commands with a shortcut."""
     found: Menus = {}
     for top in bar.actions():
         if isinstance(menu := top.menu(), QMenu):

@@ -1,4 +1,4 @@
-"""The main window: sidebar, top bar, chat, composer and menus."""
+"""The main window: sidebar, top bar, chat, composer, and menus."""
 
 import sys
 from collections.abc import Sequence
@@ -33,17 +33,17 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import load_catalog
 from mlx_engine.requests import LoadPair
 
-SAVE_MS = 1000  # between a change of the window or a draft and saving it
-GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the top edge that must be on a screen, so that the window can be moved
+SAVE_MS = 1000  # delay before saving a change of the window or a draft
+GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the title bar that must be on a screen
 
 
 TEXT_FIELDS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox)
 
 
 class MainWindow(QMainWindow):
-    """Connects the views with the conductor. `closed` is emitted once."""
+    """The main window, which connects views and conductor. Emits `closed` once."""
 
-    closed = Signal()  # and the app quits
+    closed = Signal()  # the app quits now
 
     def __init__(
         self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "", picker: Picker | None = None
@@ -66,7 +66,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.quits_when_closed = sys.platform != "darwin"
         self._quitting = False
-        self._in_dock = False  # closed, while the app goes on
+        self._in_dock = False  # whether the window is closed while the app keeps running
 
         self.top_bar = TopBar(theme, conductor)
         self.transcript = Transcript(theme)
@@ -158,7 +158,7 @@ class MainWindow(QMainWindow):
         self.conductor.set_new_chats(self.preferences.new_chats)
 
     def _recommend(self) -> None:
-        """Show the pair that suits this computer on the page of empty chats."""
+        """Show the recommended pair on the start page."""
         facts = machine.load_facts()
         found, no_gpu = recommend(load_catalog(), facts=facts), machine.without_gpu(facts)
         self.transcript.welcome.recommended.show_pair(found, no_gpu)
@@ -168,7 +168,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _focus_composer(self) -> None:
-        """Let the user type into the chat that is open now, unless the arrow keys move through the list."""
+        """Focus the composer, unless the arrow keys are moving through the list."""
         if not self.sidebar.list.hasFocus():
             self.composer.focus()
 
@@ -178,7 +178,7 @@ class MainWindow(QMainWindow):
             new.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Send what is typed outside a text field to the composer."""
+        """Send text typed outside a text field to the composer."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and _is_typing(event):
             read_only = isinstance(watched, QPlainTextEdit | QTextEdit) and watched.isReadOnly()
             if watched is not self.composer.field and (read_only or not isinstance(watched, TEXT_FIELDS)):
@@ -234,14 +234,14 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def quit(self) -> bool:
-        """Close the window and quit, also on a Mac. Returns False if the user cancels that."""
+        """Close the window and quit, also on a Mac; return False if the user cancels."""
         if not self._quitting:
             self.quits_when_closed = True
             self.close()
         return self._quitting
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """On a Mac the app stays in the Dock and finishes a reply."""
+        """Close the window. On a Mac, the app stays in the Dock and finishes its reply."""
         unsaved = [entry.title for id, entry in self.conductor.library.entries.items() if id in self.conductor.library.unsaved]
         if self.quits_when_closed and unsaved and not self._confirm_quitting(unsaved):
             self.quits_when_closed = sys.platform != "darwin"
@@ -259,17 +259,17 @@ class MainWindow(QMainWindow):
 
     @Slot(Qt.ApplicationState)
     def _reopen(self, state: Qt.ApplicationState) -> None:
-        """Show the window again after a click on the Dock icon."""
+        """Show the window after a click on the Dock icon."""
         if state == Qt.ApplicationState.ApplicationActive and self._in_dock:
             self._in_dock = False
             self.bring_to_front()
 
     def _confirm_quitting(self, unsaved: Sequence[str]) -> bool:
         if len(unsaved) == 1:
-            question = tr("“{title}” can't be saved. If you quit now, its latest changes are lost.", title=unsaved[0])
+            question = tr("“{title}” can't be saved. If you quit now, its latest changes will be lost.", title=unsaved[0])
         else:
             count = number(len(unsaved))
-            question = tr("{count} chats can't be saved. If you quit now, their latest changes are lost.", count=count)
+            question = tr("{count} chats can't be saved. If you quit now, their latest changes will be lost.", count=count)
         return confirm(self, tr("Quit Without Saving?"), question, tr("Quit Anyway"))
 
     def moveEvent(self, event: QMoveEvent) -> None:
@@ -282,7 +282,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _save_soon(self) -> None:
-        """Save the state in a moment: the app may never be closed in an orderly way."""
+        """Save the state soon, because the app may be killed at any time."""
         if not self._save_timer.isActive():
             self._save_timer.start()
 
@@ -310,11 +310,11 @@ class MainWindow(QMainWindow):
 
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
-    """Return the geometry of a window, moved onto the nearest screen if it could not be moved where it is.
+    """Move a window's geometry onto the nearest screen if it is out of reach.
 
     Args:
-        window: with its frame.
-        screens: available geometry of each screen, the main one first.
+        window: geometry with its frame.
+        screens: available geometry of each screen, main screen first.
     """
     if not screens:
         return window
@@ -338,7 +338,7 @@ def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
 
 
 def _is_typing(event: QKeyEvent) -> bool:
-    """Whether a key types a character. Space presses buttons; Option types characters on a Mac."""
+    """Whether a key types text. Space presses buttons; Option types text on a Mac."""
     commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.MetaModifier
     if sys.platform != "darwin":
         commands |= Qt.KeyboardModifier.AltModifier

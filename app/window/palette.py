@@ -1,4 +1,4 @@
-"""The command palette: finds commands of the menus, chats and presets by a few letters. "nch" finds "New Chat"."""
+"""The command palette: "nch" finds the command "New Chat"."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from app.widgets.theme import Theme, set_look
 Item = TypeVar("Item")
 MAX_SHOWN = 60
 ROWS = 9
-IN_PALETTE = "in_palette"  # property of an action; False leaves it out
+IN_PALETTE = "in_palette"  # action property; False hides an action from the palette
 COMMAND = Qt.ItemDataRole.UserRole
 _START, _WORD, _NEXT, _GAP = 8.0, 6.0, 4.0, 0.2  # scores
 
 
 @dataclass(frozen=True)
 class PaletteCommand:
-    """One row.
+    """A row of the palette.
 
     Attributes:
-        where: the name of its menu, "Chat" or "Preset".
-        keys: its shortcut in the system's notation.
+        where: name of its menu, "Chat", or "Preset".
+        keys: shortcut in the system's notation.
     """
 
     text: str
@@ -39,7 +39,7 @@ class PaletteCommand:
 
 
 class Palette(QDialog):
-    """Closes before it runs the chosen command."""
+    """The palette's dialog, which closes before it runs the chosen command."""
 
     def __init__(self, theme: Theme, commands: list[PaletteCommand], parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint)
@@ -70,7 +70,7 @@ class Palette(QDialog):
             self.move(corner.x() + (room.width() - self.width()) // 2, corner.y() + 56)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Arrow keys move in the list; other keys go to the field."""
+        """Move in the list with the arrow keys; send other keys to the field."""
         if watched is self.field and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: ROWS, Qt.Key.Key_PageUp: -ROWS}
             key = Qt.Key(event.key())
@@ -110,7 +110,7 @@ class Palette(QDialog):
 
 
 def palette_commands(bar: QMenuBar, conductor: Conductor) -> list[PaletteCommand]:
-    """Return every enabled command of the menus, then chats, newest first, then presets."""
+    """Return enabled menu commands, then chats (newest first), then presets."""
     found: list[PaletteCommand] = []
     for action in bar.actions():
         if isinstance(menu := action.menu(), QMenu):
@@ -123,7 +123,7 @@ def palette_commands(bar: QMenuBar, conductor: Conductor) -> list[PaletteCommand
 
 
 def _menu_commands(menu: QMenu, where: str) -> list[PaletteCommand]:
-    menu.aboutToShow.emit()  # fills some menus
+    menu.aboutToShow.emit()  # fills dynamic menus
     found: list[PaletteCommand] = []
     for action in menu.actions():
         inner = action.menu()
@@ -136,7 +136,7 @@ def _menu_commands(menu: QMenu, where: str) -> list[PaletteCommand]:
 
 
 def plain_title(text: str) -> str:
-    """Remove the mark of the access key: "&File" is "File", "&&" is "&"."""
+    """Remove access key markers: "&File" becomes "File", "&&" becomes "&"."""
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
@@ -146,9 +146,9 @@ def _describe(index: Index) -> Row:
 
 
 def score(letters: str, text: str) -> float | None:
-    """Return how well letters match a text, or None if they do not occur in this order.
+    """Return how well letters match a text in this order, or None if they don't.
 
-    Starts of words and adjacent letters score higher, long gaps lower. Case is ignored; spaces in `letters` separate words.
+    Starts of words and adjacent letters score higher, long gaps lower. Case is ignored. Spaces in `letters` separate words.
     """
     total = 0.0
     folded = text.casefold()
@@ -162,7 +162,7 @@ def score(letters: str, text: str) -> float | None:
 
 
 def rank(letters: str, items: Sequence[Item], text_of: Callable[[Item], str]) -> list[Item]:
-    """Return the items that match, best first; equal matches keep their order."""
+    """Return matching items, best first; equal matches keep their order."""
     if not letters.strip():
         return list(items)
     scored = [(found, place) for place, item in enumerate(items) if (found := score(letters, text_of(item))) is not None]
@@ -170,7 +170,7 @@ def rank(letters: str, items: Sequence[Item], text_of: Callable[[Item], str]) ->
 
 
 def _from(word: str, text: str, at: int) -> float | None:
-    """Score a word with its first letter at this place and each later letter at the next place that has it."""
+    """Score a word that starts at `at`, taking the next occurrence of each letter."""
     total = _bonus(text, at)
     for letter in word[1:]:
         place = text.find(letter, at + 1)

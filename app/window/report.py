@@ -1,4 +1,4 @@
-"""The report for a description of a problem: version, checks, and the last crash. It is shown, and never sent."""
+"""A report for the description of a problem, which is shown but never sent."""
 
 from pathlib import Path
 
@@ -13,18 +13,18 @@ from app.widgets.layout import column, row
 from app.widgets.save_dialog import ask_save_path
 from app.widgets.theme import Theme, set_look
 
-LINES = 18  # without scrolling
+LINES = 18  # visible without scrolling
 
 
 class ReportDialog(QDialog):
-    """Collects the report when it is opened."""
+    """The Report a Problem window, which collects the report when opened."""
 
     def __init__(self, theme: Theme, version: str, log_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._version, self._log_folder, self._checks = version, log_folder, ""
         self.setWindowTitle(tr("Report a Problem"))
         self.setAccessibleName(tr("Report a Problem"))
-        note = tr("Add this report to your description of the problem. It is not sent; read it before you share it.")
+        note = tr("Add this report when you describe the problem. Slipstream doesn't send it; review it before you share it.")
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
@@ -74,7 +74,7 @@ class ReportDialog(QDialog):
             try:
                 file.write_text(self.text.toPlainText() + "\n", encoding="utf-8")
             except OSError as error:
-                self.status.setText(tr("Can't save the report: {reason}.", reason=error.strerror))
+                self.status.setText(tr("Can't save the report: {reason}. Choose another location.", reason=error.strerror))
                 self.status.show()
 
     def done(self, result: int) -> None:
@@ -85,6 +85,6 @@ class ReportDialog(QDialog):
 
 
 def report(version: str, checks: str, crash: str) -> str:
-    """Return the text of the report. The user's home folder is "~"."""
+    """Return the report's text, with "~" for the user's home folder."""
     parts = (f"Slipstream {version or 'development build'}", checks.strip(), f"Last crash: {crash.strip()}" if crash else "")
     return "\n\n".join(filter(None, parts)).replace(str(Path.home()), "~")

@@ -1,4 +1,4 @@
-"""The sidebar next to the chat, with a movable edge between them."""
+"""A splitter between the sidebar and the chat."""
 
 from PySide6.QtCore import QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
@@ -11,7 +11,7 @@ MIN_CHAT_WIDTH = 440
 
 
 class SidebarSplit(QSplitter):
-    """Hides the sidebar while the window is too narrow for it."""
+    """A splitter that hides the sidebar while the window is too narrow."""
 
     shown = Signal(bool)  # whether the sidebar is visible
 
@@ -20,7 +20,7 @@ class SidebarSplit(QSplitter):
         self._theme = theme
         self.sidebar = sidebar
         self._wanted = True
-        self._width = DEFAULT_WIDTH  # set by the user; the sidebar may be hidden, or narrower in a narrow window
+        self._width = DEFAULT_WIDTH  # set by the user; the sidebar may be hidden or narrower
         chat.setMinimumWidth(MIN_CHAT_WIDTH)
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -36,7 +36,7 @@ class SidebarSplit(QSplitter):
 
     @Slot()
     def show_sidebar(self, wanted: bool = True) -> None:
-        """Show or hide the sidebar. A window too narrow for it grows."""
+        """Show or hide the sidebar, widening a window that is too narrow."""
         self._wanted = wanted
         if wanted and self.width() < self._room:
             self.window().resize(self._room, self.window().height())
@@ -70,7 +70,7 @@ class SidebarSplit(QSplitter):
 
     @property
     def _room(self) -> int:
-        """The width that both need. Large text gets part of what it would need, as small screens exist."""
+        """Minimum width of both parts. Large text gets only part of what it needs."""
         chat = (MIN_CHAT_WIDTH + self._theme.scaled(MIN_CHAT_WIDTH)) // 2
         return MIN_WIDTH + chat + self.handleWidth()
 

@@ -1,4 +1,4 @@
-"""The bar above the chat: the loaded pair, and how the next reply will be decoded."""
+"""The bar above the chat: the loaded pair and the next reply's decoding."""
 
 from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent
@@ -12,12 +12,12 @@ from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme
 
 SPACING = 10
-NAME_WIDTH = 220  # of a long name, before other controls move into the menu
+NAME_WIDTH = 220  # minimum width of a long name, before controls move into the menu
 MARGINS = (10, 7, 16, 7)
 
 
 class TopBar(QWidget):
-    """Controls that don't fit move into a menu. The tooltip of a disabled switch says why."""
+    """The bar above the chat. Controls that don't fit move into a menu."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class TopBar(QWidget):
         if pair is not None and pair.why_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
         else:
-            self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply."))
+            self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)
         self.thinking.setToolTip(
@@ -87,11 +87,11 @@ class TopBar(QWidget):
 
     @Slot()
     def _arrange(self) -> None:
-        """Move controls into the menu until the others and a readable name fit."""
+        """Move controls into the menu until the rest and a readable name fit."""
         name = min(self.name.sizeHint().width(), self._theme.scaled(NAME_WIDTH))
         room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
         shown: list[QWidget] = [self.pending] if self.pending.text() else []
-        shown += [self.compare, self.thinking, self.settings, self.dflash]  # the first go first
+        shown += [self.compare, self.thinking, self.settings, self.dflash]  # removed in this order
         self.more.hide()
         while shown and sum(item.sizeHint().width() + SPACING for item in shown) > room:
             if shown.pop(0) is not self.pending and self.more.isHidden():

@@ -50,7 +50,7 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>Attached: {name}. Show its text</source>
+            <source>Attached: {name}. Show text</source>
             <translation>Angehängt: {name}. Text anzeigen</translation>
         </message>
         <message>
@@ -175,7 +175,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Leave it empty for a random seed.</source>
+            <source>Leave empty for a random seed.</source>
             <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer bedeutet zufällig.</translation>
         </message>
         <message>
@@ -185,8 +185,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Maximum length of a reply</source>
-            <translation>Maximale Länge einer Antwort. „Fortsetzen“ verlängert sie.</translation>
+            <source>Limits the length of a reply.</source>
+            <translation>Begrenzt die Länge einer Antwort.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -300,7 +300,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Editing a message</source>
+            <source>Editing message</source>
             <translation>Nachricht wird bearbeitet</translation>
         </message>
         <message>
@@ -345,7 +345,7 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running. Wait until it is done, or stop it.</source>
+            <source>A comparison is running. Wait for it to finish, or stop it.</source>
             <translation>Ein Vergleich läuft. Warten Sie, bis er fertig ist, oder stoppen Sie ihn.</translation>
         </message>
         <message>
@@ -355,12 +355,12 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated in “{title}”. Wait until it is done, or stop it there.</source>
+            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
             <translation>In „{title}“ wird eine Antwort erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie dort.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated. Wait until it is done, or stop it.</source>
+            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
             <translation>Eine Antwort wird erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie.</translation>
         </message>
         <message>
@@ -430,13 +430,13 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>Save a copy of this chat to another location</source>
-            <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
+            <source>Replies stop when the chat fills the context</source>
+            <translation>Antworten enden, wenn der Chat den Kontext füllt</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>The context holds the chat and the reply; when it is full, the reply stops.</source>
-            <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+            <source>Save a copy of this chat to another location</source>
+            <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -450,8 +450,8 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This chat is full ({limit} tokens).</source>
-            <translation>Dieser Chat ist voll ({limit} Tokens).</translation>
+            <source>This chat is full ({limit} tokens)</source>
+            <translation>Dieser Chat ist voll ({limit} Token)</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -490,8 +490,8 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>Leaves out the oldest messages when the context is full. The chat stays complete.</source>
-            <translation>Lässt die ältesten Nachrichten weg, wenn der Kontext voll ist. Der Chat bleibt vollständig.</translation>
+            <source>Leaves out the oldest messages; the chat itself stays complete</source>
+            <translation>Lässt die ältesten Nachrichten weg; der Chat selbst bleibt vollständig</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -510,8 +510,8 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>The model wrote no summary.</source>
-            <translation>Das Modell hat keine Zusammenfassung geschrieben.</translation>
+            <source>The model wrote no summary. Try again.</source>
+            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -520,8 +520,8 @@
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
-            <source>The reply ended unexpectedly.</source>
-            <translation>Die Antwort endete unerwartet.</translation>
+            <source>The reply ended unexpectedly. Try again.</source>
+            <translation>Die Antwort wurde unerwartet beendet. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -570,6 +570,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Everything you write stays on this computer.</source>
+            <translation>Was Sie schreiben, verlässt diesen Computer nicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Explanation</source>
             <translation>Erklärung</translation>
         </message>
@@ -590,13 +595,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>No larger pair in the catalog fits this computer's memory and is fast enough.</source>
+            <source>No larger pair fits this computer's memory and runs fast enough.</source>
             <translation>Kein größeres Paar im Katalog passt in den Speicher dieses Computers und ist schnell genug.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Nothing you write leaves this computer.</source>
-            <translation>Was Sie schreiben, verlässt diesen Computer nicht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -620,8 +620,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>This tiny pair shows the speed: one model drafts, the other checks. It answers a few kinds of questions.</source>
-            <translation>Dieses winzige Paar zeigt das Tempo: Ein Modell entwirft, das andere prüft. Es beantwortet nur wenige Arten von Fragen.</translation>
+            <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
+            <translation>Dieses winzige Paar zeigt die Beschleunigung, beantwortet aber nur wenige Arten von Fragen.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2450,11 +2450,6 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Asks for the newest version number and sends nothing else.</source>
-            <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
             <source>Check for updates at launch</source>
             <translation>Beim Start nach Updates suchen</translation>
         </message>
@@ -2495,6 +2490,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Requests the newest version number and sends nothing else.</source>
+            <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Show token sources</source>
             <translation>Token-Herkunft anzeigen</translation>
         </message>
@@ -2520,18 +2520,18 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Turns off animations</source>
-            <translation>Schaltet Animationen aus. Sie sind auch aus, wenn Ihr System Bewegung reduziert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens of replies in different styles.</source>
-            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Tokens verschieden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Written by the loaded model after the first reply, except by the demo pair.</source>
+            <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
             <translation>Das geladene Modell schreibt sie nach der ersten Antwort, außer beim Demo-Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Turns off animations.</source>
+            <translation>Schaltet Animationen aus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Underlines drafted, copied, and target tokens in different styles.</source>
+            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Tokens verschieden.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3435,8 +3435,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Can't open the log folder {folder}.</source>
-            <translation>Der Ordner mit den Protokollen kann nicht geöffnet werden: {folder}.</translation>
+            <source>Can't open the log folder “{folder}”.</source>
+            <translation>Der Protokollordner „{folder}“ kann nicht geöffnet werden.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3445,8 +3445,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Collects the version and the state of this computer, and sends nothing.</source>
-            <translation>Erfasst die Version und den Zustand dieses Computers und sendet nichts.</translation>
+            <source>Collects version and system information. Nothing is sent.</source>
+            <translation>Sammelt Versions- und Systeminformationen. Nichts wird gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3475,7 +3475,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Logs contain no messages from your chats.</source>
+            <source>Logs don't contain messages from your chats.</source>
             <translation>Protokolle enthalten keine Nachrichten aus Ihren Chats.</translation>
         </message>
         <message>
@@ -3510,8 +3510,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Used for chats that you start from now on.</source>
-            <translation>Gilt für Chats, die Sie ab jetzt beginnen.</translation>
+            <source>Used for new chats.</source>
+            <translation>Wird für neue Chats verwendet.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3560,12 +3560,12 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>{count} chats can't be saved. If you quit now, their latest changes are lost.</source>
+            <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>{count} Chats können nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>“{title}” can't be saved. If you quit now, its latest changes are lost.</source>
+            <source>“{title}” can't be saved. If you quit now, its latest changes will be lost.</source>
             <translation>„{title}“ kann nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
         </message>
         <message>
@@ -3590,13 +3590,13 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Add this report to your description of the problem. It is not sent; read it before you share it.</source>
-            <translation>Fügen Sie diesen Bericht Ihrer Problembeschreibung bei. Er wird nicht gesendet. Lesen Sie ihn, bevor Sie ihn weitergeben.</translation>
+            <source>Add this report when you describe the problem. Slipstream doesn't send it; review it before you share it.</source>
+            <translation>Fügen Sie diesen Bericht Ihrer Problembeschreibung hinzu. Slipstream sendet ihn nicht; prüfen Sie ihn, bevor Sie ihn weitergeben.</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Can't save the report: {reason}.</source>
-            <translation>Der Bericht kann nicht gesichert werden: {reason}.</translation>
+            <source>Can't save the report: {reason}. Choose another location.</source>
+            <translation>Der Bericht kann nicht gesichert werden: {reason}. Wählen Sie einen anderen Ort.</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -3725,8 +3725,8 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Use the small model to speed up the large one, starting with the next reply.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Gilt für die nächste Antwort.</translation>
+            <source>Use the small model to speed up the large one, starting with the next reply</source>
+            <translation>Das kleine Modell nutzen, um das große zu beschleunigen, ab der nächsten Antwort</translation>
         </message>
     </context>
     <context>

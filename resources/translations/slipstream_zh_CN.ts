@@ -50,7 +50,7 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>Attached: {name}. Show its text</source>
+            <source>Attached: {name}. Show text</source>
             <translation>已附加：{name}。显示其文本</translation>
         </message>
         <message>
@@ -175,7 +175,7 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Leave it empty for a random seed.</source>
+            <source>Leave empty for a random seed.</source>
             <translation>相同的种子产生相同的回复。留空则随机。</translation>
         </message>
         <message>
@@ -185,8 +185,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Maximum length of a reply</source>
-            <translation>回复的最大长度。“继续”可将其延长。</translation>
+            <source>Limits the length of a reply.</source>
+            <translation>限制回复的长度。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -300,7 +300,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Editing a message</source>
+            <source>Editing message</source>
             <translation>正在编辑消息</translation>
         </message>
         <message>
@@ -345,7 +345,7 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running. Wait until it is done, or stop it.</source>
+            <source>A comparison is running. Wait for it to finish, or stop it.</source>
             <translation>正在进行比较。请等待完成，或将其停止。</translation>
         </message>
         <message>
@@ -355,12 +355,12 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated in “{title}”. Wait until it is done, or stop it there.</source>
+            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
             <translation>正在“{title}”中生成回复。请等待完成，或在那里停止。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated. Wait until it is done, or stop it.</source>
+            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
             <translation>正在生成回复。请等待完成，或将其停止。</translation>
         </message>
         <message>
@@ -430,13 +430,13 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>Save a copy of this chat to another location</source>
-            <translation>将此对话的副本保存到其他位置</translation>
+            <source>Replies stop when the chat fills the context</source>
+            <translation>对话占满上下文后，回复会停止</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>The context holds the chat and the reply; when it is full, the reply stops.</source>
-            <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
+            <source>Save a copy of this chat to another location</source>
+            <translation>将此对话的副本保存到其他位置</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -450,8 +450,8 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This chat is full ({limit} tokens).</source>
-            <translation>此对话已满（{limit} 个 token）。</translation>
+            <source>This chat is full ({limit} tokens)</source>
+            <translation>此对话已满（{limit} 个词元）</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -490,8 +490,8 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>Leaves out the oldest messages when the context is full. The chat stays complete.</source>
-            <translation>上下文满时不再发送最早的消息。对话本身保持完整。</translation>
+            <source>Leaves out the oldest messages; the chat itself stays complete</source>
+            <translation>省略最早的消息；对话本身保持完整</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -510,8 +510,8 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>The model wrote no summary.</source>
-            <translation>模型没有写出摘要。</translation>
+            <source>The model wrote no summary. Try again.</source>
+            <translation>模型没有写出摘要。请重试。</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -520,8 +520,8 @@
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
-            <source>The reply ended unexpectedly.</source>
-            <translation>回复意外结束。</translation>
+            <source>The reply ended unexpectedly. Try again.</source>
+            <translation>回复意外结束。请重试。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -570,6 +570,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Everything you write stays on this computer.</source>
+            <translation>您写的内容不会离开这台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Explanation</source>
             <translation>解释</translation>
         </message>
@@ -590,13 +595,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>No larger pair in the catalog fits this computer's memory and is fast enough.</source>
+            <source>No larger pair fits this computer's memory and runs fast enough.</source>
             <translation>目录中没有更大的模型对既能放入这台电脑的内存又足够快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Nothing you write leaves this computer.</source>
-            <translation>您写的内容不会离开这台电脑。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -620,8 +620,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>This tiny pair shows the speed: one model drafts, the other checks. It answers a few kinds of questions.</source>
-            <translation>这个极小的模型对用来展示速度：一个模型起草，另一个检查。它只能回答少数几类问题。</translation>
+            <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
+            <translation>这个微型组合用于展示加速效果，但只能回答少数几类问题。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2450,11 +2450,6 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Asks for the newest version number and sends nothing else.</source>
-            <translation>只查询最新版本号，不发送其他任何内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
             <source>Check for updates at launch</source>
             <translation>启动时检查更新</translation>
         </message>
@@ -2495,6 +2490,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Requests the newest version number and sends nothing else.</source>
+            <translation>只查询最新版本号，不发送其他任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Show token sources</source>
             <translation>显示词元来源</translation>
         </message>
@@ -2520,18 +2520,18 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Turns off animations</source>
-            <translation>关闭动画。系统减弱动态效果时，动画也会关闭。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens of replies in different styles.</source>
-            <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Written by the loaded model after the first reply, except by the demo pair.</source>
+            <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
             <translation>由已加载的模型在首次回复后写出，演示模型对除外。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Turns off animations.</source>
+            <translation>关闭动画。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Underlines drafted, copied, and target tokens in different styles.</source>
+            <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的词元。</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3435,8 +3435,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Can't open the log folder {folder}.</source>
-            <translation>无法打开日志文件夹 {folder}。</translation>
+            <source>Can't open the log folder “{folder}”.</source>
+            <translation>无法打开日志文件夹“{folder}”。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3445,8 +3445,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Collects the version and the state of this computer, and sends nothing.</source>
-            <translation>收集版本和此电脑的状态，不发送任何内容。</translation>
+            <source>Collects version and system information. Nothing is sent.</source>
+            <translation>收集版本和系统信息，不会发送任何内容。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3475,7 +3475,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Logs contain no messages from your chats.</source>
+            <source>Logs don't contain messages from your chats.</source>
             <translation>日志不包含对话中的消息。</translation>
         </message>
         <message>
@@ -3510,8 +3510,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Used for chats that you start from now on.</source>
-            <translation>用于从现在开始的新对话。</translation>
+            <source>Used for new chats.</source>
+            <translation>用于新对话。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3560,12 +3560,12 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>{count} chats can't be saved. If you quit now, their latest changes are lost.</source>
+            <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>无法保存 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>“{title}” can't be saved. If you quit now, its latest changes are lost.</source>
+            <source>“{title}” can't be saved. If you quit now, its latest changes will be lost.</source>
             <translation>无法保存“{title}”。如果现在退出，其最新更改将会丢失。</translation>
         </message>
         <message>
@@ -3590,13 +3590,13 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Add this report to your description of the problem. It is not sent; read it before you share it.</source>
-            <translation>请将此报告附在问题描述中。报告不会自动发送；分享前请先阅读。</translation>
+            <source>Add this report when you describe the problem. Slipstream doesn't send it; review it before you share it.</source>
+            <translation>描述问题时请附上此报告。Slipstream 不会发送它；分享前请先检查。</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Can't save the report: {reason}.</source>
-            <translation>无法保存报告：{reason}。</translation>
+            <source>Can't save the report: {reason}. Choose another location.</source>
+            <translation>无法存储报告：{reason}。请选择其他位置。</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -3725,8 +3725,8 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Use the small model to speed up the large one, starting with the next reply.</source>
-            <translation>小模型起草，大模型检查。从下一条回复起生效。</translation>
+            <source>Use the small model to speed up the large one, starting with the next reply</source>
+            <translation>从下一条回复开始，使用小模型加速大模型</translation>
         </message>
     </context>
     <context>

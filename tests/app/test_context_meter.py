@@ -83,7 +83,7 @@ def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
     app.until(lambda: "This chat is full" in shown(app))
     app.type("Hi")
     app.until(lambda: not app.window.composer.button.isEnabled())
-    full = "This chat is full (100 tokens)."
+    full = "This chat is full (100 tokens)"
     assert shown(app) == full == app.window.composer.button.toolTip()
     app.window.foot.send()
     assert app.window.foot.full.isVisible() and app.notices == []  # it is said once, with ways to go on
@@ -194,7 +194,7 @@ def test_a_pasted_megabyte_is_counted(start: Start) -> None:
 
 
 def test_a_full_context_is_reported() -> None:  # the bar above the composer says what to do
-    assert sentence(ContextUse(100, 100)) == sentence(ContextUse(2000, 100)) == "This chat is full (100 tokens)."
+    assert sentence(ContextUse(100, 100)) == sentence(ContextUse(2000, 100)) == "This chat is full (100 tokens)"
     assert sentence(ContextUse(99, 100, exact=False)) == "~1 token left"
 
 

@@ -82,7 +82,7 @@ def on_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: Start, on_a_mac: None) -> None:
     welcome = start().window.transcript.welcome
-    assert "demo" in welcome.title.text() and "answers a few kinds of questions" in welcome.subtitle.text()
+    assert "demo" in welcome.title.text() and "answers only a few kinds of questions" in welcome.subtitle.text()
     assert welcome.recommended.isVisible() and welcome.recommended.name.text() == "Qwen3.5 9B, 4-bit"
     facts = "About 7.4 GB · Fits comfortably · up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash"
     assert welcome.recommended.facts.text() == facts
