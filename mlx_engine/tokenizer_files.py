@@ -1,6 +1,9 @@
 """Read the tokenizer of a model's folder, whose rules come from the hub."""
 
+import base64
 import json
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,14 @@ from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS
 from mlx_engine.pairs.data_files import read_bounded
 
 _NAMES = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
-_LARGEST_GROWTH = 16  # characters that a tokenizer may turn one into; published ones reach 3
+_PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders", "post_processor": "processors"}
+_LARGEST_GROWTH = 40  # characters that a tokenizer may turn one into; published ones reach 18, by NFKC or its like
+_MOST_ADDED_TOKENS = 1000  # by the post-processor; published ones add one or two
+_LONGEST_TOKEN = 10_000  # characters; published ones have a few hundred
+# How many characters one can become. Texts in NFKC are longest: U+FDFA is a sentence
+_FORMS = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 2, "StripAccents": 1}
+_FACTORS = {"BertNormalizer": 3, "ByteLevel": 4, "WordPiece": 2}
+_may_match_nothing = re.compile(r"[?*|^$]|\(\)|\{[0,]|\\[bBAZzGKyYgk\d]")  # errs on the side of caution
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -39,40 +49,65 @@ def read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
         ValueError: it makes texts much longer, so the tokenizers library could exhaust the memory and end the process.
     """
     with suppress(FileNotFoundError):
-        rules = json.loads((folder / "tokenizer.json").read_bytes())
-        for part in ("normalizer", "decoder"):
-            if _growth(_steps(rules.get(part))) > _LARGEST_GROWTH:
-                raise ValueError(f"The {part} makes texts much longer.")
+        _check_growth(json.loads((folder / "tokenizer.json").read_bytes()))  # reading it normalizes its added tokens
     tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
+    if (rules := getattr(tokenizer, "backend_tokenizer", None)) is not None:  # converted from tokenizer.model, for example
+        _check_growth({name: json.loads(part.__getstate__()) for name in _PARTS if (part := getattr(rules, name)) is not None})
+    if max(map(len, tokenizer.get_vocab()), default=0) > _LONGEST_TOKEN:
+        raise ValueError("A token is too long.")
     tokenizer.decode(tokenizer.encode("a"))
     chat.can_think(tokenizer)  # looks up tokens
     return tokenizer
 
 
-def _steps(part: Any) -> list[dict]:
-    """Return the steps of a normalizer or decoder in tokenizer.json, in order."""
-    if not isinstance(part, dict):
-        return []
-    inner = [*(part.get("normalizers") or ()), *(part.get("decoders") or ())]
-    return [part] if part.get("type") != "Sequence" else [step for one in inner for step in _steps(one)]
+def _check_growth(rules: dict) -> None:
+    for name, inner in _PARTS.items():
+        steps = [*_steps(rules.get(name), inner)]
+        if _growth(steps) > _LARGEST_GROWTH or sum(map(_added_tokens, steps)) > _MOST_ADDED_TOKENS:
+            raise ValueError(f"The {name} makes texts much longer.")
 
 
-def _growth(steps: list[dict]) -> int:
-    """Return how many characters one character can become, at most.
+def _steps(part: Any, inner: str) -> Iterator[dict]:
+    """Yield the steps of a part of tokenizer.json, in order. Those of a sequence are in its field `inner`."""
+    if isinstance(part, dict):
+        if part.get("type") == "Sequence":
+            for one in part[inner]:
+                yield from _steps(one, inner)
+        else:
+            yield part
 
-    Regular expressions count as if they matched every character.
-    """
-    replacements = [step for step in steps if step.get("type") == "Replace"]
-    texts = [step["content"] for step in replacements]
-    most = max((len(text) for text in texts), default=1)
-    for at, text in enumerate(texts):
-        for later, content in zip(replacements[at + 1 :], texts[at + 1 :], strict=True):
-            if most > _LARGEST_GROWTH:
-                return most
-            pattern = later["pattern"].get("String")
-            text = text.replace(pattern, content) if pattern else content * len(text) if content else text
-            most = max(most, len(text))
-    return most
+
+def _growth(steps: list[dict]) -> float:
+    """Return an upper bound for the number of characters that one character becomes."""
+    growth, form = 1.0, 1
+    for step in steps:
+        kind = step.get("type")
+        if kind in _FORMS:  # the next form adds little, unless a step between them writes other characters
+            growth *= max(_FORMS[kind] / form, 1)
+            form = max(_FORMS[kind], form)
+            continue
+        factor: float = _FACTORS.get(str(kind), 1)
+        if kind == "Replace":
+            text, regex, size = step["pattern"].get("String"), step["pattern"].get("Regex"), len(step["content"])
+            matches = bool(text or (regex and not _may_match_nothing.search(regex)))  # at least one character
+            factor = size / len(text or "x") if matches else 2 * size + 1
+        elif kind == "Prepend":
+            factor = len(step["prepend"])
+        elif kind == "Precompiled":
+            charsmap = base64.b64decode(step["precompiled_charsmap"])  # the length of a trie, the trie, and what it refers to
+            texts = charsmap[4 + int.from_bytes(charsmap[:4], "little") :].split(b"\0")
+            factor = max(len(text.decode(errors="replace")) for text in texts)
+        growth *= max(factor, 1)
+        form = 1
+    return growth
+
+
+def _added_tokens(step: dict) -> int:
+    """Return how many tokens a step of the post-processor adds to each text."""
+    if step.get("type") != "TemplateProcessing":
+        return 0
+    pieces = [piece["SpecialToken"]["id"] for piece in step["single"] if "SpecialToken" in piece]
+    return sum(len(step["special_tokens"][name]["ids"]) for name in pieces)
 
 
 def _end_tokens(config: dict) -> list[int] | None:

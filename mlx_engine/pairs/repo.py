@@ -12,6 +12,7 @@ _REPO = re.compile(rf"{_PART}/{_PART}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*")
 _SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 _LONGEST = 96  # characters; the hub's limit
+_LARGEST = 1 << 50  # bytes of a file
 # Only data is downloaded, never code. Weights are `model*.safetensors`, the files that mlx-lm reads.
 _SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken")
 
@@ -89,7 +90,7 @@ def check_file(repo: str, path: object, size: object, digest: object) -> RemoteF
     if not isinstance(path, str) or not _is_inside(path):
         template = "{repo} contains a file named {name}, which points outside its folder. Choose another repo."
         raise UserError("unsafe_file_name", template, repo=repo, name=_printable(path))
-    if type(size) is not int or size < 0:
+    if type(size) is not int or not 0 <= size <= _LARGEST:
         raise UserError("no_file_size", "The hub provides no size for {file} in {repo}. Try again later.", file=path, repo=repo)
     if not isinstance(digest, str) or not (_SHA1.fullmatch(digest) or _SHA256.fullmatch(digest)):
         template = "The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later."

@@ -1,16 +1,22 @@
 """The rules in tokenizer.json come from the hub: a tokenizer that hangs, crashes, or grows texts ends with one message."""
 
+import base64
+import json
+import struct
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sentencepiece import sentencepiece_model_pb2
 from transformers import PreTrainedTokenizerBase
 
-from mlx_engine import chat, template_sandbox
+from mlx_engine import chat, template_sandbox, tokenizer_files
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import PairInfo
 from mlx_engine.requests import GenerationRequest, Message
+from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.test_template_sandbox import rendered, target_with
 
@@ -79,22 +85,79 @@ def replacing(*steps: tuple[str, str, str]) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {a: b}, "content": c} for a, b, c in steps]}
 
 
+def charsmap(text: str) -> str:
+    """A SentencePiece map from "a" to a text: the length of a double-array trie, the trie, and the text."""
+    trie = [96 << 10, 3 << 10 | 1 << 8 | 0x61, 1 << 31, *[0] * 253]  # 96 ^ "a" is 1, and 1 ^ 3 is 2
+    data = struct.pack("<I256I", 1024, *trie) + text.encode() + b"\0"
+    return base64.b64encode(data).decode()
+
+
 @pytest.mark.parametrize(
     "normalizer",
     [
         replacing(("String", "a", "a" * 10_000)),
         replacing(*[("String", "a", "aaaaaaaaaa")] * 12),
         replacing(*[("Regex", ".", "aa")] * 40),
-        replacing(("String", "a", "bb"), ("String", "b", "cccc"), ("Regex", "c", "ddd")),
+        replacing(("String", "a", "bb"), ("String", "b", "cccc"), ("Regex", "c", "dddddd")),
         replacing(("String", "", "x" * 99)),
         {"type": "Sequence", "normalizers": [replacing(("String", "a", "a" * 4)), replacing(*[("String", "a", "a" * 4)] * 9)]},
+        replacing(*[("Regex", "", "x")] * 40),
+        replacing(*[("Regex", "(?=.)", "x")] * 40),
+        replacing(*[("Regex", r"\b", "x")] * 40),
+        {"type": "Sequence", "normalizers": [*replacing(("String", " ", "\ufdfa"))["normalizers"], {"type": "NFKC"}] * 30},
+        {"type": "Sequence", "normalizers": [*replacing(("String", "\u0307", "İ"))["normalizers"], {"type": "Lowercase"}] * 30},
+        {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 40},
+        {"type": "Prepend", "prepend": "x" * 1_000_000},
+        {"type": "Precompiled", "precompiled_charsmap": charsmap("b" * 2000)},
+        {"type": "Sequence", "normalizers": [{"type": "Precompiled", "precompiled_charsmap": charsmap("a" * 9)}] * 9},
     ],
 )
 def test_a_tokenizer_that_makes_texts_much_longer_is_refused(tmp_path, normalizer):
     """The library ends the process when memory is used up."""
-    with pytest.raises(UserError, match="Can't read the tokenizer") as refused:
-        list(Engine().load(target_with(tmp_path, "x", {"normalizer": normalizer}), None))
-    assert refused.value.text.code == "tokenizer_unreadable"
+    refused(tmp_path, {"normalizer": normalizer})
+
+
+def refused(folder: Path, rules: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="Can't read the tokenizer") as reported:
+        list(Engine().load(target_with(folder, "x", rules), None))
+    assert reported.value.text.code == "tokenizer_unreadable"
+
+
+def test_other_parts_that_make_texts_much_longer_are_refused(tmp_path):
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    refused(tmp_path / "a", {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [byte_level] * 40}})
+    word_piece = {"type": "WordPiece", "prefix": "##", "cleanup": False}
+    refused(tmp_path / "b", {"decoder": {"type": "Sequence", "decoders": [word_piece] * 40}})
+    step = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}] * 100, "pair": []}
+    step["special_tokens"] = {"x": {"id": "x", "ids": [0] * 100, "tokens": ["x"] * 100}}
+    step["pair"] = [{"Sequence": {"id": name, "type_id": 0}} for name in "AB"]
+    step["single"].append({"Sequence": {"id": "A", "type_id": 0}})
+    refused(tmp_path / "c", {"post_processor": step})
+    refused(tmp_path / "d", {"post_processor": {"type": "Sequence", "processors": [step]}})
+
+
+def test_a_very_long_token_is_refused(tmp_path):
+    rules = json.loads((GOLDEN / "e2e_qwen3" / "target" / "tokenizer.json").read_text())
+    model = rules["model"]
+    refused(tmp_path, {"model": model | {"vocab": model["vocab"] | {"x" * 20_000: len(model["vocab"])}}})
+
+
+@pytest.mark.parametrize("written", ["b", "b" * 2000])
+def test_the_rules_of_a_sentencepiece_model_are_checked(tmp_path, written):
+    """They are in tokenizer.model, which the library converts."""
+    model = sentencepiece_model_pb2.ModelProto()
+    for piece, kind in (("<unk>", 2), ("<s>", 3), ("</s>", 3), ("\u2581", 1), ("a", 1), ("b", 1)):
+        model.pieces.add(piece=piece, score=-1.0, type=kind)
+    model.trainer_spec.model_type = 1
+    model.normalizer_spec.precompiled_charsmap = base64.b64decode(charsmap(written))
+    (tmp_path / "tokenizer.model").write_bytes(model.SerializeToString())
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "T5Tokenizer", "extra_ids": 0}')
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    if written == "b":
+        assert tokenizer_files.read_tokenizer(tmp_path, {}).encode("a")
+    else:
+        with pytest.raises(ValueError, match="normalizer makes texts much longer"):
+            tokenizer_files.read_tokenizer(tmp_path, {})
 
 
 @pytest.mark.parametrize(
@@ -105,6 +168,14 @@ def test_a_tokenizer_that_makes_texts_much_longer_is_refused(tmp_path, normalize
         {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, *replacing(("String", " ", "▁"))["normalizers"]]},
         replacing(("String", "``", '"'), ("String", "''", '"'), ("Regex", " {2,}", " "), ("String", "\n", "<0x0A>")),
         {"type": "Sequence", "normalizers": [{"type": "NFKC"}, *replacing(("Regex", r"\s+", ""))["normalizers"]]},
+        {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "StripAccents"}, {"type": "NFC"}]},
+        {
+            "type": "Sequence",
+            "normalizers": [
+                {"type": "Precompiled", "precompiled_charsmap": charsmap("b" * 18)},
+                *replacing(("Regex", " {2,}", "▁"))["normalizers"],
+            ],
+        },
     ],
 )
 def test_a_normal_normalizer_is_accepted(tmp_path, normalizer):

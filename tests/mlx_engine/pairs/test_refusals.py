@@ -119,6 +119,7 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
     [
         (lambda listing_json: listing_json.pop("sha"), "The hub provides no commit for owner/target"),
         (lambda listing_json: listing_json["siblings"][0].pop("size"), "The hub provides no size for"),
+        (lambda listing_json: listing_json["siblings"][0].update(size=10**400), "The hub provides no size for"),
         (
             lambda listing_json: (listing_json["siblings"][0].pop("lfs", 0), listing_json["siblings"][0].pop("blobId")),
             "The hub provides no checksum for",
@@ -128,7 +129,7 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
             "which are the same file on a Mac. Choose another repo.",
         ),
     ],
-    ids=["commit", "size", "checksum", "twice"],
+    ids=["commit", "size", "impossible size", "checksum", "twice"],
 )
 def test_incomplete_listings_are_refused(change: Any, words: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.hub import server
