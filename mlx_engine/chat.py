@@ -96,7 +96,7 @@ def fitting(
 
 
 def _encode(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None) -> list[int]:
-    return list(on_thread(partial(tokenizer.encode, text, add_special_tokens=False), cancel))
+    return list(on_thread(partial(tokenizer.encode, text, add_special_tokens=False), cancel, tokenizer))
 
 
 def _check(messages: Sequence[Message]) -> None:
@@ -155,7 +155,7 @@ def template(
     merged = _merged(turns)
     for chat in [turns] if merged == turns else [turns, merged]:
         try:
-            return list(on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel))
+            return list(on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel, tokenizer))
         except (UserError, RenderingCancelled):
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers

@@ -5,7 +5,6 @@ Exit codes: 0: success, 1: error, 2: usage error, 130: interrupted.
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -145,7 +144,3 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
         return status
     finally:
         host.wait(_GRACE_S)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

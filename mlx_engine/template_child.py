@@ -56,10 +56,7 @@ class _Namespace(Namespace):
 
 def _check_name(name: object) -> None:
     if isinstance(name, str) and name.startswith("_"):
-        raise jinja2.exceptions.SecurityError(
-            f"Chat templates cannot store underscore-prefixed attributes on a namespace, but got {name!r}. "
-            "Please rename the attribute."
-        )
+        raise jinja2.exceptions.SecurityError(f"{name!r} begins with an underscore, which no name in a namespace may do.")
 
 
 class _Dict:

@@ -21,6 +21,7 @@ from contextvars import ContextVar
 from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from transformers.utils import chat_template_utils
 
@@ -35,6 +36,7 @@ _POLL_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 T = TypeVar("T")
+_turns: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()  # by tokenizer
 _cancel: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
 
 
@@ -56,11 +58,11 @@ def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
         _cancel.reset(token)
 
 
-def on_thread(work: Callable[[], T], cancel: threading.Event | None = None) -> T:
+def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, tokenizer: object = None) -> T:
     """Run work with a tokenizer on a new thread, and return its result.
 
     A tokenizer's rules come from the hub too, and nothing interrupts them. The thread is abandoned if it takes too long or if
-    `cancel` is set.
+    `cancel` is set. Until it ends, other work with the same `tokenizer` waits, so that no more than one keeps a core busy.
 
     Raises:
         UserError: the tokenizer takes too long or crashes.
@@ -68,6 +70,7 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None) -> T
         Exception: what `work` raised.
     """
     future: Future[T] = Future()
+    turn = threading.Lock() if tokenizer is None else _turns.setdefault(tokenizer, threading.Lock())
 
     def target() -> None:
         try:
@@ -78,10 +81,14 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None) -> T
         except BaseException as panic:  # in the tokenizers library, such as a regular expression that backtracks too long
             template = "The model's tokenizer crashes ({reason}). Choose another model."
             future.set_exception(UserError("tokenizer_crashes", template, reason=str(panic)))
+        finally:
+            turn.release()
 
-    threading.Thread(target=target, name="tokenizer", daemon=True).start()
-    deadline = time.monotonic() + _TOKENIZER_SECONDS
-    while not wait([future], _POLL_SECONDS).done:
+    thread, deadline = threading.Thread(target=target, name="tokenizer", daemon=True), time.monotonic() + _TOKENIZER_SECONDS
+    while not future.done():
+        if thread.ident is None and turn.acquire(timeout=_POLL_SECONDS):
+            thread.start()
+        wait([future], _POLL_SECONDS if thread.ident else 0)
         if cancel is not None and cancel.is_set():
             raise RenderingCancelled
         if time.monotonic() > deadline:

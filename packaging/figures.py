@@ -187,7 +187,7 @@ def measure() -> None:
     new = {name: REPORT / f"{name}.new" for name in ("speed.json", "peers.json", "memory.json", "fit.json")}
     REPORT.mkdir(exist_ok=True)
     try:
-        run([sys.executable, "-m", "mlx_engine.cli", "bench", "--out", str(new["speed.json"])])
+        run([sys.executable, "-m", "mlx_engine", "bench", "--out", str(new["speed.json"])])
         measured = slim(json.loads(new["speed.json"].read_text(encoding="utf-8")))
         new["speed.json"].write_text(json.dumps(measured, ensure_ascii=False) + "\n", encoding="utf-8")
         new["peers.json"].write_text(run(PEERS, capture=True), encoding="utf-8")

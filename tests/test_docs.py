@@ -148,7 +148,7 @@ CHEAP = (["models", "list"], ["--version"], ["generate", "What is 2 + 3?", "--ma
 
 @pytest.mark.parametrize("arguments", CHEAP, ids=lambda arguments: arguments[0])
 def test_cheap_commands_run(arguments: list[str]) -> None:
-    result = subprocess.run([sys.executable, "-m", "mlx_engine.cli", *arguments], cwd=ROOT, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-m", "mlx_engine", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0 and result.stdout.strip(), result.stderr
 
 
@@ -157,7 +157,7 @@ def test_cheap_commands_run(arguments: list[str]) -> None:
     "arguments", [["compare", "How many divisors does 84 have?"], ["doctor"], ["models", "fit", "demo"]], ids=lambda one: one[0]
 )
 def test_dearer_commands_run(arguments: list[str]) -> None:
-    result = subprocess.run([sys.executable, "-m", "mlx_engine.cli", *arguments], cwd=ROOT, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-m", "mlx_engine", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

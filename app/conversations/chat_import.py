@@ -18,7 +18,8 @@ from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_read, open_regular
 
-MAX_BYTES = 2 << 30
+MAX_BYTES = 1 << 30
+MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
 
 
 def read(file: Path) -> ImportedChats:
@@ -30,12 +31,15 @@ def read(file: Path) -> ImportedChats:
     name = file.name
     try:
         if file.stat().st_size > MAX_BYTES:
-            raise UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
+            raise _too_large(name)
         with open_regular(file) as opened:
             start = opened.read(16)
         if start == b"SQLite format 3\0":
             return read_database(file)
-        data = json.loads(_from_zip(file) if start[:4] == b"PK\3\4" else file.read_bytes())
+        text = _from_zip(file) if start[:4] == b"PK\3\4" else file.read_bytes()
+        if sum(map(text.count, (b"[", b"{", b","))) > MAX_VALUES:
+            raise _too_large(name)
+        data = json.loads(text)
     except OSError as error:
         raise cannot_read(file, error) from error
     except (ValueError, RecursionError) as error:
@@ -45,6 +49,10 @@ def read(file: Path) -> ImportedChats:
             name=name,
         ) from error
     return from_json(data, name)
+
+
+def _too_large(name: str) -> UserError:
+    return UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
 
 
 def from_json(data: object, name: str) -> ImportedChats:
@@ -103,12 +111,14 @@ def _from_zip(file: Path) -> bytes:
     try:
         with zipfile.ZipFile(file) as archive:
             entry = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == "conversations.json"), None)
-            if entry is None or entry.file_size > MAX_BYTES:
+            if entry is None:
                 raise UserError(
                     "import_wrong_archive",
                     "“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.",
                     name=name,
                 )
+            if entry.file_size > MAX_BYTES:
+                raise _too_large(name)
             return archive.read(entry)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise UserError("import_archive_damaged", "The archive “{name}” is damaged. Download it again.", name=name) from error

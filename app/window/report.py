@@ -48,7 +48,7 @@ class ReportDialog(QDialog):
         self._process.readyRead.connect(self._read)
         self._process.finished.connect(self._finish)
         self._process.errorOccurred.connect(self._finish)
-        program, arguments = child.command("mlx_engine.cli")
+        program, arguments = child.command("mlx_engine.__main__")
         self._process.start(program, [*arguments, "doctor"])
         self._show_report()
         close.setFocus()

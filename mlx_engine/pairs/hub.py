@@ -337,8 +337,11 @@ def _headers(token: str | None) -> dict[str, str]:
 
 
 def _is_web(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+    try:
+        parts = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.host) and (parts.port or 0) < 1 << 16
 
 
 def _origin(url: str) -> tuple[Any, ...]:

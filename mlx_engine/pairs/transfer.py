@@ -19,7 +19,7 @@ from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy, unsafe_redirect
+from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy, explain, unsafe_redirect
 from mlx_engine.pairs.partial import Partial, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile
 
@@ -172,6 +172,8 @@ class FileTransfer:
                     raise unsafe_redirect(self._hub.endpoint) from None
                 except (Unreachable, httpx2.TransportError, httpx2.RemoteProtocolError) as error:
                     self._failed(file, error.after_s if isinstance(error, Unreachable) else None)
+                except httpx2.RequestError as error:  # too many redirects
+                    raise explain(error, file.listing.repo, self._hub.endpoint, has_token=True) from None
                 except _Damaged:
                     self._start_over(file)
                 finally:

@@ -89,7 +89,7 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     dialog = app.window.dialogs.find(ReportDialog)
     app.until(dialog.status.isHidden)
     version = app.window.updates.release.version
-    expected = f"Slipstream {version}\n\nmlx_engine.cli ~/x\n\nLast crash: 2026-11-20 09:30\nFatal Python error in ~/y"
+    expected = f"Slipstream {version}\n\nmlx_engine.__main__ ~/x\n\nLast crash: 2026-11-20 09:30\nFatal Python error in ~/y"
     assert dialog.text.toPlainText() == expected and dialog.text.isReadOnly()
     dialog.copy.click()
     assert QGuiApplication.clipboard().text() == expected

@@ -327,6 +327,24 @@ def test_an_archive_that_cannot_be_unpacked_is_refused(tmp_path: Path, harm: str
         chat_import.read(tmp_path / "export.zip")
 
 
+def test_a_file_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small archive may contain a huge file, and short JSON many values."""
+    file = tmp_path / "export.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", "[" + "[]," * 5000 + "{}]")
+    with pytest.raises(UserError, match="contains no chats"):
+        chat_import.read(file)
+    monkeypatch.setattr(chat_import, "MAX_VALUES", 10_001)
+    with pytest.raises(UserError, match="is too large"):
+        chat_import.read(file)
+    monkeypatch.setattr(chat_import, "MAX_VALUES", 10_002)
+    with pytest.raises(UserError, match="contains no chats"):
+        chat_import.read(file)
+    monkeypatch.setattr(chat_import, "MAX_BYTES", 15_000)
+    with pytest.raises(UserError, match="is too large"):
+        chat_import.read(file)
+
+
 @pytest.mark.parametrize("created", ["NaN", "1e999", "-5", "9" * 400, "true", '"x"'])
 def test_a_folder_with_any_date_can_be_stored(created: str) -> None:
     folder = f'{{"id": "f", "name": "n", "created": {created}}}'

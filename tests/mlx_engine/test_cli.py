@@ -37,7 +37,7 @@ def usage_error(*argv: str) -> None:
 def installed(*argv: object, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command as a process, with a home folder that doesn't exist."""
     return subprocess.run(
-        [sys.executable, "-m", "mlx_engine.cli", *map(str, argv)],
+        [sys.executable, "-m", "mlx_engine", *map(str, argv)],
         input=stdin,
         capture_output=True,
         env={**os.environ, "HOME": "/nonexistent", **environment},
@@ -485,7 +485,7 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(command: list[str], unb
     os.close(reader)
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     ended = subprocess.run(
-        [sys.executable, "-m", "mlx_engine.cli", *command], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-m", "mlx_engine", *command], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment
     )
     os.close(writer)
     assert ended.returncode == 1 and "Traceback" not in ended.stderr and "Exception ignored" not in ended.stderr
@@ -493,6 +493,6 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(command: list[str], unb
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", ">&- 2>&-"])
 def test_a_command_runs_without_the_streams_that_its_caller_closed(closed: str) -> None:
-    command = f'"{sys.executable}" -m mlx_engine.cli models list --json {closed}'
+    command = f'"{sys.executable}" -m mlx_engine models list --json {closed}'
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert ended.returncode == 0 and not ended.stderr

@@ -416,7 +416,8 @@ def same_as_theirs(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, 
             found.append(tokenizer.apply_chat_template(messages, tokenize=False, **options))
         except Exception as error:
             found.append(f"error: {error}")
-    assert found[0] == found[1]
+    private = {error: error.startswith("error: ") and "underscore" in error for error in found}
+    assert found[0] == found[1] or all(private.values())  # in words of our own
     return found[0]
 
 

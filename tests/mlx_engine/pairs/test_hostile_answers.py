@@ -152,6 +152,16 @@ class TestRedirects:
             fetch(hub, cache, TARGET)
         assert "HF_ENDPOINT" not in str(refused.value)
 
+    @pytest.mark.parametrize("location", ["http://xn--\u00e9.x/", "http://a/\x01", "http://a:99999999/", "http://[::1"])
+    def test_an_address_that_is_no_address_is_refused(
+        self, location: str, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(server._Hub, "do_HEAD", lambda self: self.answer(302, Location=location))
+        with pytest.raises(UserError, match=r"redirected a request|response for owner/target is invalid"):
+            fetch(hub, cache, TARGET)
+        with pytest.raises(UserError, match="isn't a web address"):
+            hub_module.save_mirror(location)
+
     def test_a_redirect_of_the_content_host_is_named(self, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
         handle = server._Content.do_GET
 
@@ -160,6 +170,16 @@ class TestRedirects:
 
         monkeypatch.setattr(server._Content, "do_GET", redirect)
         with pytest.raises(UserError, match="redirected a request"):
+            fetch(hub, cache, TARGET)
+
+    def test_redirects_in_a_circle_are_named(self, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+        handle = server._Content.do_GET
+
+        def redirect(self: Any) -> None:
+            self.answer(302, Location=self.path) if self.headers.get("Range") else handle(self)
+
+        monkeypatch.setattr(server._Content, "do_GET", redirect)
+        with pytest.raises(UserError, match=r"response for owner/target is invalid \(Exceeded maximum allowed redirects"):
             fetch(hub, cache, TARGET)
 
 
