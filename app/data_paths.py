@@ -12,19 +12,13 @@ NAME = "Slipstream"
 
 @dataclass(frozen=True)
 class DataPaths:
-    """The app's folders.
-
-    Attributes:
-        data: folder for chats, or None to keep them in memory.
-        data_writable: whether chats can be saved.
-        temporary: whether logs and settings are in a temporary folder.
-    """
+    """The app's folders."""
 
     logs: Path
     settings: Path
-    data: Path | None = None
+    data: Path | None = None  # for chats; None keeps them in memory
     data_writable: bool = True
-    temporary: bool = False
+    temporary: bool = False  # whether logs and settings are in a temporary folder
 
     @property
     def log_file(self) -> Path:

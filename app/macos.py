@@ -1,7 +1,4 @@
-"""Calls of macOS APIs, which do nothing on other systems.
-
-Qt handles menu roles, dark mode, and contrast.
-"""
+"""Calls of macOS APIs, which do nothing on other systems."""
 
 import ctypes
 import logging

@@ -14,19 +14,13 @@ from app.widgets.theme import Theme, set_look
 
 @dataclass(frozen=True)
 class Notice:
-    """A message to the user.
-
-    Attributes:
-        offer: "load" shows buttons that choose another model or load the demo pair.
-        until: what makes it outdated: models are loaded, generation has ended, or another chat is open.
-        topic: a newer notice on the same topic replaces it.
-    """
+    """A message to the user."""
 
     text: str
     kind: Literal["info", "error"] = "info"
-    offer: Literal["", "load"] = ""
-    until: Literal["", "loaded", "idle", "chat"] = ""
-    topic: str = ""
+    offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
+    until: Literal["", "loaded", "idle", "chat"] = ""  # outdated once models load, generation ends, or another chat opens
+    topic: str = ""  # a newer notice on the same topic replaces this one
 
 
 class NoticeBar(QFrame):

@@ -1,4 +1,4 @@
-"""This build's version and licenses, and the check for updates.
+"""This build's version and licenses, and the update check.
 
 The check runs only if the user asks or has turned it on. Nothing is sent but the request.
 """
@@ -25,15 +25,10 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Release:
-    """A build of the app.
+    """A build of the app."""
 
-    Attributes:
-        version: empty for a development build.
-        address: API that responds like GitHub's “latest release”; empty if this build has no updates.
-    """
-
-    version: str
-    address: str = ""
+    version: str  # empty for a development build
+    address: str = ""  # of an API like GitHub's “latest release”; empty if this build has no updates
 
     @property
     def has_updates(self) -> bool:

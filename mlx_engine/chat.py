@@ -23,9 +23,9 @@ class RenderedPrompt:
     """Prompt tokens.
 
     Attributes:
-        tokens: all of them.
-        opening: the last of them, which belong to the reply.
-        continued: the last of those: text of an unfinished reply that is continued.
+        tokens: all tokens.
+        opening: the last of `tokens`, which belong to the reply.
+        continued: the last of `opening`: text of an unfinished reply that is continued.
     """
 
     tokens: list[int]
@@ -69,8 +69,7 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
     if not tokens[:shared] and not opening:
         raise UserError(
             "chat_without_tokens",
-            "The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose "
-            "another one.",
+            "The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.",
         )
     return RenderedPrompt(tokens[:shared] + opening, opening, continued)
 

@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_pair(chat)
     arguments.add_reply(chat)
 
-    compare = command("compare", "answer one prompt plainly and with DFlash, and compare speed and text")
+    compare = command("compare", "answer one prompt with and without DFlash, and compare speed and text")
     arguments.add_prompt(compare)
     arguments.add_pair(compare)
     arguments.add_reply(compare, mode=False)
@@ -62,14 +62,14 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_bench(bench)
     arguments.add_json(bench)
 
-    calibrate = command("calibrate", "measure what a pair's passes cost on this machine, to choose block widths")
+    calibrate = command("calibrate", "measure the cost of a pair's passes on this machine to choose block widths")
     arguments.add_pair(calibrate)
     arguments.add_json(calibrate)
 
-    models = command("models", "list, search, download, check, move and delete pairs")
+    models = command("models", "list, search, download, check, move, and delete pairs")
     arguments.add_models(models)
 
-    doctor = command("doctor", "check your setup and say how to fix problems")
+    doctor = command("doctor", "check your setup and suggest fixes")
     arguments.add_pair(doctor)
     doctor.add_argument("--kernels", action="store_true", help="test the Metal kernels with the pair, and select the faster ones")
     arguments.add_json(doctor)
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
 
 
 def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
-    """Run the command and turn its errors into messages and exit codes."""
+    """Run the command, and turn its errors into messages and exit codes."""
     try:
         try:
             _check_current_folder()

@@ -162,7 +162,7 @@ def check(target: Path, drafter: Path | None) -> None:
     if code := tokenizer_code(target):
         raise UserError(
             "tokenizer_needs_code",
-            "The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. "
+            "The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. "
             "Choose a copy of the model that has a tokenizer.json.",
             name=target.name,
             code=code,
@@ -338,7 +338,7 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
             raise _load_error(error, folder) from error  # transformers reads config.json too
         raise UserError(
             "tokenizer_unreadable",
-            "Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or not supported. Download "
+            "Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download "
             "the model again, or choose another one.",
             name=folder.name,
         ) from error
@@ -389,7 +389,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
     if mismatch:
         return UserError(
             "weights_do_not_fit",
-            "The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.",
+            "The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.",
             name=name,
             reason=mismatch,
         )
@@ -414,7 +414,7 @@ def _mismatch(reason: str) -> EngineText | None:
     if found := re.match(r"Missing \d+ parameters:\s*([^\s,]+)", reason):
         return EngineText.of("tensor_missing", "“{tensor}” is missing", tensor=found[1].rstrip("."))
     if found := re.match(r"Received \d+ parameters not in model:\s*([^\s,]+)", reason):
-        return EngineText.of("tensor_not_in_model", "“{tensor}” is not part of the model", tensor=found[1].rstrip("."))
+        return EngineText.of("tensor_not_in_model", "“{tensor}” isn't part of the model", tensor=found[1].rstrip("."))
     return None
 
 

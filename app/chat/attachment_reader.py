@@ -31,10 +31,7 @@ class Reading:
 
 
 class AttachmentReader(QObject):
-    """The reader of files for the message in the composer.
-
-    Each file is read on its own thread, and the user can leave out a file whose reading hangs.
-    """
+    """The reader of the composer's files, each on a thread that may be abandoned."""
 
     changed = Signal()
     refused = Signal(str)

@@ -22,19 +22,13 @@ SHORTEST = Message("user", "a")
 
 @dataclass(frozen=True)
 class ContextUse:
-    """Used and available tokens.
-
-    Attributes:
-        draft: whether the draft is counted too.
-        chat_full: whether even the shortest message would not fit.
-        exact: False for an estimate while a reply grows.
-    """
+    """Used and available tokens."""
 
     used: int
     limit: int
-    draft: bool = False
-    chat_full: bool = False
-    exact: bool = True
+    draft: bool = False  # whether the draft is counted too
+    chat_full: bool = False  # whether even the shortest message would not fit
+    exact: bool = True  # False for an estimate while a reply grows
 
     @property
     def left(self) -> int:

@@ -21,26 +21,18 @@ def new_id() -> str:
 
 @dataclass(eq=False, repr=False)  # parent and child links would make `repr` endless
 class Node:
-    """A message, or the root of a chat.
-
-    Attributes:
-        text, attachments: of a user's message.
-        reply: of an assistant's message.
-        request: the request for the reply. Its messages are only the system prompt; the others are on the path to the node.
-        children: versions of the next message, oldest first.
-        chosen: the child that is shown.
-    """
+    """A message of the user or the model, or the root of a chat."""
 
     role: NodeRole
     parent: "Node | None" = None
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
     reply: Reply | None = None
-    request: GenerationRequest = field(default_factory=GenerationRequest)
+    request: GenerationRequest = field(default_factory=GenerationRequest)  # of messages, only the system prompt
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
-    children: list["Node"] = field(default_factory=list)
-    chosen: "Node | None" = None
+    children: list["Node"] = field(default_factory=list)  # versions of the next message, oldest first
+    chosen: "Node | None" = None  # the child that is shown
 
     @property
     def prompt_text(self) -> str:

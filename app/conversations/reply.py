@@ -99,14 +99,7 @@ class LiveRate:
 
 @dataclass
 class Reply:
-    """A reply to one request, built from the engine's events.
-
-    Attributes:
-        origin: the model that wrote an imported reply; empty for Slipstream's own.
-        tokens_before: the value of `tokens` when the reply was last continued.
-        left_out: number of oldest messages that were not sent.
-        thinking_s: seconds from the first to the last thinking text.
-    """
+    """A reply to one request, built from the engine's events."""
 
     mode: Mode
     max_tokens: int
@@ -115,16 +108,16 @@ class Reply:
     error: str = ""
     reason: Ending | None = None
     stats: Stats | None = None
-    origin: str = ""
+    origin: str = ""  # model that wrote an imported reply; empty for Slipstream's own
     prefill: PrefillProgress | None = None
     tokens: int = 0
-    tokens_before: int = 0
+    tokens_before: int = 0  # `tokens` when the reply was last continued
     rounds: int = 0
     tested: int = 0
     accepted: int = 0
-    left_out: int = 0
+    left_out: int = 0  # number of oldest messages that were not sent
     rate: LiveRate = field(default_factory=LiveRate)
-    thinking_s: float | None = None
+    thinking_s: float | None = None  # seconds from the first to the last thinking text
     answer_by: Suppliers = field(default_factory=Suppliers)
     thinking_by: Suppliers = field(default_factory=Suppliers)
     _thinking_since: float | None = None

@@ -48,16 +48,13 @@ class ImportedChat:
 
 @dataclass
 class ImportedChats:
-    """The content of a file, and a remark about missing data, if any.
-
-    Only a database has presets and comparisons.
-    """
+    """The content of a file. Only databases contain presets and comparisons."""
 
     chats: list[ImportedChat] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
     presets: list[Preset] = field(default_factory=list)
     comparisons: list[ComparisonRecord] = field(default_factory=list)
-    remark: str = ""
+    remark: str = ""  # about missing data
 
 
 def read_database(file: Path) -> ImportedChats:
@@ -105,10 +102,7 @@ def newer(name: str) -> UserError:
 
 
 def _salvage(database: sqlite3.Connection) -> ImportedChats:
-    """Read all readable chats.
-
-    A message whose parent is lost follows the previous message. Deleted chats stay deleted.
-    """
+    """Read all readable chats. Deleted chats stay deleted."""
     reader = _Reader(database)
     folders = [
         Folder(clean(one), clean(name), as_time(created, 0.0))
@@ -190,10 +184,7 @@ class _Reader:
         self.damaged = False
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the readable rows in order.
-
-        Columns that an older version lacks, and text of another type, are empty.
-        """
+        """Yield the readable rows in order. Missing columns and mistyped text are empty."""
         existing = {name for (name,) in self._database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
         if not existing:
             self.damaged = self.damaged or table != "comparison"  # the first version has none

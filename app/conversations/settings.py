@@ -13,22 +13,15 @@ MAX_TOKENS = 1024
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """The settings of a chat.
-
-    Attributes:
-        sampling: None uses the values recommended for the target.
-        seed: None draws a new seed for each reply.
-        thinking, dflash: ignored for pairs that don't support them.
-        rolling: leave out the oldest messages when the context is full.
-    """
+    """The settings of a chat. Pairs ignore switches that they don't support."""
 
     system: str = ""
-    sampling: Sampling | None = None
-    seed: int | None = None
+    sampling: Sampling | None = None  # None uses the values recommended for the target
+    seed: int | None = None  # None draws a new seed for each reply
     max_tokens: int = MAX_TOKENS
     thinking: bool = False
     dflash: bool = True
-    rolling: bool = False
+    rolling: bool = False  # leave out the oldest messages when the context is full
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -80,11 +80,7 @@ class Snapshot:
 
 
 class Store:
-    """Stores chats. Each method is one transaction.
-
-    Args:
-        file: the database, or None to keep everything in memory.
-    """
+    """A store of chats, in memory without a file. Each method is one transaction."""
 
     def __init__(self, file: Path | None) -> None:
         self._db = sqlite3.connect(file or ":memory:", isolation_level=None)
@@ -112,10 +108,7 @@ class Store:
     # At launch
 
     def recover(self) -> None:
-        """Mark replies left unfinished as interrupted, and erase deleted chats.
-
-        Call this before this run writes anything.
-        """
+        """Mark unfinished replies as interrupted and erase deleted chats. Call this first."""
         with transaction(self._db) as db:
             _erase_deleted(db)
             db.execute(
@@ -241,10 +234,7 @@ class Store:
     # Search
 
     def search(self, words: str) -> tuple[SearchHit, ...]:
-        """Return messages with all words and quoted phrases, newest chat first.
-
-        Search ignores case and finds parts of words.
-        """
+        """Return messages with all words and quoted phrases, also parts of words."""
         terms = terms_of(words)
         if not terms:
             return ()

@@ -27,25 +27,15 @@ class Settings(Protocol):
 
 
 class Setting(Generic[T]):
-    """A class attribute that reads and writes a value in the settings file.
-
-    Args:
-        key: key in the settings file. The default has the value's type.
-        default: used until the user chooses, and instead of an invalid value.
-        label: name in the Settings window.
-        choices: allowed values with their names, in order; None for a switch.
-        help: one short sentence below the control.
-        pane: pane in the Settings window.
-        takes_effect: immediately or after a restart.
-    """
+    """A class attribute that reads and writes a value in the settings file."""
 
     def __init__(
         self,
-        key: str,
-        default: T,
+        key: str,  # in the settings file
+        default: T,  # until the user chooses, and in place of an invalid value
         label: Callable[[], str],
         *,
-        choices: Callable[[], Mapping[T, str]] | None = None,
+        choices: Callable[[], Mapping[T, str]] | None = None,  # names of the allowed values, in order; None for a switch
         help: Callable[[], str] | None = None,
         pane: Pane = "appearance",
         takes_effect: Literal["now", "after restart"] = "now",

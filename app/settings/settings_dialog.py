@@ -33,16 +33,10 @@ class SettingsDialog(QDialog):
         self,
         theme: Theme,
         preferences: Preferences,
-        parts: Mapping[Pane, Callable[[], QWidget]],
+        parts: Mapping[Pane, Callable[[], QWidget]],  # make what a pane shows below its rows
         parent: QWidget | None = None,
-        hidden: Collection[str] = (),
+        hidden: Collection[str] = (),  # keys of settings without an effect in this build
     ) -> None:
-        """Create the window.
-
-        Args:
-            parts: functions that make what a pane shows below its rows.
-            hidden: keys of settings without an effect in this build.
-        """
         super().__init__(parent)
         self._theme, self._preferences = theme, preferences
         self._settings = [setting for setting in SETTINGS if setting.key not in hidden]

@@ -30,15 +30,10 @@ MAX_UNDO = 50
 
 @dataclass(frozen=True)
 class UndoStep:
-    """A deletion or import that can be undone.
+    """A deletion or import that can be undone."""
 
-    Attributes:
-        message: what happened, for the undo bar.
-        title: title of the menu command.
-    """
-
-    message: str
-    title: str
+    message: str  # what happened, for the undo bar
+    title: str  # title of the menu command
     undo: Callable[[], None]
 
 

@@ -22,9 +22,6 @@ class ChatTitles(QObject):
     """A generator of chat titles, which replace the first words as the title.
 
     A chat that the user has renamed keeps its title. Any request interrupts generation, which restarts when the engine is idle.
-
-    Args:
-        enabled: returns whether the user wants generated titles.
     """
 
     def __init__(self, conductor: Conductor, enabled: Callable[[], bool], parent: QObject | None = None) -> None:

@@ -310,13 +310,8 @@ class MainWindow(QMainWindow):
 
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
-    """Move a window's geometry onto the nearest screen if it is out of reach.
-
-    Args:
-        window: geometry with its frame.
-        screens: available geometry of each screen, main screen first.
-    """
-    if not screens:
+    """Move a window's frame onto the nearest screen if it is out of reach."""
+    if not screens:  # the main one comes first
         return window
     top = QRect(window.left(), window.top(), window.width(), GRIP_HEIGHT)
     for screen in screens:

@@ -25,17 +25,12 @@ _START, _WORD, _NEXT, _GAP = 8.0, 6.0, 4.0, 0.2  # scores
 
 @dataclass(frozen=True)
 class PaletteCommand:
-    """A row of the palette.
-
-    Attributes:
-        where: name of its menu, "Chat", or "Preset".
-        keys: shortcut in the system's notation.
-    """
+    """A row of the palette."""
 
     text: str
-    where: str
+    where: str  # its menu, "Chat", or "Preset"
     do: Callable[[], object]
-    keys: str = ""
+    keys: str = ""  # shortcut in the system's notation
 
 
 class Palette(QDialog):

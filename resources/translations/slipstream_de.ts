@@ -3831,7 +3831,7 @@
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_archive_locked</source>
             <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
-            <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv selbst und importieren Sie dann conversations.json.</translation>
+            <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv mit einer anderen App und importieren Sie dann conversations.json.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3944,8 +3944,8 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_without_tokens</source>
-            <extracomment>The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation>Die Chat-Vorlage oder der Tokenizer des Modells macht aus diesem Chat einen leeren Prompt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+            <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
+            <translation>Die Chat-Vorlage oder der Tokenizer des Modells erzeugt einen leeren Prompt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4316,7 +4316,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tensor_not_in_model</source>
-            <extracomment>“{tensor}” is not part of the model</extracomment>
+            <extracomment>“{tensor}” isn't part of the model</extracomment>
             <translation>„{tensor}“ gehört nicht zum Modell</translation>
         </message>
         <message>
@@ -4328,13 +4328,13 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
-            <extracomment>The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation>Der Tokenizer von „{name}“ braucht eigenen Python-Code ({code}), der nie ausgeführt wird. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
+            <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <translation>Der Tokenizer von „{name}“ erfordert eigenen Python-Code ({code}), den Slipstream nie ausführt. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or not supported. Download the model again, or choose another one.</extracomment>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
             <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: tokenizer.json oder tokenizer_config.json ist beschädigt oder wird nicht unterstützt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
@@ -4346,7 +4346,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_do_not_fit</source>
-            <extracomment>The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
             <translation>Die Gewichte von „{name}“ passen nicht zur config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>

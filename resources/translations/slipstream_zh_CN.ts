@@ -3831,7 +3831,7 @@
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_archive_locked</source>
             <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
-            <translation>无法解压“{name}”。请自行解压，然后导入 conversations.json。</translation>
+            <translation>无法解压“{name}”。请用其他 App 解压，然后导入 conversations.json。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3944,8 +3944,8 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_without_tokens</source>
-            <extracomment>The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation>模型的聊天模板或分词器将此对话变成了空提示词。请重新下载该模型，或选择其他模型。</translation>
+            <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
+            <translation>模型的聊天模板或分词器产生了空提示词。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4316,7 +4316,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tensor_not_in_model</source>
-            <extracomment>“{tensor}” is not part of the model</extracomment>
+            <extracomment>“{tensor}” isn't part of the model</extracomment>
             <translation>“{tensor}”不属于该模型</translation>
         </message>
         <message>
@@ -4328,13 +4328,13 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
-            <extracomment>The tokenizer of “{name}” needs its own Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation>“{name}”的分词器需要自己的 Python 代码 ({code})，这绝不会被运行。请选择带有 tokenizer.json 的模型副本。</translation>
+            <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <translation>“{name}”的分词器需要自定义 Python 代码（{code}），而 Slipstream 绝不会运行此类代码。请选择带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or not supported. Download the model again, or choose another one.</extracomment>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
             <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
@@ -4346,7 +4346,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_do_not_fit</source>
-            <extracomment>The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
             <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>

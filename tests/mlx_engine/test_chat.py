@@ -170,14 +170,14 @@ def test_system_messages_are_merged_if_a_template_takes_none():
 
 @pytest.mark.parametrize("template", ["{{ '' }}", "{% if false %}never{% endif %}"])
 def test_a_chat_that_renders_to_nothing_is_refused(template):
-    with pytest.raises(UserError, match="into an empty prompt"):
+    with pytest.raises(UserError, match="an empty prompt"):
         prompt_text(made("think", template), ASKED)
 
 
 def test_a_chat_of_which_the_tokenizer_drops_every_word_is_refused(monkeypatch):
     tokenizer = made("none", GEMMA + " ")
     monkeypatch.setattr(tokenizer._tokenizer, "apply_chat_template", lambda *_, **__: [])
-    with pytest.raises(UserError, match="into an empty prompt"):
+    with pytest.raises(UserError, match="an empty prompt"):
         prompt_text(tokenizer, ASKED)
 
 

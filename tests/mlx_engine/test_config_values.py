@@ -39,7 +39,7 @@ def changed(folder, field, value):
         ("kimi_k25", "qk_rope_head_dim", 8.5, "“qk_rope_head_dim” to 8.5"),
         ("qwen3", "intermediate_size", 65, "has shape (64, 64), not (65, 64)"),
         ("qwen3", "tie_word_embeddings", False, "“lm_head.weight” is missing"),
-        ("qwen3", "num_hidden_layers", 2, "“model.layers.2.input_layernorm.weight” is not part of the model"),
+        ("qwen3", "num_hidden_layers", 2, "“model.layers.2.input_layernorm.weight” isn't part of the model"),
         ("qwen3", "rope_theta", 10**30, "“rope_theta” to 1000000000000000000000000000000, which is too large"),
         ("qwen3", "rope_parameters", {"rope_theta": 1 << 64}, "“rope_theta” to 18446744073709551616, which is too large"),
         ("llama", "sliding_window", False, "“sliding_window” to false"),
