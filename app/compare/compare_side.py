@@ -56,7 +56,7 @@ class CompareSide(QWidget):
         self.show_reply(Reply(self._mode, 0))
 
     def show_reply(self, reply: Reply) -> None:
-        """Show the text that a reply has so far."""
+        """Show the current text and statistics of a reply."""
         if reply is not self._reply:
             if self._shown_length or not self.thinking.isHidden():
                 self._replace_views()

@@ -159,7 +159,6 @@ class CompareDialog(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the comparison."""
         state = self.comparison
         if state is None:
             return

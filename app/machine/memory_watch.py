@@ -41,13 +41,13 @@ class MemoryWatch(QObject):
         self._warned_of_peak = False
         self._calm = 0
         self._timer = QTimer(self, interval=INTERVAL_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.timeout.connect(self.check)
 
     def start(self) -> None:
         self._timer.start()
 
     @Slot()
-    def look(self) -> None:
+    def check(self) -> None:
         """Check the memory pressure once, and warn if it has risen."""
         level = self._read()
         self._calm = self._calm + 1 if level == "normal" else 0

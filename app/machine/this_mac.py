@@ -161,7 +161,6 @@ def rate(operations_s: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration as seconds or milliseconds."""
     if seconds >= 1:
         return f"{number(seconds, 2)} s"
     return f"{number(1e3 * seconds, 0 if seconds >= 0.1 else 1)} ms"

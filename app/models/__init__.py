@@ -1,1 +1,1 @@
-"""The model picker: pairs, downloads, loading."""
+"""The Models window: pairs, downloads, and loading."""

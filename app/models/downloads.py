@@ -215,7 +215,7 @@ class Downloads(QObject):
         self.changed.emit()
 
     def receive(self, data: bytes) -> None:
-        """Handle output of the process: complete lines, then the start of the next."""
+        """Handle output of the process, buffering an incomplete line."""
         *lines, self._incomplete = (self._incomplete + data).split(b"\n")
         for line in lines:
             try:

@@ -54,13 +54,12 @@ class ModelSettings(QWidget):
         column(form, self.message, spacing=16, parent=self)
         self._storage.changed.connect(self.refresh)
         self._storage.message.connect(self._say)
-        self._storage.look()
-        self._storage.look_for_hub()
+        self._storage.read_folder()
+        self._storage.read_hub()
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state."""
         folder, moving = self._storage.folder, self._storage.moving
         self.folder.setText(str(folder.path) if folder else "")
         self.folder.setCursorPosition(0)

@@ -72,7 +72,6 @@ class PairCard(ScrollingPage):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the selected pair."""
         one = self._picker.current
         self.page.setVisible(one is not None)
         if one is None:

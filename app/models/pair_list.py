@@ -37,7 +37,6 @@ class PairList(QListView):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the picker's rows and selection."""
         self._filling, rows, selected = True, self._picker.rows, QModelIndex()
         if [one.id for one in rows] != [self._rows.item(row).data(CANDIDATE).id for row in range(self._rows.rowCount())]:
             self._rows.clear()

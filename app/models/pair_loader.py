@@ -42,7 +42,6 @@ class PairLoader(QObject):
 
     @property
     def has_demo(self) -> bool:
-        """Whether the demo pair is loaded."""
         return self.loaded_from is not None and self.loaded_from.target is None
 
     def load(self, pair: LoadPair) -> None:

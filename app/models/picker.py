@@ -1,4 +1,4 @@
-"""The state of the model picker, without widgets."""
+"""The state of the Models window, without widgets."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -89,13 +89,13 @@ class Picker(QObject):
         else:
             self._surveying = True
             self._background.run(survey, self._survey_done, lambda reason: self._survey_done(None, reason))
-        self.look()
+        self.read_disk()
         self.changed.emit()
 
     @Slot()
-    def look(self) -> None:
+    def read_disk(self) -> None:
         """Reread free space and the download queue, which other programs can change."""
-        self.storage.look()
+        self.storage.read_folder()
         self._background.run(QueueFile().read, self.downloads.follow)
 
     def _survey_done(self, found: Survey | None, problem: str = "") -> None:
@@ -134,7 +134,6 @@ class Picker(QObject):
 
     @property
     def current(self) -> Candidate | None:
-        """The selected pair."""
         return next((one for one in self._all if one.id == self.selected), None)
 
     @Slot(str)
@@ -157,7 +156,6 @@ class Picker(QObject):
         self._check_timer.start()
 
     def show_variant(self, index: int) -> None:
-        """Show another variant of the selected pair."""
         if (one := self.current) is not None and 0 <= index < len(one.variants):
             self._replace(replace(one, index=index))
             self._check_timer.start()
@@ -177,9 +175,9 @@ class Picker(QObject):
     def state(self, one: Candidate) -> PairState:
         shown = one.shown
         if shown.folders:
-            if _is(self._loader.loading_from, shown.folders):
+            if _loads(self._loader.loading_from, shown.folders):
                 return "loading"
-            return "loaded" if _is(self._loader.loaded_from, shown.folders) else "ready"
+            return "loaded" if _loads(self._loader.loaded_from, shown.folders) else "ready"
         if (download := self.download_of(one)) is not None:
             return download.state
         return "unavailable" if one.why_not or shown.pair is None else "absent"
@@ -306,7 +304,6 @@ class Picker(QObject):
             self._background.run(lambda: remove_custom_pair(pair), lambda _: self.refresh())
 
     def move(self, folder: Path) -> None:
-        """Move the model folder."""
         if self._loader.running:
             self.message.emit(tr("Wait until the pair is loaded before you move models."))
         elif self._may_act():
@@ -327,7 +324,7 @@ class Picker(QObject):
         self._background.run(work, then, then)
 
     def find_drafter(self, target: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
-        """Find a drafter for a target on disk and, for a repo, on the hub."""
+        """Find a drafter for a target on disk and, if the target is a repo, on the hub."""
 
         def work() -> str:
             try:
@@ -404,7 +401,7 @@ def is_folder(name: str) -> bool:
     return name.startswith(("/", "~", "."))
 
 
-def _is(pair: LoadPair | None, folders: tuple[Path, Path | None]) -> bool:
+def _loads(pair: LoadPair | None, folders: tuple[Path, Path | None]) -> bool:
     return pair is not None and folders == (demo_pair() if pair.target is None else (pair.target, pair.drafter))
 
 

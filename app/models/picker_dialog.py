@@ -55,7 +55,7 @@ class PickerDialog(QDialog):
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
-        self.own = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_own)
+        self.custom = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_custom)
         self.settings = button(
             tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
         )
@@ -71,7 +71,7 @@ class PickerDialog(QDialog):
         self._message_timer = QTimer(self, singleShot=True, interval=MESSAGE_MS)
         self._message_timer.timeout.connect(self.message.hide)
         self.space_timer = QTimer(self, interval=SPACE_MS)
-        self.space_timer.timeout.connect(picker.look)
+        self.space_timer.timeout.connect(picker.read_disk)
         self.space_timer.start()
 
         self._side = QWidget()
@@ -79,7 +79,7 @@ class PickerDialog(QDialog):
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         chips = flow(*self.filters.buttons(), gap=0)
         top = column(self.search, chips, margins=(16, 0, 16, 0))
-        foot = column(self.deleted, self.space, flow(self.own, self.settings), margins=(16, 0, 16, 0))
+        foot = column(self.deleted, self.space, flow(self.custom, self.settings), margins=(16, 0, 16, 0))
         column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
         card = column((self.card, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
@@ -126,7 +126,7 @@ class PickerDialog(QDialog):
             self.space.setText(tr("{size} available", size=size(storage.folder.free)))
 
     @Slot()
-    def _add_own(self) -> None:
+    def _add_custom(self) -> None:
         dialog = CustomPairDialog(self._theme, self._picker, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()

@@ -148,7 +148,7 @@ class Storage(QObject):
                 self.limit, self._limit_known = limit, True
                 self.changed.emit()
 
-        self._background.run(lambda: DeletedModels().purge(), lambda _: self.look())
+        self._background.run(lambda: DeletedModels().purge(), lambda _: self.read_folder())
         self._background.run(download_limit, show_limit)
 
     def close(self) -> None:
@@ -157,8 +157,7 @@ class Storage(QObject):
         if self.deleted:
             DeletedModels().purge(self._take_deleted())
 
-    def look(self) -> None:
-        """Read the state of the model folder."""
+    def read_folder(self) -> None:
 
         def work() -> ModelFolder:
             cache = Cache()
@@ -213,7 +212,7 @@ class Storage(QObject):
 
         def then(freed: int) -> None:
             self.message.emit(tr("{size} freed.", size=size(freed)))
-            self.look()
+            self.read_folder()
 
         repos = self._take_deleted()
         self._background.run(lambda: DeletedModels().purge(repos), then)
@@ -227,7 +226,7 @@ class Storage(QObject):
 
     @property
     def busy_reason(self) -> str:
-        """Why models can't be downloaded, loaded, or deleted now, or empty."""
+        """The reason models can't be loaded or changed now, or an empty string."""
         if self.moving is None:
             return ""
         return tr("Models are being moved. Wait until the move is complete, or stop it in Settings.")
@@ -269,7 +268,7 @@ class Storage(QObject):
         self.moving = None
         self._timer.stop()
         self._downloads.resume()
-        self.look()
+        self.read_folder()
         self.files_changed.emit()
 
     # The network
@@ -280,7 +279,7 @@ class Storage(QObject):
         self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
         self.changed.emit()
 
-    def look_for_hub(self) -> None:
+    def read_hub(self) -> None:
         """Read the hub's address, and whether the keychain has a token for the hub."""
 
         def work() -> HubState:
@@ -299,7 +298,7 @@ class Storage(QObject):
 
     def _hub_changed(self) -> None:
         self._downloads.suspend(self._downloads.resume)  # a new process reads the address and the keychain again
-        self.look_for_hub()
+        self.read_hub()
 
     def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
         """Check and save a token in the keychain. `then` receives the account's name."""
@@ -314,7 +313,7 @@ class Storage(QObject):
         """Remove the token from the keychain. `then` receives whether there was one."""
 
         def removed(found: bool) -> None:
-            self.look_for_hub()
+            self.read_hub()
             then(found)
 
         self._background.run(lambda: delete_token(Hub().endpoint), removed, failed)

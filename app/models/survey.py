@@ -279,14 +279,13 @@ class Estimator:
         return replace(variant, size=total, fit=fit, speeds=speeds, slow=slow)
 
     def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
-        """Estimate from models on disk."""
         models = [target, drafter] if drafter else [target]
         removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
         variant = replace(variant, folders=(target.folder, drafter.folder if drafter else None), removable=removable)
         return self.from_files(variant, [model.config for model in models], (target.bytes, drafter.bytes if drafter else 0))
 
     def from_pair(self, variant: Variant, name: str, total: int, models: Sequence[LocalModel]) -> Variant:
-        """Estimate from the files if both repos are on disk, or else from the size."""
+        """Estimate from the files if both repos are on disk, otherwise from the size."""
         assert variant.pair is not None
         usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
         target, *drafter = [usable.get(repo.lower()) for repo in variant.pair.repos]
@@ -405,7 +404,7 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
     Args:
         catalog: only its confirmed pairs are considered.
         budget: bytes available for models; the machine's by default.
-        facts: of the machine; without them, the speed isn't considered.
+        facts: about the machine; if None, speed isn't considered.
     """
     budget = budget if budget is not None else machine.working_set(machine.load_facts())
     if not budget:

@@ -1,1 +1,1 @@
-"""Renders replies: Markdown and code to blocks, and blocks to widgets."""
+"""The rendering of replies: Markdown to blocks, and blocks to widgets."""

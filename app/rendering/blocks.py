@@ -57,7 +57,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class RuleBlock:
-    """A horizontal line."""
+    """A horizontal rule."""
 
     indent: int = 0
     quote: int = 0

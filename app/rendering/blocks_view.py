@@ -233,8 +233,7 @@ class BlocksView(LazyStack):
         view = self.entries[index].view if index < len(self.entries) else None
         return view.table if isinstance(view, TableScroller) else view if isinstance(view, TextView | CodeView) else None
 
-    def part_length(self, index: int) -> int:
-        """Return the last offset in a part."""
+    def last_offset_in(self, index: int) -> int:
         return last_offset(self._blocks[self.parts[index].first : self.parts[index].end])
 
     # Marks

@@ -55,7 +55,7 @@ class Formula:
 
 @lru_cache(maxsize=512)
 def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
-    """Typeset a formula. Return None if it can't be parsed."""
+    """Typeset a formula, or return None if it can't be parsed."""
     if len(latex) > MAX_FORMULA or not _balanced(latex):
         return None
     latex = _script_after_environment.sub(r"{\1}", _chemistry.sub(_chemical_formula, latex))
@@ -104,7 +104,6 @@ class Typesetter(QObject):
         self._finished.connect(self._update_pending, Qt.ConnectionType.QueuedConnection)
 
     def known(self, key: FormulaKey) -> bool:
-        """Return whether this formula has been typeset or found to be invalid."""
         return key in self._formulas
 
     @property

@@ -25,7 +25,7 @@ class BlockChange:
 
 @dataclass(frozen=True, slots=True)
 class BlockOrigin:
-    """The source range of the blocks from index `block` to the next origin's."""
+    """The source range of blocks, from index `block` up to the next origin."""
 
     start: int
     end: int
@@ -221,7 +221,6 @@ def _shifted(section: Section, lines: int) -> Section:
 
 
 def _line_offset(source: str, line: int) -> int:
-    """Return the offset of the start of a line."""
     at = 0
     for _ in range(line):
         at = source.index("\n", at) + 1

@@ -171,7 +171,6 @@ class TableView(LazyStack):
             self._mark_chunk(index, chunk)
 
     def enable_selection(self) -> None:
-        """Allow selecting text within a chunk by mouse and keyboard."""
         self._selectable = True
         for _, chunk in self._chunks():
             chunk.enable_selection()
@@ -181,7 +180,6 @@ class TableView(LazyStack):
         return any(chunk.formulas_pending for _, chunk in self._chunks())
 
     def place_formulas(self) -> None:
-        """Lay out newly typeset formulas."""
         for index, chunk in self._chunks():
             if chunk.formulas_pending:
                 chunk.place_formulas()
@@ -255,7 +253,6 @@ class TableChunk(DocumentView):
         return self.cursorRect(self._table.cellAt(min(row, self._table.rows() - 1), column).firstCursorPosition())
 
     def cell_range(self, cell: int) -> TextRange:
-        """Return the range of a cell in the document."""
         assert self._table is not None
         place = self._table.cellAt(*divmod(cell, len(self._alignments)))
         return place.firstPosition(), place.lastPosition()

@@ -39,7 +39,7 @@ class MappedText:
 
 
 def map_blocks(text: str, markdown: StreamingMarkdown, number: int) -> Iterator[tuple[int, tuple[MappedText, ...]]]:
-    """Yield the index and mapping of each block with the same origin as `number`."""
+    """Yield index and mapping of each block with the same origin as block `number`."""
     origins = markdown.origins
     blocks = markdown.blocks
     index = bisect_right(origins, number, key=lambda origin: origin.block) - 1
@@ -50,7 +50,7 @@ def map_blocks(text: str, markdown: StreamingMarkdown, number: int) -> Iterator[
 
 
 class SourceMap:
-    """A mapper of consecutive blocks to a range of the Markdown."""
+    """A mapper from consecutive blocks to their source in the Markdown."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -159,7 +159,6 @@ NO_MARKS = TextMarks()
 
 
 def extra_selections(document: QTextDocument, marks: TextMarks, theme: Theme) -> list[QTextEdit.ExtraSelection]:
-    """Convert marks to Qt's extra selections."""
     kinds = {kind for _, _, kind in marks.underlines}
     formats = {kind: underline_format(theme, kind) for kind in kinds}
     found = [_extra_selection(document, (first, last), formats[kind]) for first, last, kind in marks.underlines]

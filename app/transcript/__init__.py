@@ -1,1 +1,1 @@
-"""The messages of a chat: views, scrolling, selection, search."""
+"""The messages of a chat: views, scrolling, selection, and search."""

@@ -80,7 +80,6 @@ class FindBar(QFrame):
 
     @Slot()
     def close_search(self) -> None:
-        """Hide the bar and remove the hits."""
         if self.isHidden():
             return
         self.hide()

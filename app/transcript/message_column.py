@@ -37,7 +37,6 @@ class TranscriptItem:
         return self.turn.reply.answer if area == ANSWER else self.turn.reply.thinking
 
     def blocks(self, area: int) -> tuple[Block, ...]:
-        """Parse the text of an area."""
         text = clean_text(self.text(area))
         return plain_text_blocks(text) if self.kind == "prompt" else StreamingMarkdown(text).blocks
 
@@ -145,7 +144,7 @@ class MessageColumn(LazyStack):
         part = area.index_at(inside.y()) or 0
         view = area.part_view(part)
         if view is None or inside.y() >= area.total_height:
-            return TextPosition(index, number, part, area.part_length(part))
+            return TextPosition(index, number, part, area.last_offset_in(part))
         return TextPosition(index, number, part, view.position_at(view.mapFrom(area, inside)))
 
     def part_at(self, position: TextPosition) -> tuple[BlocksView, PartView] | None:
@@ -155,7 +154,6 @@ class MessageColumn(LazyStack):
         return (area, view) if area is not None and view is not None else None
 
     def word_at(self, position: TextPosition, paragraph: bool) -> tuple[TextPosition, TextPosition]:
-        """Return the word or paragraph at a position."""
         found = self.part_at(position)
         if found is None:
             return position, position

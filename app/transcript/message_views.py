@@ -52,7 +52,6 @@ class ThinkingView(QWidget):
         return self.header.isChecked()
 
     def show_reply(self, reply: Reply) -> None:
-        """Show the thinking so far."""
         finished = bool(reply.answer) or not reply.running
         self._text = reply.thinking
         if not self._toggled_by_reader:
@@ -217,7 +216,6 @@ class PromptView(MessageView):
 
     @Slot()
     def show_all(self) -> None:
-        """Unfold a long message."""
         if self.folded:
             self.folded = False
             self.unfold.hide()

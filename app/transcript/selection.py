@@ -64,12 +64,10 @@ class TextSelection(QObject):
     # Copying
 
     def copy(self) -> None:
-        """Copy the selection to the clipboard."""
         if text := self.markdown():
             QGuiApplication.clipboard().setText(text)
 
     def markdown(self) -> str:
-        """Return the selection as Markdown."""
         if self.range is None:
             return ""
         start, end = self.range

@@ -38,7 +38,6 @@ class StatsLine(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
     def show_reply(self, reply: Reply) -> None:
-        """Show the current statistics of a reply."""
         self._reply = reply
         chip, facts = wording.chip(reply, short=self._stacked), wording.facts(reply, short=self._stacked)
         if chip != self.chip.text():

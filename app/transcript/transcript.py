@@ -76,7 +76,6 @@ class Transcript(ScrollingColumn):
 
     @Slot(object, object)
     def go_to_node(self, turn: Turn, node: Node) -> None:
-        """Go to the prompt or the reply of a turn."""
         kind = "prompt" if node is turn.asked else "reply"
         for index, item in enumerate(self.column.items):
             if item.turn is turn and item.kind == kind:
@@ -88,7 +87,7 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def refresh(self, turn: Turn) -> None:
-        """Show new text and state of a reply."""
+        """Update the view of a reply."""
         items = self.column.items
         index = next((at for at in reversed(range(len(items))) if items[at].turn is turn and items[at].kind == "reply"), None)
         if index is None:
@@ -106,14 +105,13 @@ class Transcript(ScrollingColumn):
 
     @Slot()
     def clear(self) -> None:
-        """Remove everything."""
         self.find_bar.close_search()
         self._remove(list(range(len(self.column.items))))
         self.follow()
 
     @Slot(object)
     def show_divider(self, first: Turn | None) -> None:
-        """Show the divider above the first turn that is sent, or remove it if None."""
+        """Show the divider above turn `first`, or remove the divider if None."""
         items = self.column.items
         above = next((index for index, item in enumerate(items) if item.kind == "divider"), None)
         below = next((index for index, item in enumerate(items) if first is not None and item.turn is first), None)
@@ -160,7 +158,6 @@ class Transcript(ScrollingColumn):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the selection as Markdown."""
         self.selection.copy()
 
     @Slot()

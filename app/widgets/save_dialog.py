@@ -17,7 +17,7 @@ def ask_save_path(parent: QWidget, title: str, stem: str, formats: Mapping[str, 
 
     Args:
         parent: the window.
-        title: of the dialog.
+        title: the dialog's title.
         stem: suggested file name without the extension.
         formats: the dialog's text for each extension, including the dot; the first one is the default. A format chosen in the
             dialog determines the extension. With the default format, the user can type another extension of this list.

@@ -77,7 +77,6 @@ def style_sheet(c: Colors, small: int) -> str:
 
 
 def _buttons(c: Colors, small: int, chip: int) -> str:
-    """Return styles of push buttons."""
     size = f"font-size: {small}px;"
     looks = {  # border, radius, padding, text, background, more
         "quiet": ("transparent", 6, "3px 7px", c.secondary, "transparent", size),
@@ -115,7 +114,6 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
 
 
 def _controls(c: Colors, selection: str) -> str:
-    """Return styles of combo boxes, number fields, and check boxes."""
     icons = CONTROLS.as_posix()
     check = "white" if QColor(c.on_accent).lightnessF() > 0.5 else "black"
     return f"""

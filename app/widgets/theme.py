@@ -63,7 +63,6 @@ class Theme(QObject):
 
     @property
     def animates(self) -> bool:
-        """Whether animations are on."""
         return self._system_animates and not self.reduce_motion
 
     def set_appearance(self, appearance: Appearance) -> None:
@@ -102,7 +101,6 @@ class Theme(QObject):
         widget.setFont(self.font(share, bold))
 
     def font(self, share: float, bold: bool = False) -> QFont:
-        """Return a font with a share of the text size."""
         font = QFont(self.text_font)
         font.setPixelSize(round(self.text_pixels * share))
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
@@ -122,7 +120,6 @@ class Theme(QObject):
         return round(pixels * max(1.0, self.text_pixels / DEFAULT_TEXT_SIZE))
 
     def row_height(self, lines: int = 1) -> int:
-        """Return the height of a list row with `lines` lines of text."""
         return self.scaled(32) + (lines - 1) * round(self.text_pixels * 1.6)
 
     @property

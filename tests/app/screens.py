@@ -241,7 +241,7 @@ def main(code: str, folder: Path | None) -> int:
         picker.select(pair)
         settle(200)
         look(name, models)
-    models.own.click()
+    models.custom.click()
     for dialog in models.findChildren(QDialog):
         look(type(dialog).__name__, dialog)
         dialog.close()

@@ -97,7 +97,7 @@ def watch(*levels: str) -> list[str]:
     watched = MemoryWatch(read=lambda: next(readings), budget=10_000_000_000)  # type: ignore[arg-type, return-value]
     watched.short.connect(told.append)
     for _ in levels:
-        watched.look()
+        watched.check()
     return told
 
 

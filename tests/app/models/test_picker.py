@@ -225,7 +225,7 @@ def test_a_mirror_is_used_for_everything_from_then_on(start: Start, hub: LocalHu
     app.until(lambda: page.hub.placeholderText() == hub.url)
     assert not page.hub.isEnabled() and not page.remove.isEnabled()  # HF_ENDPOINT takes precedence
     monkeypatch.delenv("HF_ENDPOINT")
-    app.window.picker.storage.look_for_hub()
+    app.window.picker.storage.read_hub()
     app.until(page.hub.isEnabled)
 
     def enter(address: str) -> None:
@@ -284,7 +284,7 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     app = start()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).own.click()
+    app.window.dialogs.find(PickerDialog).custom.click()
     dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None
     dialog.target.setText("owner/target")
@@ -314,7 +314,7 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     app = start()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).own.click()
+    app.window.dialogs.find(PickerDialog).custom.click()
     dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None and not dialog.search.isEnabled()
     dialog.target.setText("mlx/Zebra-4B-8bit")
