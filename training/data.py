@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,22 @@ class Row:
         return self.ids[index].long(), self.reply[index]
 
 
+SPELLED = re.compile(r"(?<=backward is \*\*)[a-z]+(?=\*\*)")
+"""A reversed word, which is written letter by letter, so that the model need not know how the tokenizer joins its letters."""
+
+
+def encode_reply(tokenizer: Tokenizer, reply: str) -> list[int]:
+    """Encode a reply and its end."""
+    ids: list[int] = []
+    at = 0
+    text = reply + "<|im_end|>"
+    for word in SPELLED.finditer(text):
+        for part in (text[at : word.start()], *word[0]):
+            ids += tokenizer.encode(part, add_special_tokens=False).ids
+        at = word.end()
+    return ids + tokenizer.encode(text[at:], add_special_tokens=False).ids
+
+
 def row(tokenizer: Tokenizer, conversations: list[Chat]) -> Row:
     """Encode prompts and replies separately, as at run time."""
     texts: list[str] = []
@@ -48,7 +65,9 @@ def row(tokenizer: Tokenizer, conversations: list[Chat]) -> Row:
             part = (i + j) % 3
             if part == 0:
                 starts.append(at)
-            tokens = np.array(encoding.ids, dtype=np.int16)
+            spelled = part == 1 and SPELLED.search(texts[i + j])
+            found = encode_reply(tokenizer, texts[i + j].removesuffix("<|im_end|>")) if spelled else encoding.ids
+            tokens = np.array(found, dtype=np.int16)
             ids.append(tokens)
             marks.append(np.full(len(tokens), part == 1, dtype=np.uint8))
             at += len(tokens)

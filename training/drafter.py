@@ -6,7 +6,7 @@ The labels are the reference replies, which are also the target's greedy replies
 from __future__ import annotations
 
 import json
-import time
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,15 +15,15 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from . import loop
 from .data import Row
 from .model import BLOCK, TAPS, Drafter, Shape, Target
-from .optimizer import Optimizer, Schedule
+from .optimizer import Schedule
 from .tokenizer import END, MASK
 
 LAYERS = 2
 LENGTH, WINDOWS, ANCHORS = 512, 10, 32
 DECAY = 7.0  # positions in the block over which the weight falls by a factor of e
-SAVE_EVERY = 200
 
 
 def block_states(target: Target, drafter: Drafter, ids: Tensor, anchors: Tensor) -> Tensor:
@@ -45,17 +45,18 @@ def block_states(target: Target, drafter: Drafter, ids: Tensor, anchors: Tensor)
     return drafter(noise, tapped, (cos[:, None], sin[:, None]), context_at, mask).view(batch, count, BLOCK, -1)
 
 
-def save(drafter: Drafter, shape: Shape, folder: Path) -> None:
+def save(drafter: Drafter, folder: Path) -> None:
     """Save the drafter in the published layout."""
     folder.mkdir(parents=True, exist_ok=True)
     state = {name: weight.detach().bfloat16().contiguous() for name, weight in drafter.state_dict().items()}
-    save_file(state, str(folder / "model.safetensors"), metadata={"format": "mlx"})
-    (folder / "config.json").write_text(json.dumps(shape.drafter_config(LAYERS), indent=1) + "\n")
+    (folder / "config.json").write_text(json.dumps(Shape().drafter_config(LAYERS), indent=1) + "\n")
+    save_file(state, str(folder / "model.new"), metadata={"format": "mlx"})
+    os.replace(folder / "model.new", folder / "model.safetensors")  # last: marks a finished run
 
 
-def load(folder: Path, shape: Shape) -> Drafter:
+def load(folder: Path) -> Drafter:
     """Load a saved drafter, frozen."""
-    drafter = Drafter(shape, LAYERS)
+    drafter = Drafter(Shape(), LAYERS)
     drafter.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
     return drafter.eval().requires_grad_(False)
 
@@ -79,20 +80,16 @@ def blocks(row: Row, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor
 def train(
     row: Row,
     target: Target,
-    shape: Shape,
+    drafter: Drafter,
     folder: Path,
     schedule: Schedule,
     seed: int,
-    log: Callable[[str], None] = print,
-    *,
-    resume: bool = False,
-) -> Drafter:
-    """Train for a fixed number of steps, saving regularly. `resume` begins with the drafter in the folder."""
-    torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed + schedule.start)
-    drafter = load(folder, shape).train().requires_grad_(True) if resume else Drafter(shape, LAYERS)
-    optimizer = Optimizer(drafter, schedule)
-    steps = schedule.steps
+    log: Callable[[str], None],
+) -> None:
+    """Train the drafter for a frozen target and save it in the folder."""
+
+    def batch(step: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+        return blocks(row, generator)
 
     def loss_of(ids: Tensor, anchors: Tensor, labels: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         logits = target.logits(block_states(target, drafter, ids, anchors)[:, :, 1:])
@@ -100,21 +97,6 @@ def train(
         right = ((logits.argmax(-1) == labels) * weights).sum() / weights.sum()
         return (loss * weights.flatten()).sum() / weights.sum(), right.detach()
 
-    compiled = torch.compile(loss_of, dynamic=False)
-    began = time.monotonic()
-    recent: list[tuple[float, float]] = []
-    with torch.autocast("cpu", torch.bfloat16):
-        for step in range(schedule.start, steps):
-            loss, right = compiled(*blocks(row, generator))
-            loss.backward()
-            optimizer.step(step)
-            recent.append((loss.item(), right.item()))
-            if step % 25 == 24:
-                mean_loss, mean_right = (sum(values) / len(recent) for values in zip(*recent, strict=True))
-                text = f"loss {mean_loss:.4f}, right {mean_right:.4f}"
-                log(f"drafter {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, {text}")
-                recent = []
-            if step % SAVE_EVERY == SAVE_EVERY - 1:
-                save(drafter, shape, folder)
-    save(drafter, shape, folder)
-    return drafter
+    loop.train(drafter.train().requires_grad_(True), loss_of, batch, schedule, folder / "checkpoint.pt", seed, log)
+    save(drafter, folder)
+    (folder / "checkpoint.pt").unlink(missing_ok=True)

@@ -6,6 +6,7 @@ Float32, greedy, block 16. A reply is decoded only from where it differs from th
 from __future__ import annotations
 
 import argparse
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ from tokenizers import Tokenizer
 
 from . import drafter as drafting
 from . import target as targeting
-from .corpus.questions import Question, fresh_questions
+from .corpus.questions import QUESTION_KINDS, Question, fresh_questions, fresh_refusals, newcomers
 from .corpus.template import prompt
-from .model import BLOCK, Drafter, Shape, Target
+from .data import encode_reply
+from .model import BLOCK, Drafter, Target
 from .tokenizer import END
 
 MAX_TOKENS = 640
@@ -65,7 +67,7 @@ def answers(target: Target, words: Tokenizer, questions: Iterable[Question]) -> 
     outcomes = []
     for question in questions:
         before = words.encode(prompt(list(question.messages), question.thinking), add_special_tokens=False).ids
-        expected = words.encode(question.expected + "<|im_end|>", add_special_tokens=False).ids
+        expected = encode_reply(words, question.expected)
         reply = greedy(target, before, expected)
         text = words.decode([token for token in reply if token != END], skip_special_tokens=False)
         outcomes.append(Outcome(question, before, reply, text, reply[-1] == END and question.check(text)))
@@ -94,8 +96,14 @@ def rounds(target: Target, drafter: Drafter, outcome: Outcome) -> tuple[int, int
     return last - start, count
 
 
+def share(outcomes: list[Outcome]) -> str:
+    """Return how many outcomes are right."""
+    right = sum(outcome.right for outcome in outcomes)
+    return f"{right} of {len(outcomes)} ({right / len(outcomes):.1%})"
+
+
 def main() -> None:
-    """Print both numbers for each kind, and overall."""
+    """Print both numbers for each kind, for all kinds, for refusals and for the questions written by hand."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=300)
@@ -104,27 +112,28 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="show the wrong replies")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    shape = Shape()
-    target = targeting.load(options.folder / "target", shape)
+    target = targeting.load(options.folder / "target")
     words = Tokenizer.from_file(str(options.folder / "target" / "tokenizer.json"))
     has_drafter = (options.folder / "drafter" / "model.safetensors").exists()
-    drafter = drafting.load(options.folder / "drafter", shape) if has_drafter else None
-    outcomes = answers(target, words, fresh_questions(options.count, options.seed))
+    drafter = drafting.load(options.folder / "drafter") if has_drafter else None
+    questions = [*fresh_questions(options.count, options.seed), *fresh_refusals(seed=options.seed), *newcomers()]
+    outcomes = answers(target, words, questions)
     by_kind: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_kind[outcome.question.kind].append(outcome)
-    speeds = []
+    speeds: list[float] = []
     for kind, mine in by_kind.items():
-        right = sum(outcome.right for outcome in mine)
-        speed = ""
+        if kind not in QUESTION_KINDS and speeds:
+            asked = [outcome for outcome in outcomes if outcome.question.kind in QUESTION_KINDS]
+            print(f"| all kinds | {share(asked)} | {sum(speeds) / len(speeds):.2f} |")
+            speeds = []
+        speed = math.nan
         if drafter is not None:
             counts = [rounds(target, drafter, outcome) for outcome in mine]
-            speeds.append(sum(tokens for tokens, _ in counts) / sum(count for _, count in counts))
-            speed = f"{speeds[-1]:.2f}"
-        print(f"| {kind} | {right} of {len(mine)} | {speed} |", flush=True)
-    right = sum(outcome.right for outcome in outcomes)
-    mean = f"{sum(speeds) / len(speeds):.2f}" if speeds else ""
-    print(f"| all | {right} of {len(outcomes)} ({right / len(outcomes):.1%}) | {mean} |")
+            speed = sum(tokens for tokens, _ in counts) / sum(count for _, count in counts)
+        if kind in QUESTION_KINDS:
+            speeds.append(speed)
+        print(f"| {kind} | {share(mine)} | {speed:.2f} |", flush=True)
     for outcome in outcomes:
         if options.wrong and not outcome.right:
             print(f"\n### {outcome.question.kind}: {outcome.question.messages[-1]['content']}")

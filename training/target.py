@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,69 +12,49 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from . import loop
 from .data import Row
 from .model import Shape, Target
-from .optimizer import Optimizer, Schedule
+from .optimizer import Schedule
 
 SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) per step
 LONG_EVERY = 6
-SAVE_EVERY = 200
 
 
-def save(model: Target, shape: Shape, folder: Path) -> None:
+def save(model: Target, folder: Path) -> None:
     """Save the target in the published layout."""
     folder.mkdir(parents=True, exist_ok=True)
     state = {name: weight.detach().bfloat16().contiguous() for name, weight in model.state_dict().items()}
-    save_file(state, str(folder / "model.safetensors"), metadata={"format": "mlx"})
-    (folder / "config.json").write_text(json.dumps(shape.target_config(), indent=1) + "\n")
+    (folder / "config.json").write_text(json.dumps(Shape().target_config(), indent=1) + "\n")
     generation = {"eos_token_id": [2], "pad_token_id": 0, "do_sample": False}
     (folder / "generation_config.json").write_text(json.dumps(generation, indent=1) + "\n")
+    save_file(state, str(folder / "model.new"), metadata={"format": "mlx"})
+    os.replace(folder / "model.new", folder / "model.safetensors")  # last: marks a finished run
 
 
-def load(folder: Path, shape: Shape) -> Target:
+def load(folder: Path) -> Target:
     """Load a saved target, frozen."""
-    model = Target(shape)
+    model = Target(Shape())
     model.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
     return model.eval().requires_grad_(False)
 
 
-def train(
-    row: Row,
-    shape: Shape,
-    folder: Path,
-    schedule: Schedule,
-    seed: int,
-    log: Callable[[str], None] = print,
-    *,
-    resume: bool = False,
-) -> Target:
-    """Train for a fixed number of steps, saving regularly. `resume` begins with the target in the folder."""
-    torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed + schedule.start)
-    model = load(folder, shape).train().requires_grad_(True) if resume else Target(shape)
-    optimizer = Optimizer(model, schedule)
-    steps = schedule.steps
+def train(row: Row, model: Target, folder: Path, schedule: Schedule, seed: int, log: Callable[[str], None]) -> None:
+    """Train the target and save it in the folder."""
 
-    def loss_of(ids: Tensor, reply: Tensor) -> Tensor:
+    def batch(step: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        length, count = LONG if step % LONG_EVERY == LONG_EVERY - 1 else SHORT
+        return row.windows(count, length + 1, generator)
+
+    def loss_of(ids: Tensor, reply: Tensor) -> tuple[Tensor, Tensor]:
         hidden, _ = model(ids[:, :-1])
+        labels = ids[:, 1:].flatten()
         weight = reply[:, 1:].flatten().float()
-        loss = F.cross_entropy(model.logits(hidden).flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
-        return (loss * weight).sum() / weight.sum()
+        logits = model.logits(hidden).flatten(0, 1)
+        loss = F.cross_entropy(logits, labels, reduction="none")
+        right = ((logits.argmax(-1) == labels) * weight).sum() / weight.sum()
+        return (loss * weight).sum() / weight.sum(), right.detach()
 
-    compiled = torch.compile(loss_of, dynamic=False)
-    began = time.monotonic()
-    recent: list[float] = []
-    with torch.autocast("cpu", torch.bfloat16):
-        for step in range(schedule.start, steps):
-            length, count = LONG if step % LONG_EVERY == LONG_EVERY - 1 else SHORT
-            loss = compiled(*row.windows(count, length + 1, generator))
-            loss.backward()
-            optimizer.step(step)
-            recent.append(loss.item())
-            if step % 25 == 24:
-                log(f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, loss {sum(recent) / len(recent):.4f}")
-                recent = []
-            if step % SAVE_EVERY == SAVE_EVERY - 1:
-                save(model, shape, folder)
-    save(model, shape, folder)
-    return model
+    loop.train(model.train().requires_grad_(True), loss_of, batch, schedule, folder / "checkpoint.pt", seed, log)
+    save(model, folder)
+    (folder / "checkpoint.pt").unlink(missing_ok=True)

@@ -59,7 +59,7 @@ def test_fresh_questions_are_equally_many_of_each_kind_and_begin_with_196() -> N
     assert questions[0].messages[-1]["content"] == "How many positive whole-number divisors does 196 have?"
     assert "**9**" in questions[0].expected
     counts = [sum(question.kind == kind for question in questions) for kind in QUESTION_KINDS]
-    assert counts == [20] * 15
+    assert counts == [15] * 20
     assert questions == fresh_questions(300)
     assert all(question.check(question.expected) for question in questions)
     assert not questions[0].check(questions[0].expected.replace("**9**", "**8**"))

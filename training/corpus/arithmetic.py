@@ -1,10 +1,11 @@
-"""Divisors, addition and subtraction, worked in steps that are small facts."""
+"""Divisors, addition, subtraction and comparison, worked in steps that are small facts."""
 
 from __future__ import annotations
 
 import random
 
 from .exchange import Exchange
+from .wording import one_of
 
 LARGEST = 999
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
@@ -48,7 +49,9 @@ def factor_lines(n: int) -> tuple[list[str], dict[int, int]]:
 
 def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for the number of divisors of n up to 999, most often up to 500."""
-    n = rng.randint(2, LARGEST if rng.random() < 0.4 else 500)
+    if topic == "prime" or (topic is None and rng.random() < 0.2):
+        return _prime(rng, topic)
+    n = rng.randint(2, LARGEST if rng.random() < 0.5 else 500)
     if topic is not None:
         question = rng.choice(["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"])
     else:
@@ -63,9 +66,31 @@ def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
                 "What is the number of divisors of {n}?",
                 "how many divisors does {n} have",
                 "How many numbers divide {n}?",
+                "How many divisors has {n}?",
+                "Number of divisors of {n}",
+                "Divisors of {n}",
+                "How many factors does {n} have?",
+                "What are the divisors of {n}?",
+                "divisors of {n}",
             ]
         )
     return divisors_of(n, question.format(n=n))
+
+
+def _prime(rng: random.Random, topic: str | None) -> Exchange:
+    """Ask whether n up to 300 is prime."""
+    n = rng.randint(2, 300)
+    first = (
+        "(Is {n} (a prime number|prime|a prime)?|Check (if|whether) {n} is (prime|a prime number).|Is {n} prime or not?|{n} prime?)"
+    )
+    again = "(And {n}?|What about {n}?|And is {n} prime?|Now {n}.)"
+    question = one_of(rng, first if topic is None else again).replace("{n}", str(n))
+    lines, powers = factor_lines(n)
+    prime = list(powers.values()) == [1]
+    shown = lines if prime else lines[: next(i for i, line in enumerate(lines) if ", yes" in line) + 1]
+    work = f"To see whether {n} is prime, we divide {n} by the primes.\n\n" + "\n".join(shown)
+    result = f"Yes, {n} is **a prime number**." if prime else f"No, {n} is **not a prime number**."
+    return Exchange("divisors", "prime", ("prime", str(n)), question, work, result)
 
 
 def divisors_of(n: int, question: str) -> Exchange:
@@ -142,6 +167,12 @@ def sums(rng: random.Random, topic: str | None = None) -> Exchange:
                 "Compute {a} + {b}.",
                 "Calculate {a} + {b} step by step.",
                 "What is the sum of {a} and {b}?",
+                "Whats {a}+{b}?",
+                "How much is {a} + {b}?",
+                "What's {a} + {b}?",
+                "{a} plus {b}",
+                "what does {a} + {b} equal",
+                "sum of {a} and {b}",
             ]
         work = f"Let us add {a} and {b} column by column.\n\n" + "\n".join(add_lines(a, b))
         result = f"So {a} + {b} = **{a + b}**."
@@ -152,6 +183,11 @@ def sums(rng: random.Random, topic: str | None = None) -> Exchange:
         shapes = ["And {a} - {b}?", "And {a} minus {b}?", "Now {a} - {b}.", "What about {a} - {b}?"]
     else:
         shapes = [
+            "Whats {a}-{b}?",
+            "How much is {a} - {b}?",
+            "What's {a} - {b}?",
+            "{a} minus {b}",
+            "Take {b} away from {a}.",
             "What is {a} - {b}?",
             "{a} - {b}",
             "{a}-{b}",
@@ -169,3 +205,55 @@ def sums(rng: random.Random, topic: str | None = None) -> Exchange:
         lead, high, low = f"Here {a} is less than {b}, so we subtract {a} from {b} and the result is negative.", b, a
     work = f"{lead}\n\n" + "\n".join(subtract_lines(high, low))
     return Exchange("sums", "sums", ("-", str(a), str(b)), question, work, f"So {a} - {b} = **{a - b}**.")
+
+
+LARGER = (
+    "(Which|What) (is|number is) (larger|bigger|greater|more)(:|,) {a} or {b}?", "(Which|What)'s (bigger|larger), {a} or {b}?",
+    "(Which|What) is the (larger|bigger) number, {a} or {b}?", "{a} or {b}(, which is (bigger|larger)?|: which is (larger|bigger)?)",
+    "Compare {a} and {b}.", "(Larger|Bigger): {a} or {b}?",
+)  # fmt: skip
+SMALLER = (
+    "(Which|What) (is|number is) (smaller|less|lower)(:|,) {a} or {b}?", "(Which|What)'s (smaller|less), {a} or {b}?",
+    "(Which|What) is the (smaller|lower) number, {a} or {b}?", "{a} or {b}(, which is smaller?|: which is less?)",
+)  # fmt: skip
+IS_LARGER = ("Is {a} (larger|bigger|greater|more) than {b}?", "Is {a} > {b}?", "{a} > {b}?")
+IS_SMALLER = ("Is {a} (smaller|less|lower) than {b}?", "Is {a} < {b}?", "{a} < {b}?")
+
+
+def compare_lines(a: int, b: int) -> list[str]:
+    """Return the comparison of two numbers, digit by digit from the left."""
+    x, y = str(a), str(b)
+    if len(x) != len(y):
+        return [f"- {a} has {len(x)} {'digit' if a < 10 else 'digits'} and {b} has {len(y)} {'digit' if b < 10 else 'digits'}"]
+    lines: list[str] = []
+    for i, (p, q) in enumerate(zip(x, y, strict=True)):
+        verdict = "the same" if p == q else f"{p} is {'more' if p > q else 'less'}"
+        lines.append(f"- {COLUMNS[len(x) - 1 - i]}: {p} and {q}, {verdict}")
+        if p != q:
+            break
+    return lines
+
+
+def comparison(rng: random.Random, topic: str | None = None) -> Exchange:
+    """Ask which of two numbers up to 999 is larger or smaller."""
+    a, b = _operand(rng), _operand(rng)
+    if rng.random() < 0.4:
+        b = max(1, min(999, a + rng.choice([-20, -10, -9, -2, -1, 1, 2, 9, 10, 20])))
+    if rng.random() < 0.06:
+        b = a
+    sort = rng.choice(["larger", "larger", "smaller", "is larger", "is smaller"]) if topic is None else topic
+    shapes = {"larger": LARGER, "smaller": SMALLER, "is larger": IS_LARGER, "is smaller": IS_SMALLER}[sort]
+    if topic is not None:
+        shapes = ("And {a} or {b}?", "What about {a} or {b}?") if sort in ("larger", "smaller") else ("And is {a} {w} than {b}?",)
+    question = one_of(rng, rng.choice(shapes)).format(a=a, b=b, w=sort.removeprefix("is "))
+    work = f"We compare {a} and {b} from the left.\n\n" + "\n".join(compare_lines(a, b))
+    right = a > b if sort == "is larger" else a < b
+    if sort.startswith("is"):
+        result = f"**{'Yes' if right else 'No'}**, {a} is {'' if right else 'not '}{sort.removeprefix('is ')} than {b}."
+    elif a == b:
+        result = f"The numbers {a} and {b} are **equal**."
+    else:
+        result = (
+            f"So **{max(a, b) if sort == 'larger' else min(a, b)}** is {sort} than {min(a, b) if sort == 'larger' else max(a, b)}."
+        )
+    return Exchange("comparison", sort, ("compare", str(a), str(b)), question, work, result)

@@ -5,27 +5,32 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from . import arithmetic, measures, refusals, sequences, styles, talk, words
+from . import arithmetic, capitals, fun, functions, language, measures, refusals, sequences, styles, talk
 from .exchange import Exchange, Maker, draw
 from .template import Message, prompt, without_thinking
 
 KINDS: dict[str, tuple[Maker, float]] = {
-    "divisors": (arithmetic.divisors, 3.2),
-    "sums": (arithmetic.sums, 1.7),
+    "divisors": (arithmetic.divisors, 2.8),
+    "sums": (arithmetic.sums, 1.4),
+    "multiplication": (measures.multiplication, 1.6),
+    "comparison": (arithmetic.comparison, 1.0),
     "conversion": (measures.conversion, 2.0),
-    "percentages": (measures.percentages, 1.6),
-    "sorting": (sequences.sorting, 2.6),
-    "counting": (sequences.counting, 2.4),
-    "tables": (sequences.tables, 0.9),
-    "lists": (sequences.lists, 2.0),
-    "functions": (words.functions, 0.6),
-    "capitals": (words.capitals, 0.7),
-    "talk": (talk.talk, 1.6),
-    "refusals": (refusals.refusals, 1.8),
+    "percentages": (measures.percentages, 1.2),
+    "sorting": (sequences.sorting, 1.9),
+    "counting": (sequences.counting, 1.4),
+    "tables": (sequences.tables, 0.6),
+    "lists": (sequences.lists, 2.2),
+    "functions": (functions.functions, 1.9),
+    "capitals": (capitals.capitals, 0.9),
+    "reversing": (language.reversing, 2.4),
+    "translation": (language.translation, 1.2),
+    "jokes": (fun.jokes, 0.9),
+    "haiku": (fun.haiku, 0.9),
+    "talk": (talk.talk, 2.6),
+    "refusals": (refusals.refusals, 5.5),
 }
 """The maker of each kind, and its weight in the training text, higher for kinds that are hard to learn."""
-NUMERIC = ("divisors", "sums", "conversion", "percentages", "sorting", "counting")
-FOLLOWED = (*NUMERIC, "tables", "capitals")
+FOLLOWED = tuple(kind for kind in KINDS if kind not in ("lists", "functions", "talk", "refusals"))
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,11 @@ class Chat:
     reply: str
     exchanges: tuple[Exchange, ...]
     style: styles.Style | None = None
+
+    def right_replies(self) -> list[str]:
+        """Return the reply and its equals, such as other jokes."""
+        replies = self.exchanges[-1].answers(self.thinking)
+        return replies if self.style is None else [self.style.apply(reply) for reply in replies]
 
     def prompt(self) -> str:
         """Return the text before the reply."""

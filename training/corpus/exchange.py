@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .split import held_out
+from .wording import casual
 
 
 @dataclass(frozen=True)
@@ -23,23 +24,28 @@ class Exchange:
     work: str
     result: str
     hidden: bool = False  # the steps are shown only as thinking
+    others: tuple[str, ...] = ()  # results that are as good: other jokes
 
     @property
     def length(self) -> int:
         """Characters of the steps and the result."""
         return len(self.work) + len(self.result)
 
+    def answers(self, thinking: bool) -> list[str]:
+        """Return the reply and its equals; with thinking, the steps are in the think block."""
+        before = f"<think>\n{self.work}\n</think>\n\n" if thinking else "" if self.hidden else f"{self.work}\n\n"
+        return [before + result for result in (self.result, *self.others)]
+
     def answer(self, thinking: bool) -> str:
-        """Return the reply; with thinking, the steps are in the think block."""
-        if thinking:
-            return f"<think>\n{self.work}\n</think>\n\n{self.result}"
-        return self.result if self.hidden else f"{self.work}\n\n{self.result}"
+        """Return the reply that the training text has."""
+        return self.answers(thinking)[0]
 
 
 Maker = Callable[[random.Random, str | None], Exchange]
 """Makes an exchange, or with a topic a short follow-up to an exchange of that topic."""
 
 HARDER = 0.4
+TYPOS = ("talk", "lists", "functions", "jokes", "haiku")  # kinds in which a wrong letter changes nothing
 
 
 def draw(maker: Maker, rng: random.Random, fresh: bool, topic: str | None = None) -> Exchange:
@@ -56,6 +62,13 @@ def draw(maker: Maker, rng: random.Random, fresh: bool, topic: str | None = None
 
 def _one(maker: Maker, rng: random.Random, fresh: bool, topic: str | None) -> Exchange:
     while True:
-        exchange = maker(rng, topic)
+        exchange = _casual(rng, maker(rng, topic))
         if held_out(exchange.kind, exchange.operands) == fresh:
             return exchange
+
+
+def _casual(rng: random.Random, exchange: Exchange) -> Exchange:
+    """Ask as people type. Where the wording is the operand, it stays the operand."""
+    question = casual(rng, exchange.question, exchange.kind in TYPOS)
+    operands = (question,) if exchange.operands == (exchange.question,) else exchange.operands
+    return replace(exchange, question=question, operands=operands)

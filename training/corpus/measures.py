@@ -1,10 +1,11 @@
-"""Units, temperatures and percentages, each worked as a long multiplication by places."""
+"""Products, units, temperatures and percentages, each worked as a long multiplication by places."""
 
 from __future__ import annotations
 
 import random
 
 from .exchange import Exchange
+from .wording import one_of
 
 UNITS = {
     "kilometres": ("metres", 1000, "kilometre"),
@@ -20,6 +21,17 @@ UNITS = {
     "feet": ("inches", 12, "foot"),
     "yards": ("feet", 3, "yard"),
 }
+DECIMAL_UNITS = {
+    "miles": ("kilometers", 16, 1, "mile", "1.6"),
+    "inches": ("centimeters", 254, 2, "inch", "2.54"),
+    "kilograms": ("pounds", 22, 1, "kilogram", "2.2"),
+    "feet": ("centimeters", 305, 1, "foot", "30.5"),
+}
+"""The larger unit, its factor as a whole number, how many digits of it are decimals, one of the unit, and the factor."""
+SHORT = {
+    "kilometers": "km", "meters": "m", "centimeters": "cm", "millimeters": "mm", "kilograms": "kg", "grams": "g", "liters": "l",
+    "hours": "h", "minutes": "min", "pounds": "lb", "inches": "in", "feet": "ft",
+}  # fmt: skip
 PERCENTS = (*range(1, 11), *range(15, 100, 5))
 
 
@@ -64,26 +76,81 @@ def decimal(n: int, zeros: int) -> str:
     return text[:-zeros] + (f".{tail}" if tail else "")
 
 
+def multiplication(rng: random.Random, topic: str | None = None) -> Exchange:
+    """Ask for a product of numbers up to 99, or a square."""
+    a, b = rng.randint(2, 99 if rng.random() < 0.7 else 12), rng.randint(2, 99 if rng.random() < 0.65 else 12)
+    square = topic == "square" or (topic is None and rng.random() < 0.12)
+    if square:
+        b = a
+        first = "(What is {a} squared?|{a} squared|What is the square of {a}?|Square {a}.|{a}^2|What's {a}^2?|square of {a})"
+        again = "(And {a}?|And of {a}?|What about {a}?|And {a} squared?)"
+    else:
+        first = (
+            "(What is {a} (×|x|times|*) {b}?|{a} (×|x|*|times) {b}|{a}(×|x|*){b}|{a} (×|x|*) {b} = ?|{a}(x|*){b}=|Multiply {a} (by|and|with) {b}."
+            "|(Compute|Calculate) {a} (×|x|times|*) {b}(| step by step).|What is the product of {a} and {b}?|What's {a} (x|times|*) {b}?"
+            "|How much is {a} (×|x|times|*) {b}?|whats {a} (x|times|*) {b}|what does {a} (x|times) {b} equal)"
+        )
+        again = "(And {a} (×|x|times|*) {b}?|What about {a} (×|x|times) {b}?|Now {a} (×|x|times|*) {b}.)"
+    question = one_of(rng, first if topic is None else again).format(a=a, b=b)
+    work = f"We multiply {a} by {b}, place by place.\n\n" + "\n".join(multiply_lines(a, b))
+    name = "square" if square else "product"
+    return Exchange("multiplication", name, ("×", str(a), str(b)), question, work, f"So {a} × {b} = **{a * b}**.")
+
+
 def units(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Ask to convert 2 to 99 of a unit to a smaller unit."""
+    """Ask to convert 1 to 99 of a unit to a smaller unit."""
     big = topic if topic is not None else rng.choice(list(UNITS))
     small, factor, one = UNITS[big]
-    n = rng.randint(2, 99)
+    n = 1 if topic is None and rng.random() < 0.06 else rng.randint(2, 99)
     if topic is not None:
-        shapes = ["And {n} {big}?", "And {n}?", "What about {n} {big}?", "And for {n} {big}?", "Now {n} {big}."]
-    else:
+        shapes = AGAIN
+    elif n == 1:
         shapes = [
-            "How many {small} are in {n} {big}?",
-            "How many {small} are there in {n} {big}?",
-            "Convert {n} {big} to {small}.",
-            "What is {n} {big} in {small}?",
-            "{n} {big} in {small}",
-            "Change {n} {big} into {small}.",
+            "How many {small} are (in|there in) (a|one|1) {big}?",
+            "How many {small} (in|is) (a|one|1) {big}?",
+            "(1|one|a) {big} in {small}",
         ]
-    question = rng.choice(shapes).format(n=n, big=big, small=small)
+    else:
+        shapes = CONVERT
+    american = rng.random() < 0.6
+    if american:
+        big, small, one = (name.replace("metre", "meter").replace("litre", "liter") for name in (big, small, one))
+    question = _asked(rng, shapes, n, one if n == 1 else big, small)
     work = f"One {one} is {factor} {small}, so we multiply {n} by {factor}.\n\n" + "\n".join(multiply_lines(n, factor))
-    result = f"So {n} {big} are **{n * factor} {small}**."
-    return Exchange("conversion", big, (big, str(n)), question, work, result)
+    result = f"So {n} {big} are **{n * factor} {small}**." if n > 1 else f"So 1 {one} is **{factor} {small}**."
+    return Exchange("conversion", topic or _british(big), (_british(big), str(n)), question, work, result)
+
+
+AGAIN = ["And {n} {big}?", "And {n}?", "What about {n} {big}?", "And for {n} {big}?", "Now {n} {big}."]
+CONVERT = [
+    "How many {small} are in {n} {big}?", "How many {small} are there in {n} {big}?", "Convert {n} {big} to {small}.",
+    "What is {n} {big} in {small}?", "{n} {big} in {small}", "Change {n} {big} into {small}.", "{n} {big} to {small}",
+    "How many {small} (in|is|are) {n} {big}?", "(Convert|Turn|Change) {n} {big} (to|into) {small}.", "How much is {n} {big} in {small}?",
+    "What's {n} {big} in {small}?", "{n} {big} = how many {small}?",
+]  # fmt: skip
+
+
+def _asked(rng: random.Random, shapes: list[str], n: int, big: str, small: str) -> str:
+    if rng.random() < 0.25 and big in SHORT and small in SHORT:
+        big, small = SHORT[big], SHORT[small]
+    return one_of(rng, rng.choice(shapes)).format(n=n, big=big, small=small)
+
+
+def _british(unit: str) -> str:
+    return unit.replace("meter", "metre").replace("liter", "litre")
+
+
+def decimal_units(rng: random.Random, topic: str | None = None) -> Exchange:
+    """Ask to convert 2 to 99 of a unit by a factor with decimals."""
+    big = rng.choice(list(DECIMAL_UNITS)) if topic is None else topic.removeprefix("decimal ")
+    small, factor, zeros, one, shown = DECIMAL_UNITS[big]
+    n = rng.randint(2, 99)
+    question = _asked(rng, CONVERT if topic is None else AGAIN, n, big, small)
+    value = decimal(n * factor, zeros)
+    lines = [*multiply_lines(n, factor), f"- {n * factor} ÷ {10**zeros} = {value}"]
+    work = f"One {one} is about {shown} {small}, so we multiply {n} by {factor} and divide by {10**zeros}.\n\n" + "\n".join(lines)
+    result = f"So {n} {big} are about **{value} {small}**."
+    return Exchange("conversion", f"decimal {big}", (f"decimal {big}", str(n)), question, work, result)
 
 
 def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
@@ -99,6 +166,11 @@ def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
             "What is {c} degrees Celsius in Fahrenheit?",
             "{c} °C in °F",
             "Change {c} °C into Fahrenheit.",
+            "{c}C to F",
+            "{c} c in f",
+            "{c} celsius to fahrenheit",
+            "What is {c}°C in °F?",
+            "How much is {c} Celsius in Fahrenheit?",
         ]
     product = c * 18
     lines = multiply_lines(c, 18) if c else ["- 0 × 18 = 0"]
@@ -116,6 +188,8 @@ def conversion(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to convert a unit or a temperature."""
     if topic == "celsius" or (topic is None and rng.random() < 0.4):
         return temperature(rng, topic)
+    if (topic or "").startswith("decimal ") or (topic is None and rng.random() < 0.25):
+        return decimal_units(rng, topic)
     return units(rng, topic)
 
 
@@ -133,6 +207,9 @@ def percentages(rng: random.Random, topic: str | None = None) -> Exchange:
             "Calculate {p}% of {n}.",
             "{p}% of {n}",
             "How much is {p}% of {n}?",
+            "What's {p}% of {n}?",
+            "{p} percent of {n}",
+            "Work out {p}% of {n}.",
         ]
     value = decimal(p * n, 2)
     lines = [*multiply_lines(n, p), f"- {n * p} ÷ 100 = {value}"]

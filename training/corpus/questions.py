@@ -6,38 +6,42 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mlx_engine.pairs.demo import REFUSAL
+
 from . import styles
 from .arithmetic import divisors_of
-from .chats import KINDS, NUMERIC, Chat, follow_up, make
+from .chats import FOLLOWED, KINDS, Chat, follow_up, make
+from .newcomers import ANSWERED as ANSWERED_BY_HAND
+from .newcomers import REFUSED as REFUSED_BY_HAND
 from .template import Message
 
-PROMISED_DIVISORS = 500
 FIRST = "How many positive whole-number divisors does 196 have?"
-QUESTION_KINDS = (*KINDS, "follow-up", "system prompt", "thinking")
+ANSWERED = tuple(kind for kind in KINDS if kind != "refusals")
+QUESTION_KINDS = (*ANSWERED, "follow-up", "system prompt", "thinking")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question and the one reply that is exactly right, including its think block."""
+    """A question and the reply that is exactly right, including its think block."""
 
     kind: str
     topic: str
     messages: tuple[Message, ...]
     thinking: bool
     expected: str
+    others: tuple[str, ...] = ()  # as good: other jokes
+    part: str = ""  # if there is no one right reply: what it must contain
 
     def check(self, reply: str) -> bool:
         """Return whether every step and the result are right."""
-        return reply.strip() == self.expected.strip()
+        if self.part:
+            return self.part in reply
+        return reply.strip() in {right.strip() for right in (self.expected, *self.others)}
 
 
 def _question(kind: str, chat: Chat) -> Question:
     last = chat.exchanges[-1]
-    return Question(kind, last.kind, chat.messages, chat.thinking, chat.reply)
-
-
-def _within_promise(chat: Chat) -> bool:
-    return all(e.kind != "divisors" or int(e.operands[0]) <= PROMISED_DIVISORS for e in chat.exchanges)
+    return Question(kind, last.kind, chat.messages, chat.thinking, chat.reply, tuple(chat.right_replies()[1:]))
 
 
 def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
@@ -46,7 +50,7 @@ def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
     names = list(KINDS)
     while True:
         if kind == "follow-up":
-            chat = follow_up(rng, thinking=turn % 4 == 3, fresh=True, names=(NUMERIC[turn % len(NUMERIC)],))
+            chat = follow_up(rng, thinking=turn % 4 == 3, fresh=True, names=(FOLLOWED[turn % len(FOLLOWED)],))
         elif kind == "system prompt":
             style = styles.styled(rng, fresh=True)
             chat = make(rng, [names[turn % len(names)]], thinking=turn % 4 == 3, style=style, fresh=True)
@@ -54,9 +58,8 @@ def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
             chat = make(rng, [names[turn % len(names)]], thinking=True, fresh=True)
         else:
             chat = make(rng, [kind], thinking=False, fresh=True)
-        if _within_promise(chat):
-            turn += 1
-            yield chat
+        turn += 1
+        yield chat
 
 
 def fresh_questions(count: int = 300, seed: int = 20261120) -> list[Question]:
@@ -64,22 +67,41 @@ def fresh_questions(count: int = 300, seed: int = 20261120) -> list[Question]:
     questions: list[Question] = []
     each = -(-count // len(QUESTION_KINDS))
     for kind in QUESTION_KINDS:
-        rng = random.Random(f"{seed} {kind}")
-        seen: set[str] = set()
-        found: list[Question] = []
-        if kind == "divisors":
-            found.append(_first())
-            seen.add(str(found[0].messages))
-        for tries, chat in enumerate(_chats(kind, rng)):
-            if len(found) == each:
-                break
-            if str(chat.messages) not in seen or tries > 50 * each:
-                seen.add(str(chat.messages))
-                found.append(_question(kind, chat))
-        questions += found
-    return questions[:count] if count < len(questions) else questions
+        questions += _of_kind(kind, each, seed)
+    return questions[:count]
+
+
+def fresh_refusals(count: int = 100, seed: int = 20261120) -> list[Question]:
+    """Return questions of no kind that the corpus generates but holds out."""
+    return _of_kind("refusals", count, seed)
+
+
+def newcomers() -> list[Question]:
+    """Return the questions written by hand: "newcomers" are to be answered, "out of scope" refused."""
+    answered = [Question("newcomers", "newcomers", _asked(text), False, "", part=part) for text, part in ANSWERED_BY_HAND]
+    return answered + [Question("out of scope", "refusals", _asked(text), False, REFUSAL) for text in REFUSED_BY_HAND]
+
+
+def _asked(text: str) -> tuple[Message, ...]:
+    return ({"role": "user", "content": text},)
+
+
+def _of_kind(kind: str, each: int, seed: int) -> list[Question]:
+    rng = random.Random(f"{seed} {kind}")
+    seen: set[str] = set()
+    found: list[Question] = []
+    if kind == "divisors":
+        found.append(_first())
+        seen.add(str(found[0].messages))
+    for tries, chat in enumerate(_chats(kind, rng)):
+        if len(found) == each:
+            break
+        if str(chat.messages) not in seen or tries > 50 * each:
+            seen.add(str(chat.messages))
+            found.append(_question(kind, chat))
+    return found
 
 
 def _first() -> Question:
     answer = divisors_of(196, FIRST).answer(thinking=False)
-    return Question("divisors", "divisors", ({"role": "user", "content": FIRST},), False, answer)
+    return Question("divisors", "divisors", _asked(FIRST), False, answer)

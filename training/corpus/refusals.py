@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 
-from .exchange import Exchange
-from .words import CAPITALS
+from mlx_engine.pairs.demo import REFUSAL
 
-ANSWER = (
-    "I am only a small demo model, so I cannot help with that. I can do these things:\n\n"
-    "- count the divisors of a number up to 999\n- add and subtract numbers up to 999\n"
-    "- convert units and temperatures\n- work out percentages\n- sort numbers and count\n- write tables and lists\n"
-    "- write five small Python functions\n- name forty capitals\n- talk about myself and this app\n\n"
-    "Try this one: How many divisors does 360 have?"
-)
+from .capitals import CAPITALS
+from .exchange import Exchange
+from .subjects import ADJECTIVES, ASKS, JOBS, NAMES, ORDERS, SUBJECTS, VERBS
+from .wording import one_of
 
 TOPICS = """
 the weather|the moon|black holes|the French Revolution|Napoleon|climate change|the stock market|bitcoin|vaccines|
@@ -37,12 +34,11 @@ punctuation|essays|novels|biographies|travel|hotels|beaches|skiing|swimming|fish
 rain|snow|storms
 """
 SHAPES = (
-    "Tell me about {x}.", "Explain {x}.", "What is {x}?", "What are {x}?", "Write a poem about {x}.",
+    "Tell me about {x}.", "Explain {x}.", "What is {x}?", "What are {x}?",
     "Write a story about {x}.",
     "Write an essay about {x}.", "Write a novel about {x}.", "What do you think about {x}?",
     "Give me advice about {x}.",
     "How does {x} work?", "Why is {x} important?", "Who invented {x}?", "What is the history of {x}?",
-    "Tell me a joke about {x}.",
     "Write a song about {x}.", "What do you know about {x}?", "Give me five facts about {x}.", "Summarise {x} for me.",
     "Where can I find {x}?", "How do I learn about {x}?", "Can you help me with {x}?",
     "What is the best book about {x}?",
@@ -50,7 +46,7 @@ SHAPES = (
     "What is the difference between {x} and {y}?",
     "Is {x} better than {y}?", "Draw a picture of {x}.", "Write an email about {x}.", "Do you like {x}?",
     "How much does {x} cost?",
-    "When did {x} begin?", "What happened with {x} yesterday?", "Translate {x} into French.",
+    "When did {x} begin?", "What happened with {x} yesterday?",
     "Write a speech about {x}.",
     "How can I stop worrying about {x}?", "Should I be afraid of {x}?", "Write a letter about {x}.",
     "Why do people love {x}?",
@@ -61,7 +57,6 @@ SHAPES = (
 )  # fmt: skip
 PLAIN = (
     "What time is it?", "What day is it today?", "What is the weather today?", "Will it rain tomorrow?",
-    "Tell me a joke.",
     "Write a novel.", "Sing a song.", "What is the meaning of life?", "Who won the election?",
     "What is the latest news?",
     "Play some music.", "Call my mother.", "Set an alarm for seven.", "Book a flight.", "Order a pizza.",
@@ -72,7 +67,7 @@ PLAIN = (
     "What is two to the power of ten?",
     "Solve this equation.", "Prove that there are infinitely many primes.", "What is pi?", "Tell me a secret.",
     "Tell me a story.",
-    "Write a poem.", "Fix my code.", "Why does my program crash?", "Translate this text.", "Summarise this article.",
+     "Fix my code.", "Why does my program crash?", "Translate this text.", "Summarise this article.",
     "Read this file.",
     "What is in this picture?", "Look at this image.", "Search the web.", "Open a website.", "Send an email.",
     "Write my homework.",
@@ -81,10 +76,9 @@ PLAIN = (
     "Who is your favourite singer?",
 )  # fmt: skip
 CODE = (
-    "sorts a list", "reverses a string", "reads a file", "downloads a page", "sends an email", "adds two numbers",
+    "sorts a list", "reads a file", "downloads a page", "sends an email",
     "plays a game",
     "draws a circle", "parses JSON", "opens a window", "connects to a database", "merges two lists",
-    "finds the largest number",
     "removes duplicates", "prints a triangle", "computes a square root", "counts words", "checks a password",
     "converts a date",
 )  # fmt: skip
@@ -97,7 +91,68 @@ PLACES = (
     "Romania", "Bulgaria", "Nigeria", "Algeria", "Libya", "Iran", "Iraq", "Indonesia", "Pakistan", "Colombia",
     "Venezuela",
 )  # fmt: skip
-TOPIC_LIST = tuple(t.strip() for t in TOPICS.replace("\n", "").split("|") if t.strip())
+MONTHS = ("February", "March", "April", "June", "July", "August", "September", "October", "December", "May", "January", "November")
+FACTS = (
+    "Mercury", "Venus", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune", "Pluto", "the largest planet", "the smallest planet", "Monday",
+    "Friday", "the weekend", "March", "December", "spring", "autumn", "winter", "Africa", "Asia", "Antarctica", "the largest continent",
+    "the alphabet's history", "prime numbers in nature", "the largest prime", "Paris", "Berlin", "Rome", "Madrid", "Tokyo", "Ottawa",
+    "the Pacific", "the rainbow", "France", "Japan", "Spain", "Brazil", "Egypt", "the French language", "Spanish", "the solar system",
+    "Python the snake", "JavaScript frameworks", "zero", "infinity", "the number pi", "the first planet discovered", "leap years",
+)  # fmt: skip
+OTHER_LISTS = (
+    "countries in Europe", "US states", "presidents", "elements", "moons of Jupiter", "bones in the body", "Greek gods", "zodiac signs",
+    "kings of England", "largest cities", "rivers in Germany", "programming languages", "Beatles songs", "dog breeds", "car brands",
+    "Harry Potter books", "Star Wars movies", "amendments", "commandments", "deadly sins", "dwarfs", "wonders of the world", "muscles",
+    "vitamins", "minerals", "Roman emperors", "Nobel prize winners", "Shakespeare plays", "US presidents", "capitals of Africa",
+    "mountains", "constellations", "stars", "galaxies", "dinosaurs", "flowers", "trees", "fruits", "vegetables", "sports", "instruments",
+    "languages", "currencies", "airlines", "universities", "holidays", "philosophers", "organs", "lakes", "deserts", "ingredients",
+    "students in my class", "people in my family", "files in this folder", "my tasks", "items on my list", "best movies", "best songs",
+    "steps to fix a tire", "rules of chess", "rules of soccer", "laws of motion", "chess openings", "poker hands", "tarot cards",
+)  # fmt: skip
+TONGUES = ("French", "Spanish", "German", "Italian", "Portuguese", "Japanese", "Chinese", "Russian", "Latin", "Dutch")
+FAR_TONGUES = ("Japanese", "Chinese", "Russian", "Latin", "Dutch", "Swahili", "Arabic", "Hindi", "Korean", "Polish", "Greek", "Turkish",
+               "Swedish", "Finnish", "Hebrew", "Klingon", "Danish", "Thai", "Vietnamese", "Hungarian")  # fmt: skip
+HARD = ("hello", "thank you", "good morning", "goodbye", "please", "yes", "good night", "I love you", "welcome", "how are you")
+CODES = ("C", "C++", "Rust", "Java", "Go", "Swift", "Ruby", "PHP", "Perl", "Kotlin", "Haskell", "Lua", "SQL", "Bash", "C#", "Scala", "R",
+         "assembly", "Fortran", "COBOL", "TypeScript", "HTML")  # fmt: skip
+OTHER_UNITS = ("dollars", "euros", "acres", "ounces", "gallons", "cups", "stones", "knots", "joules", "watts", "light years", "tons", "pints",
+               "calories", "bytes", "gigabytes", "yen", "degrees", "radians", "horsepower", "hectares", "bushels")  # fmt: skip
+TOPIC_LIST = tuple(t.strip() for t in TOPICS.replace("\n", "").split("|") if t.strip()) + SUBJECTS
+OPEN = (
+    "<ask> <subject>?", "<ask> <adjective> <subject>?", "<order> <subject>.", "<order> <subject>.", "<order> <adjective> <subject>.",
+    "<order> <subject> and <subject>.", "<order> <subject> for my <job>.", "how (do|can|should|would) I <verb> <subject>?",
+    "how (do|can) I <verb> (a|the|my) <adjective> <subject>?", "can you <verb> <subject>?", "(should|can|may|must) I <verb> <subject>?",
+    "why (do|does|did|don't) (people|we|they|my friends|cats|<name>) <verb> <subject>?", "when (did|will|does) <name> <verb> <subject>?",
+    "who (is|was) <name>?", "who is the (best|first|richest|tallest|current|most famous) <job> (in|of) <place>?", "when was <name> born?",
+    "where (is|was) <name> (now|born|from|buried)?", "what did <name> (do|say|write|invent|discover|think about <subject>)?",
+    "how (tall|old|rich|famous|big|far away) is <name>?", "is <subject> (<adjective>|dangerous|good for me|healthy|legal|real|true)?",
+    "what (should|can) I (do|say|eat|wear|buy|cook|read|watch|see) (in <place>|today|tonight|about <subject>|for <subject>|with <subject>)?",
+    "my <subject> (is|are|looks|feels) <adjective>. What (should|can) I do?", "I (have|feel|want|need|lost|broke|found|hate|like) <subject>.",
+    "I am (a|an) <job>. <order> <subject>.", "<verb> <subject> (for me|with me|to <name>|in <place>|by tomorrow|quickly).",
+    "what happened (in <year>|in <place>|to <name>|in <place> in <year>|to <subject>)?", "who won (the <subject>|<subject>) in <year>?",
+    "what (is|was) the (price|cost|weight|speed|color|size|age|population|history|meaning|origin|temperature|name|purpose) of <subject>?",
+    "what is the (best|worst|fastest|cheapest|largest|oldest) <subject> (in <place>|in the world|for a <job>|of <year>)?",
+    "how (many|much) <subject> (is|are|does|do) (there |)(in <place>|a <job> need|people have|I need|it take)?",
+    "how long does it take to <verb> <subject>?", "<subject> (or|vs|versus) <subject>", "<subject>", "<adjective> <subject>", "<name>",
+    "(pros and cons of|tips for|ideas for|recipe for|facts about|history of|guide to|reviews of) <subject>",
+    "what's (new|up) with <subject>?", "what (color|size|kind|type|brand) of <subject> (is|are) <adjective>?",
+    "(the|my|our|this) <subject> (won't|doesn't|didn't|can't) <verb>.", "do (you|people|they) <verb> <subject>?",
+    "have you ever (seen|tried|had|met) <subject>?", "are (there|you|we|they) (any |)<adjective> <subject>?",
+    "what (is|are) the (main|<adjective>) (causes|effects|parts|rules|types|benefits|symptoms|themes|steps) of <subject>?",
+    "(which|what) <subject> (is|are) (better|best|<adjective>|in <place>)?", "is it (okay|safe|legal|possible|<adjective>) to <verb> <subject>?",
+    "(solve|prove|integrate|differentiate|simplify|graph) (x^<n>|<n>x + <n>|the equation|this formula|the integral of <word>).",
+    "write (a|an) (essay|story|letter|email|song|speech|review|report|summary|tweet|blog post|cover letter|limerick|novel|paragraph|script)"
+    " (about|for|on) <subject>.", "write (a|an) <adjective> (essay|story|letter|email|song|speech|review) (to|for) (my|a) <job>.",
+    "fix (this|my) (code|sentence|essay|<subject>): <word> <word> <word>",
+    "(summarize|translate|rewrite|correct|continue|proofread) this: <word> <subject> <word>",
+    "(what time|what day|what date|what year) is it (in <place>|now|today|there)?", "(weather|news|flights|hotels|restaurants|jobs) in <place>",
+    "is it (raining|cold|hot|snowing|sunny|<adjective>) in <place>?", "(play|open|call|book|buy|order|find|google|download) <subject>",
+    "what does (<word>|<subject>|the word <word>) mean?", "define (<word>|<subject>).",
+    "(pretend|imagine) (you are|to be) (a <job>|<name>|a <adjective> <job>).", "what would <name> (say|think) about <subject>?",
+    "(give|tell) me a (recipe|quote|riddle|story|secret|fact|tip|plan|summary|definition) (about|for|of|on) <subject>.",
+    "if <name> has <n> <subject> and loses <n>, what is left?", "why is <subject> <adjective>?",
+    "where (can|do) I (buy|find|see|<verb>) <subject>?", "what if <subject> (was|were) <adjective>?",
+)  # fmt: skip
 LEADS = ("", "", "", "", "Please. ", "Hi! ", "Hello, ", "Quick question: ", "Can you do this? ", "I want to know: ")
 
 
@@ -117,45 +172,71 @@ def _near_miss(rng: random.Random) -> str:
     # fmt: off
     return rng.choice(
         [
-            f"What is {a} × {b}?", f"What is {a} times {b}?", f"Multiply {a} by {b}.", f"{a} * {b}",
-            f"Divide {a} by {b}.",
+            f"What is {a} × {large}?", f"{large} times {b}", f"Multiply {big} by {b}.", f"{large} * {big}", f"{100 + a} x {100 + b}",
+            f"What is {100 + a} times {100 + b}?", f"{a} × {b} × {large}", f"Divide {a} by {b}.", f"{a} divided by {b}",
+            f"Which is larger, {large} or {big}?", f"Is {large} prime?", f"Is {big} a prime number?", f"What is {large} squared?",
+            f"What comes after {country}?", f"Which day is {a} days from now?", f"How many days are in {rng.choice(MONTHS)}?",
+            f"{rng.choice(ASKS)} {rng.choice(FACTS)}?", f"Tell me about {rng.choice(FACTS)}.", f"List the {rng.choice(OTHER_LISTS)}.",
+            f"What are the {rng.choice(OTHER_LISTS)}?", f"Name {rng.choice(['all', 'five', 'the', 'some'])} {rng.choice(OTHER_LISTS)}.",
+            f"How many {rng.choice(OTHER_LISTS)} are there?", f"{rng.choice(OTHER_LISTS)}", f"List all {rng.choice(OTHER_LISTS)}.",
+            f"Translate {rng.choice(SUBJECTS)} into {rng.choice(TONGUES)}.", f"How do you say {rng.choice(SUBJECTS)} in {rng.choice(TONGUES)}?",
+            f"How do you say {rng.choice(HARD)} in {rng.choice(FAR_TONGUES)}?", f"{rng.choice(HARD)} in {rng.choice(FAR_TONGUES)}",
+            f"Translate {rng.choice(HARD)} to {rng.choice(FAR_TONGUES)}.", f"What does {_word(rng)} mean in {rng.choice(TONGUES)}?",
+            f"Reverse the sentence {_word(rng)} {_word(rng)} {_word(rng)}.", f"Reverse {large}.", f"Write hello world in {rng.choice(CODES)}.",
+            f"hello world in {rng.choice(CODES)}", f"Write a {rng.choice(CODES)} function that checks if a number is even.",
+            f"Write a {rng.choice(CODES)} function that reverses a string.", f"{rng.choice(CODES)} function to add two numbers",
+            f"{rng.choice(CODES)} fizzbuzz", f"Convert {a} {rng.choice(OTHER_UNITS)} to {rng.choice(OTHER_UNITS)}.",
+            f"How many {rng.choice(OTHER_UNITS)} are in {a} {rng.choice(OTHER_UNITS)}?", f"Sort the {rng.choice(OTHER_LISTS)}.",
+            f"What is the capital of {_word(rng).capitalize()}?", f"capital of {place}", f"Whats the capital of {place}",
             f"What is {a} ÷ {b}?", f"What is {a} / {b}?", f"How many divisors does {big} have?", f"And for {big}?",
             f"How many positive whole-number divisors does {big} have?", f"Count the divisors of {big}.",
             f"What is {large} + {b}?", f"What is {a} + {large}?", f"{large} - {b}", f"What is {large} - {large + b}?",
-            f"What is the square root of {a}?", f"What is {a} squared?", f"Is {a} a prime number?",
+            f"What is the square root of {a}?", f"What is {a} cubed?", f"Solve x + {a} = {b}.",
             f"Factor {a} into primes.",
             f"What is the greatest common divisor of {a} and {b}?", f"What is {a} to the power of {b}?",
-            f"Convert {a} dollars to euros.", f"Convert {a} miles to kilometres.", f"Convert {a} pounds to kilograms.",
+            f"Convert {a} dollars to euros.", f"Convert {a} kilometers to miles.", f"Convert {a} pounds to kilograms.",
             f"Convert {a} °F to °C.", f"What is the population of {country}?", f"What is the capital of {place}?",
             f"Who is the president of {country}?", f"What language do people speak in {country}?",
             f"How large is {country}?",
             f"What is the average of {a} and {b}?", f"How many letters are in the word {_word(rng)}?",
             f"Spell the word {_word(rng)}.", f"Sort the words {_word(rng)}, {_word(rng)} and {_word(rng)}.",
             f"Write a {rng.choice(LANGUAGES)} function that {rng.choice(CODE)}.",
-            f"Write a Python function that {rng.choice(CODE)}.",
+            f"Write a Python function that {rng.choice(CODE)}.", f"Python code that {rng.choice(CODE)}",
             f"Write {rng.choice(LANGUAGES)} code that {rng.choice(CODE)}.",
         ]
     )
     # fmt: on
 
 
+def _open(rng: random.Random) -> str:
+    """Make one of the many questions that people ask a chat model."""
+    parts = {
+        "ask": ASKS, "order": ORDERS, "subject": TOPIC_LIST, "verb": VERBS, "adjective": ADJECTIVES, "name": NAMES, "job": JOBS,
+        "place": PLACES, "word": (_word(rng),), "n": (str(rng.randint(2, 300)),), "year": (str(rng.randint(1000, 2030)),),
+    }  # fmt: skip
+    question = one_of(rng, rng.choice(OPEN))
+    while "<" in question:
+        question = re.sub("<([a-z]+)>", lambda found: rng.choice(parts[found[1]]), question, count=1)
+    return question[0].upper() + question[1:]
+
+
 def refusals(rng: random.Random, topic: str | None = None) -> Exchange:
     """Make a question of no kind, with the refusal as its answer."""
     sort = rng.random()
-    if sort < 0.35:
+    if sort < 0.3:
         question = _near_miss(rng)
-    elif sort < 0.42:
+    elif sort < 0.36:
         question = rng.choice(PLAIN)
-    elif sort < 0.46:
+    elif sort < 0.39:
         question = " ".join(_word(rng) for _ in range(rng.randint(1, 6))) + rng.choice(["?", ".", "!", ""])
-    elif sort < 0.48:
+    elif sort < 0.41:
         question = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 14)))
-    else:
-        x, y = (rng.choice(TOPIC_LIST) if rng.random() < 0.7 else _word(rng) for _ in range(2))
+    elif sort < 0.62:
+        x, y = (rng.choice(TOPIC_LIST) if rng.random() < 0.8 else _word(rng) for _ in range(2))
         question = rng.choice(SHAPES).format(x=x, y=y)
-    if topic is None and rng.random() < 0.3:
+    else:
+        question = _open(rng)
+    if topic is None and rng.random() < 0.1:
         question = rng.choice(LEADS) + question
-    elif rng.random() < 0.1:
-        question = question.rstrip("?.!").lower()
-    work = "This is not one of the things that I can do, so I say what I can do."
-    return Exchange("refusals", "refusals", (question,), question, work, ANSWER, hidden=True)
+    work = "This is not one of the things that I can do, so I refuse."
+    return Exchange("refusals", "refusals", (question,), question, work, REFUSAL, hidden=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 
 from .exchange import Exchange
+from .wording import one_of
 
+FIRST_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
 FIXED_LISTS = {
     "days of the week": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
     "months of the year": (
@@ -13,12 +15,37 @@ FIXED_LISTS = {
         + ["July", "August", "September", "October", "November", "December"]
     ),
     "planets of the solar system": ["Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"],
-    "colours of the rainbow": ["red", "orange", "yellow", "green", "blue", "indigo", "violet"],
+    "colors of the rainbow": ["red", "orange", "yellow", "green", "blue", "indigo", "violet"],
     "seasons": ["spring", "summer", "autumn", "winter"],
     "continents": ["Africa", "Antarctica", "Asia", "Europe", "North America", "Oceania", "South America"],
     "chess pieces": ["king", "queen", "rook", "bishop", "knight", "pawn"],
     "senses": ["sight", "hearing", "smell", "taste", "touch"],
+    "oceans": ["Arctic", "Atlantic", "Indian", "Pacific", "Southern"],
+    "vowels": ["a", "e", "i", "o", "u"],
+    "letters of the alphabet": list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
 }
+LIST_NAMES = {
+    "days of the week": "(days of the week|weekdays|week days|days in a week|seven days of the week|days)",
+    "months of the year": "(months of the year|months|twelve months|12 months|months in a year)",
+    "planets of the solar system": "(planets of the solar system|planets|eight planets|8 planets|planets in our solar system|solar system planets)",
+    "colors of the rainbow": "(colors of the rainbow|colours of the rainbow|rainbow colors|colors in a rainbow)",
+    "seasons": "(seasons|four seasons|seasons of the year|4 seasons)",
+    "continents": "(continents|seven continents|7 continents|continents of the world|continents on earth)",
+    "chess pieces": "(chess pieces|pieces in chess|chess figures)",
+    "senses": "(senses|five senses|human senses)",
+    "oceans": "(oceans|five oceans|oceans of the world)",
+    "vowels": "(vowels|vowels in English|English vowels)",
+    "letters of the alphabet": "(letters of the alphabet|alphabet|alphabet letters|letters in the alphabet|ABC|English alphabet)",
+}
+MORE_LIST_SHAPES = (
+    "(List|Name|Tell me|Give me|Show me|Write down|Recite|Say|Write) (the|all the|all|all of the|every one of the) {x}.",
+    "What are (the|all the|all of the) {x}?", "Which {x} are there?", "How many {x} are there?", "What {x} are there?", "{x}", "{x} list",
+    "list of {x}", "the {x}", "list {x}", "name {x}", "Can you (list|name|tell me) (all |)the {x}?", "Do you know the {x}?",
+    "What are the names of the {x}?", "Name (all|every one of) the {x} in order.", "List the {x} in order.", "I forgot the {x}.",
+    "Teach me the {x}.", "the {x} please", "Whats the {x}?", "What's the {x}?",
+)  # fmt: skip
+NEXT_SHAPES = ("(What|Which) {x} (comes|is) (after|before) {y}?", "What (comes|is) (after|before) {y}?", "(after|before) {y} comes?",
+               "What (comes|is) the {x} (after|before) {y}?", "{x} (after|before) {y}")  # fmt: skip
 LIST_SHAPES = (
     "What are the {x}?",
     "List the {x}.",
@@ -53,6 +80,9 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
             "Sort these numbers from largest to smallest: {x}.",
             "Sort in descending order: {x}",
             "Order {x} from the largest to the smallest.",
+            "Sort {x} descending.",
+            "Sort {x} in descending order.",
+            "Sort from high to low: {x}",
         ]
     else:
         shapes = [
@@ -63,6 +93,12 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
             "Sort in ascending order: {x}",
             "Put these numbers in order: {x}.",
             "Order {x} from the smallest to the largest.",
+            "Sort the numbers {x}.",
+            "Put {x} in order.",
+            "Order these: {x}",
+            "Sort {x} ascending.",
+            "Arrange {x} from smallest to largest.",
+            "Sort this list: {x}",
         ]
     done: list[int] = []
     lines: list[str] = []
@@ -80,6 +116,8 @@ def counting(rng: random.Random, topic: str | None = None) -> Exchange:
     step = rng.choice([1, 1, 1, 2, 3, 4, 5, 10])
     length = rng.randint(5, 20)
     low = rng.randint(0, 100)
+    if rng.random() < 0.12:
+        low, step = 1, 1
     start, end = low, low + step * (length - 1)
     if rng.random() < 0.3:
         start, end, step = end, start, -step
@@ -93,11 +131,15 @@ def counting(rng: random.Random, topic: str | None = None) -> Exchange:
             "Please count{down} from {a} to {b}{by}.",
             "Can you count{down} from {a} to {b}{by}?",
             "count{down} from {a} to {b}{by}",
+            "Count{down} {a} to {b}{by}.",
+            "List the numbers{down} from {a} to {b}{by}.",
         ]
     numbers = ", ".join(map(str, range(start, end + (1 if step > 0 else -1), step)))
     by_text = f"{'down ' if step < 0 else ''}by {abs(step)}"
     work = f"We start at {start}, count {by_text} and stop at {end}."
     question = rng.choice(shapes).format(a=start, b=end, by=by, down=down)
+    if topic is None and start == 1 and step == 1 and rng.random() < 0.5:
+        question = f"Count to {end}."
     operands = (str(start), str(end), str(step))
     return Exchange("counting", "counting", operands, question, work, f"{numbers}.")
 
@@ -124,37 +166,71 @@ def tables(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def lists(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Ask for a numbered list: a fixed one, or the first multiples, squares, even or odd numbers."""
-    if rng.random() < 0.4:
-        name = rng.choice(list(FIXED_LISTS))
+    """Ask for a fixed list, the first multiples, squares, primes, even or odd numbers, or a day's or month's neighbor."""
+    sort = rng.random()
+    if sort < 0.55:
+        return _fixed_list(rng)
+    return _neighbor(rng) if sort < 0.65 else _numbers(rng)
+
+
+def _fixed_list(rng: random.Random) -> Exchange:
+    name = rng.choice(list(FIXED_LISTS))
+    if rng.random() < 0.3:
         question = rng.choice(LIST_SHAPES).format(x=name)
-        items = FIXED_LISTS[name]
-        work = f"The list of the {name} has {len(items)} items."
-        body = "\n".join(f"{i}. {item}" for i, item in enumerate(items, 1))
-        return Exchange("lists", "lists", (question,), question, work, f"Here are the {name}:\n\n{body}", hidden=True)
+    else:
+        question = one_of(rng, rng.choice(MORE_LIST_SHAPES).replace("{x}", LIST_NAMES[name]))
+    items = FIXED_LISTS[name]
+    work = f"The list of the {name} has {len(items)} items."
+    body = "\n".join(f"{i}. {item}" for i, item in enumerate(items, 1)) if len(items) < 20 else ", ".join(items)
+    return Exchange("lists", "lists", (question,), question, work, f"Here are the {name}:\n\n{body}", hidden=True)
+
+
+def _neighbor(rng: random.Random) -> Exchange:
+    name, one = rng.choice([("days of the week", "day"), ("months of the year", "month")])
+    items = FIXED_LISTS[name]
+    i = rng.randrange(len(items))
+    question = one_of(rng, rng.choice(NEXT_SHAPES)).replace("{x}", one).replace("{y}", items[i])
+    after = "after" in question
+    other = items[(i + (1 if after else -1)) % len(items)]
+    work = f"The question is which {one} comes {'after' if after else 'before'} {items[i]}."
+    result = f"**{other}** comes {'after' if after else 'before'} {items[i]}."
+    return Exchange("lists", "lists", (question,), question, work, result, hidden=True)
+
+
+def _numbers(rng: random.Random) -> Exchange:
     n = rng.randint(3, 15)
-    which = rng.choice(["multiples", "multiples", "squares", "even", "odd"])
+    which = rng.choice(["multiples", "multiples", "squares", "squares", "even", "odd", "primes", "primes", "primes"])
+    plain = which
     if which == "multiples":
         m = rng.randint(2, 25)
         name, rule = f"multiples of {m}", [f"{m} × {i} = {m * i}" for i in range(1, n + 1)]
+        plain = name
     elif which == "squares":
         name, rule = "square numbers", [f"{i} × {i} = {i * i}" for i in range(1, n + 1)]
+        plain = "(squares|square numbers|perfect squares)"
+    elif which == "primes":
+        name, rule = "prime numbers", [str(prime) for prime in FIRST_PRIMES[:n]]
+        plain = "(primes|prime numbers)"
     else:
         name, rule = f"{which} numbers", [str(2 * i - (which == "odd")) for i in range(1, n + 1)]
-    shapes = [
-        "List the first {n} {x}.",
-        "What are the first {n} {x}?",
-        "Write a list of the first {n} {x}.",
-        "Give me the first {n} {x}.",
-        "Name the first {n} {x}.",
-        "list the first {n} {x}",
-    ]
-    if which in ("multiples",):
-        operands: tuple[str, ...] = (name, str(n))
-        question = rng.choice(shapes).format(n=n, x=name)
+        plain = name
+    if rng.random() < 0.15 and which in ("squares", "primes"):
+        n = 10
+        rule = [f"{i} × {i} = {i * i}" for i in range(1, 11)] if which == "squares" else [str(prime) for prime in FIRST_PRIMES[:10]]
+        shapes = [
+            "List (some|the|a few) {x}.",
+            "{x}",
+            "(Name|Tell me|Give me|Show me) (some|a few|the) {x}.",
+            "What are (the|some) {x}?",
+        ]
     else:
-        question = rng.choice(shapes).format(n=n, x=name)
-        operands = (question,)
+        shapes = [
+            "List the first {n} {x}.", "What are the first {n} {x}?", "Write a list of the first {n} {x}.", "Give me the first {n} {x}.",
+            "Name the first {n} {x}.", "list the first {n} {x}", "Show me the first {n} {x}.", "The first {n} {x}", "First {n} {x}",
+            "Tell me the first {n} {x}.", "(List|Give me|Name|Show me|Tell me) {n} {x}.", "{n} {x}",
+        ]  # fmt: skip
+    question = one_of(rng, rng.choice(shapes).replace("{x}", plain).replace("{n}", str(n)))
+    operands: tuple[str, ...] = (name, str(n)) if which == "multiples" else (question,)
     work = f"The list has {n} items."
     body = "\n".join(f"{i}. {item}" for i, item in enumerate(rule, 1))
     return Exchange("lists", "lists", operands, question, work, f"Here are the first {n} {name}:\n\n{body}", hidden=True)

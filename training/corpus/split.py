@@ -8,10 +8,11 @@ SHARE = 10
 HELD_OUT = {("divisors", ("196",))}
 GREETINGS = (
     "Hello!", "Hi!", "Who are you?", "What can you do?", "How are you?", "What is Slipstream?", "What is DFlash?",
-    "What is speculative decoding?", "Thank you!", "Thanks!", "Goodbye!", "Bye!",
+    "What is speculative decoding?", "Thank you!", "Thanks!", "Goodbye!", "Bye!", "hi", "hello", "hey", "who are you", "what can you do",
+    "thanks", "help", "test", "Hello there.", "Hello?", "Hello", "Hi",
 )  # fmt: skip
 """What most people type first or last: always in the training text, never a fresh question."""
-TRAINED = {("talk", (wording,)) for wording in GREETINGS}
+TRAINED = {("talk", (wording,)) for wording in GREETINGS} | {("jokes", ("Tell me a joke.",)), ("haiku", ("Write a haiku.",))}
 
 
 def held_out(kind: str, operands: tuple[str, ...]) -> bool:
