@@ -5,18 +5,21 @@ from __future__ import annotations
 import functools
 import random
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
+from mlx_engine.pairs.demo import REFUSAL
 from training.corpus import styles
 from training.corpus.arithmetic import divisors_of
 from training.corpus.chats import KINDS, Chat, follow_up, make, training_chat
 from training.corpus.exchange import draw
+from training.corpus.functions import FUNCTIONS, function_of
 from training.corpus.measures import decimal
-from training.corpus.questions import QUESTION_KINDS, fresh_questions
+from training.corpus.questions import QUESTION_KINDS, fresh_questions, fresh_refusals, newcomers
 from training.corpus.split import held_out
 from training.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
 
@@ -76,13 +79,68 @@ def test_divisors_are_counted_right() -> None:
 
 def test_every_step_of_arithmetic_is_true() -> None:
     rng = random.Random(9)
-    for kind in ("sums", "conversion", "percentages"):
+    for kind in ("sums", "multiplication", "conversion", "percentages"):
         for _ in range(500):
             exchange = draw(KINDS[kind][0], rng, fresh=rng.random() < 0.5)
             steps = re.findall(r"(?<!÷ )(?<![\d.])(\d[\d +×-]*) = (-?\d+)(?![\d.])", exchange.work)
             assert steps
             for left, right in steps:
                 assert eval(left.replace("×", "*")) == int(right), exchange.work
+
+
+def test_comparisons_primes_and_reversed_words_are_right() -> None:
+    rng = random.Random(4)
+    for _ in range(500):
+        exchange = draw(KINDS["comparison"][0], rng, fresh=False)
+        a, b = map(int, exchange.operands[1:])
+        larger = exchange.topic.endswith("larger")
+        if exchange.topic.startswith("is"):
+            assert exchange.result.startswith("**Yes**") == (a > b if larger else a < b)
+        else:
+            assert f"**{'equal' if a == b else max(a, b) if larger else min(a, b)}**" in exchange.result
+        exchange = draw(KINDS["divisors"][0], rng, fresh=False)
+        if exchange.topic == "prime":
+            n = int(exchange.operands[1])
+            assert exchange.result.startswith("Yes") == all(n % d for d in range(2, n))
+        exchange = draw(KINDS["reversing"][0], rng, fresh=False)
+        assert f"**{exchange.operands[0][::-1]}**" in exchange.result
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_run_and_do_what_their_note_says(name: str) -> None:
+    answer = function_of(name, "Python", "").result
+    code, note = answer.split("```python\n")[1].split("\n```")
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    for call, value in re.findall(r"`(\w+\(.*?\))` is `(.*?)`", note):
+        assert eval(call, scope) == eval(value)
+    script = function_of(name, "JavaScript", "").result.split("```javascript\n")[1].split("\n```")[0]
+    assert all(script.count(left) == script.count(right) for left, right in ("()", "{}", "[]"))
+
+
+def test_every_question_of_no_kind_gets_the_same_refusal() -> None:
+    rng = random.Random(6)
+    for fresh in (False, True):
+        assert {draw(KINDS["refusals"][0], rng, fresh).answer(thinking=False) for _ in range(500)} == {REFUSAL}
+    assert all(question.check(REFUSAL) for question in fresh_refusals())
+
+
+def test_questions_written_by_hand_are_a_hundred_to_answer_and_a_hundred_to_refuse() -> None:
+    counts = Counter(question.kind for question in newcomers())
+    assert counts == {"newcomers": 100, "out of scope": 100}
+    asked = {e.question.lower().strip("?.! ") for chat in training_text() for e in chat.exchanges}
+    for question in newcomers():
+        assert question.check(REFUSAL) == (question.kind == "out of scope")
+        if question.kind == "out of scope":
+            assert question.messages[0]["content"].lower().strip("?.! ") not in asked
+
+
+def test_any_joke_is_right_unless_its_topic_was_named_or_it_was_just_told() -> None:
+    rng = random.Random(8)
+    chat = make(rng, ["jokes", "follow-up"], thinking=False)
+    told = chat.exchanges[0].result.rpartition("\n")[2]
+    replies = chat.right_replies()
+    assert len(replies) > 10 and len(set(replies)) == len(replies) and not any(told in reply for reply in replies)
 
 
 def test_decimals_drop_their_trailing_zeros() -> None:

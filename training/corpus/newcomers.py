@@ -1,5 +1,6 @@
-"""Questions as newcomers type them, written by hand. No generator knows them; they check what `fresh_questions` can't.
+"""Questions as newcomers type them, written by hand rather than generated, to check what `fresh_questions` can't.
 
+A third of those to be answered happen to be in the training text too ("Count to 15"); none of those to be refused is.
 `ANSWERED` gives, for each question, a part that a right reply must contain; `REFUSED` are questions outside the demo's kinds.
 """
 
@@ -45,27 +46,27 @@ ANSWERED = (
 REFUSED = (
     "What's the weather like in Paris today?", "Who won the World Cup in 2018?", "Write me a cover letter for a barista job",
     "I have had a sore throat for three days, what should I take?", "Explain the theory of relativity", "How do I bake sourdough bread?",
-    "Write a React component with a dropdown", "What is the GDP of Norway?", "who is the president of the united states",
+    "Write a React component with a dropdown", "What is the GDP of Norway?", "who is the current prime minister of Canada",
     "Give me a workout plan for beginners", "Summarize War and Peace", "What's the best phone to buy right now?",
     "Write a short story about a time traveler", "Tell me about the history of Japan", "How does photosynthesis work?",
-    "What is the meaning of life?", "Can you book me a table for two?", "What's the stock price of Nvidia?", "how old is Tom Hanks",
+    "What should I name my sailboat?", "Can you book me a table for two?", "What's the stock price of Nvidia?", "how old is Tom Hanks",
     "Write a SQL query that joins two tables", "Explain quantum entanglement to a five year old", "What are the symptoms of the flu?",
-    "draft an email to my landlord about the broken heating", "what should I cook tonight?", "Recommend me a good sci-fi movie",
+    "draft an email to my landlord about the broken heating", "which wine goes with salmon", "Recommend me a good sci-fi movie",
     "How far is the moon from earth?", "who painted the starry night", "What is the boiling point of ethanol?",
     "Translate 'the train is late' into German", "Write an essay about climate change", "how do I tie a tie",
     "What happened in 1989 in Berlin?", "Is it safe to eat raw eggs?", "Explain how TCP works", "Write a bash script to rename files",
     "What's the difference between an alligator and a crocodile?", "Who wrote Pride and Prejudice?", "how do airplanes stay in the air",
     "give me 5 startup ideas", "Plan a weekend trip to Rome", "what is the derivative of x squared", "Solve 3x + 5 = 20",
     "What is the integral of sin x?", "Which programming language should I learn first?", "How do I center a div?",
-    "What is the population of India?", "Name all US presidents", "List the bones of the human hand", "List the European countries",
-    "What are the noble gases?", "How many legs does a spider have?", "What's the largest animal on earth?", "why is the sky blue",
+    "How crowded is Hong Kong?", "Name all US presidents", "List the bones of the human hand", "List the European countries",
+    "What are the noble gases?", "How many legs does a spider have?", "What's the largest animal on earth?", "why do cats purr",
     "Write a rap about pizza", "Roleplay as a medieval knight", "What would Socrates say about social media?", "Fix this: teh cat sat on teh mat",
     "what is the square root of 1764", "What is 12345 times 6789?", "how much is 5000 + 7000", "divide 144 by 12", "What is 7 factorial?",
-    "hello in japanese", "How do you say 'where is the bathroom' in Spanish?", "What does 'schadenfreude' mean?", "capital of Mongolia",
+    "good luck in icelandic", "How do you say 'where is the bathroom' in Spanish?", "What does 'schadenfreude' mean?", "capital of Burkina Faso",
     "What's the capital of Kazakhstan?", "convert 100 dollars to euros", "How many ounces are in a pound?", "reverse this list for me",
     "Write a Rust function for binary search", "Write a python web scraper", "quicksort in python", "Python code to read a csv file",
     "asdfghjkl", "blorp zibble frum", "???", "purple monkey dishwasher",
-    "My girlfriend broke up with me", "I feel really lonely lately", "should I quit my job?", "What time is it?", "What's today's date?",
+    "My girlfriend broke up with me", "I feel really lonely lately", "should I quit my job?", "When does daylight saving time end?", "What's today's date?",
     "tell me the latest news", "Set a timer for ten minutes", "open spotify", "Generate an image of a castle", "What's my IP address?",
     "How do I reset my router?", "who would win, a bear or a shark", "Is there life on Mars?", "What is consciousness?",
     "Explain the plot of Inception", "What are the rules of cricket?", "how tall is mount everest", "What's a good name for a puppy?",
