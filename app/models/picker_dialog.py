@@ -22,7 +22,7 @@ SPACE_MS = 5000
 
 
 class PickerDialog(QDialog):
-    """A nonmodal window with a list of pairs and details of the selected one."""
+    """A modeless window with a list of pairs and details of the selected one."""
 
     settings_requested = Signal()
 

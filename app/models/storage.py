@@ -232,7 +232,7 @@ class Storage(QObject):
         return tr("Models are being moved. Wait until the move is complete, or stop it in Settings.")
 
     def move(self, folder: Path) -> None:
-        """Move all models. Downloads pause meanwhile, and deleted pairs are purged."""
+        """Move all models. Downloads are paused, and deleted pairs are purged."""
         if self.moving is None:
             self.moving, self._stop = ModelMove(folder), threading.Event()
             self._timer.start()

@@ -30,7 +30,7 @@ from app.rendering.markdown import MAX_FORMULA
 OBJECT_TYPE = QTextFormat.ObjectTypes.UserObject + 1
 LATEX = QTextFormat.Property.UserProperty + 10
 DISPLAY = QTextFormat.Property.UserProperty + 11
-MIN_SCALE = 0.5  # minimum for a formula that is wider than its column
+MIN_SCALE = 0.5  # minimum scale of a formula that is wider than its column
 MAX_PICTURES = 300
 PADDING = 6  # around the source of a formula that can't be typeset
 WRAP = Qt.TextFlag.TextWrapAnywhere

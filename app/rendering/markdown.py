@@ -139,7 +139,7 @@ def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     return columns <= MAX_COLUMNS and table(state, first, last, silent)
 
 
-# Reference definitions are off: one could change text far above it, so no block of a streaming reply would ever be final.
+# Reference definitions are off: a definition can change text far above, so no block of a streaming reply would ever be final.
 # HTML is off: tags are shown as written.
 _parser = MarkdownIt()
 _parser.inline = _BoundedInlineParser()

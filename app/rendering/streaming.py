@@ -11,7 +11,7 @@ from app.rendering.blocks import Block, CodeBlock, Row, TableBlock
 from app.rendering.markdown import Section, clean_text, parse_sections
 
 MAX_TAIL = 8_000  # characters; a longer paragraph is split to bound the tail
-MAX_TAIL_LINES = 500  # also split above this: the parser tests each line of a paragraph for many kinds of blocks
+MAX_TAIL_LINES = 500  # a longer paragraph is split too, because the parser tests each line for many kinds of blocks
 SHORT_TAIL = 400  # a list, table, or code block up to this length is parsed as a whole
 
 

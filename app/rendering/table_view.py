@@ -29,7 +29,7 @@ from app.widgets.theme import Theme
 
 CHUNK_ROWS = 25  # rows per document
 PADDING = 8
-MAX_COLUMN = 320  # pixels; longer cells wrap
+MAX_COLUMN = 320  # pixels; wider cells wrap
 MIN_COLUMN = 44
 
 

@@ -145,7 +145,7 @@ class DocumentView(QTextEdit):
         event.ignore()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        return None  # never load what a reply refers to
+        return None  # never load images or other resources of a reply
 
 
 class TextView(DocumentView):

@@ -312,7 +312,7 @@ class ReplyView(MessageView):
         self.stats.setVisible(not (reply.error and reply.empty))
         several = self.turn.answered is not None and self.turn.answered.place[1] > 1
         if had_text or not reply.running or several:
-            # Not in the frame of the first text, which has enough to draw.
+            # Skip the frame of the first text, which already has enough to draw.
             if self.buttons is None:
                 self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
                 self.stats.lines.addWidget(self.buttons)

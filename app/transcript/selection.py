@@ -19,7 +19,7 @@ SCROLL_SHARE = 0.35  # share of the distance outside the window to scroll per st
 
 
 class TextSelection(QObject):
-    """The selection in a transcript, made with the mouse."""
+    """The text selection in a transcript, and the mouse events that change it."""
 
     changed = Signal()
 

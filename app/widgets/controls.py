@@ -69,7 +69,7 @@ class ElidedLabel(Label):
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)
-        self.setIndent(0)  # the padding of a look counts as a frame, which would add one
+        self.setIndent(0)  # a look's padding counts as a frame, which would add an indent
 
     def minimumSizeHint(self) -> QSize:
         hint = self.sizeHint()

@@ -55,6 +55,6 @@ def confirm(parent: QWidget, title: str, question: str, action: str) -> bool:
 
 
 def file_name(text: str, default: str) -> str:
-    """Return a file name from a text that is valid on every system."""
+    """Convert a text to a file name that is valid on every system."""
     words = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", text).split()
     return " ".join(words)[:MAX_NAME].strip(" .") or default

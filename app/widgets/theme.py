@@ -29,7 +29,7 @@ DEEPEST_INDENT = 8  # deeper nesting isn't indented further
 
 
 class Theme(QObject):
-    """The current appearance.
+    """The window's current appearance.
 
     Views redraw on `changed`, and lay out again on `text_resized`, which is emitted after `changed`.
     """
