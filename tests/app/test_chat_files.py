@@ -35,7 +35,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
     (tmp_path / "settings.ini").write_text("no chats")
     app.window.commands.import_chats.trigger()
-    app.until(lambda: any("not a valid JSON file" in notice for notice in app.notices))
+    app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.notices))
 
 
 @pytest.mark.parametrize(
