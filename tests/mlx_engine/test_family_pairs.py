@@ -12,6 +12,7 @@ from mlx_engine.engine import Engine
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.test_families import draw
+from tests.mlx_engine.test_turns import together
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, save, save_drafter, text
 
 WIDTHS = (2, 5, 8, 16)
@@ -99,3 +100,15 @@ def test_the_features_of_a_loaded_pair_are_its_layers_outputs(pair, name):
     target = pair(name).pair.target
     features = target.forward_tapped(mx.array(draw(9, 1)), target.caches())[1]
     assert features.shape == (9, 64 * len({0, text(name)["num_hidden_layers"] // 2, text(name)["num_hidden_layers"] - 1}))
+
+
+QUICK = ("gemma4", "gpt_oss", "qwen3_next")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in FAMILIES])
+def test_a_familys_replies_at_the_same_time_have_their_own_texts(pair, name):
+    engine = pair(name)
+    options = ({"width": 5}, {}, {"mode": "plain"}, {"width": 16, "temperature": 0.8, "seed": 3})
+    requests = [tokens(draw(11 + 4 * at, at), max_tokens=40, ignore_eos=True, **each) for at, each in enumerate(options)]
+    wanted = [reply(engine, request).tokens for request in requests]
+    assert [got.tokens for got in together(engine, requests)] == wanted

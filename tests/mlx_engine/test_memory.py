@@ -76,6 +76,17 @@ def test_nothing_stays_wired_after_a_closed_or_refused_reply(tiny, metal):
     assert metal.calls == RESTORED
 
 
+@pytest.mark.parametrize("first_ends_first", [True, False])
+def test_the_working_set_stays_wired_until_the_last_reply_ends(tiny, metal, first_ends_first):
+    replies = [tiny.generate(tokens(PROMPT, max_tokens=80)) for _ in range(2)]
+    for each in replies:
+        next(each)
+    for each in replies if first_ends_first else replies[::-1]:
+        assert metal.limits["wired"] == 64 << 30
+        each.close()
+    assert metal.limits["wired"] == 5
+
+
 def test_without_a_recommended_working_set_nothing_is_wired(monkeypatch):
     monkeypatch.setattr(memory, "mx", SimpleNamespace(device_info=lambda: {}))
     with memory.wired():

@@ -1,9 +1,9 @@
 """Replies that are generated at the same time have the texts that they have alone, and fair turns."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 from mlx_engine import device, memory
 from mlx_engine.comparison import collect
 from mlx_engine.decoding import prefill
-from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.engine import Engine
 from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount
-from mlx_engine.host import EngineHost, Job
+from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.requests import CountTokens, GenerationRequest, MeasureMachine, Message, Request, Sampling
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
 from tests.engine_double import EngineDouble
 from tests.examples import sampled
-from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.asking import question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.test_schedules import Scripted
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
@@ -165,6 +168,28 @@ def test_alone_nothing_is_waiting(tiny):
     assert reply(tiny, tokens(PROMPT, max_tokens=12)).stats.waiting_s == 0.0
 
 
+@pytest.mark.parametrize("kind", [PLAIN_STEP, PassKind("drafter", 4)], ids=["plain step", "round"])
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_pass_that_ran_during_anothers_turn_is_not_timed(tiny, kind, queued):
+    """It was queued while the reply was alone. Later passes begin and end in one turn."""
+    pair, replies = tiny.pair, [1]
+    caches, context, now = pair.target.caches(), pair.drafter.context(), count()
+    *_, _ = prefill.prefill(pair.target, caches, PROMPT, pair.drafter, context)
+    parts = (pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()))
+    controller = Scripted([kind])
+    rounds = Rounds(*parts, controller, clock=lambda: next(now), queue_ahead=queued, alone=lambda: len(replies) == 1)
+    steps = rounds.run(5, 60, frozenset())
+    for number in range(8):
+        if number == 4:
+            replies.append(2)
+        next(steps)
+    steps.close()
+    timed = [outcome.seconds is not None for outcome in controller.outcomes]
+    assert timed[1:5] == [True, True, True, False]
+    # what is queued in its own turn includes a wait, as the first pass of a reply does
+    assert timed[5:] == [timed[0]] * 3 == [kind != PLAIN_STEP and not queued] * 3
+
+
 def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
     pair, seen = tiny.pair, []
     long = replace(PLAIN, fewest_rows=2)
@@ -232,6 +257,31 @@ def test_if_memory_runs_out_in_one_reply_the_others_go_on(tiny, monkeypatch):
     assert reply(tiny, request).tokens == wanted
 
 
+def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
+    host = EngineHost(Engine)
+    list(events(host, LoadPair()))
+    texts = ("What is 7 + 5?", "Spell “lantern” backwards.", "Count from 3 to 9.", "Write a short poem.")
+    requests = [question(text, max_tokens=24, width=None if at else 6, seed=at) for at, text in enumerate(texts)]
+    requests[3] = replace(requests[3], sampling=Sampling(0.8))
+    wanted = [said(events(host, request)) for request in requests]
+    found: list[list[Event | None]] = [[] for _ in requests]
+    for request, seen in zip(requests, found, strict=True):
+        host.submit(request, seen.append)
+    wait_for(host, found)
+    assert [said(seen) for seen in found] == wanted
+
+
+def said(found: Iterable[Event | None]) -> list[int]:
+    return [token for event in found if isinstance(event, Commit) for token in event.tokens]
+
+
+def wait_for(host: EngineHost, found: Sequence[Sequence[Event | None]]) -> None:
+    """Wait until every job has ended, and end the host."""
+    while not all(seen and seen[-1] is None for seen in found):
+        assert not host._ended.wait(0.001)
+    assert host.wait(20)
+
+
 class Stepping(EngineDouble):
     """Records who makes each step. A reply's seed is its name, and its token limit the number of its steps."""
 
@@ -282,9 +332,7 @@ class Host:
     def run(self) -> list[Any]:
         """Let the engine go on, and return the order of all steps."""
         self.engine.gate.set()
-        while not all(seen and seen[-1] is None for seen in self.events):
-            assert not self.host._ended.wait(0.001)
-        assert self.host.wait(20)
+        wait_for(self.host, self.events)
         return self.engine.order
 
 
