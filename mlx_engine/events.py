@@ -233,6 +233,7 @@ class Commit:
         sources: the source of each token.
         runs: source and number of characters of each token in `text`; empty if unknown. The token may belong to an earlier commit.
             A character that spans several tokens counts for the first.
+        at_s: seconds after the request, without waiting; None if unknown.
     """
 
     text: str
@@ -240,6 +241,7 @@ class Commit:
     tokens: tuple[int, ...]
     sources: tuple[Source, ...]
     runs: tuple[tuple[Source, int], ...] = ()
+    at_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _generate(
                 branch.tokens += step.tokens
                 end = next((at + 1 for at, token in enumerate(step.tokens) if token in ends), 0)
                 tokens = step.tokens[:end] if end else step.tokens
-                commits = list(reply.add(tokens, step.sources[: len(tokens)]))
+                commits = [replace(commit, at_s=at_s) for commit in reply.add(tokens, step.sources[: len(tokens)])]
                 tally.add(step, sum(len(commit.tokens) for commit in commits), at_s)
                 if step.drafted:
                     progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))

@@ -222,6 +222,8 @@ class EngineHost:
                     job.began, job.steps = time.perf_counter(), self._steps(job)
                     (self._foreground if job.foreground else self._background).append(job)
                     running.append(job)
+                    if not job.takes_turns:
+                        break
         for position, job in enumerate((job for job in self._waiting if isinstance(job.request, GenerationRequest)), 1):
             if job.position != position:
                 job.position = position

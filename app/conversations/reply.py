@@ -158,7 +158,7 @@ class Reply:
     def _count(self, event: Commit, at_s: float) -> None:
         if event.tokens:
             self.tokens += len(event.tokens)
-            self.rate.add(at_s, len(event.tokens))
+            self.rate.add(at_s if event.at_s is None else event.at_s, len(event.tokens))
 
     def resume(self, mode: Mode) -> None:
         """Continue after the end of the text. Final statistics will cover all parts."""

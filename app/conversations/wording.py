@@ -6,6 +6,7 @@ from mlx_engine.events import Stats
 from mlx_engine.requests import Mode
 
 COUNT_UP_TO = 20_000  # characters; longer thoughts have an estimated number of words
+_NOTED_WAIT_S = 0.05
 
 
 def mode_names() -> dict[Mode, str]:
@@ -146,6 +147,8 @@ def details(stats: Stats) -> str:
     lines = [tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)]
     if stats.prompt_tok_s is not None:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
+    if stats.waiting_s >= _NOTED_WAIT_S:
+        lines.append(tr("Waiting time: {seconds}", seconds=duration(stats.waiting_s)))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
         counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}

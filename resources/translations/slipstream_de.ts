@@ -1185,6 +1185,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Waiting time: {seconds}</source>
+            <translation>Wartezeit: {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>context full</source>
             <translation>Kontext voll</translation>
         </message>

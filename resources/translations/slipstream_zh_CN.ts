@@ -1185,6 +1185,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Waiting time: {seconds}</source>
+            <translation>等待时间：{seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>context full</source>
             <translation>上下文已满</translation>
         </message>

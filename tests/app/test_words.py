@@ -130,6 +130,18 @@ def test_the_details_include_seed_and_reused_tokens() -> None:
     assert "Exact mode" not in text and "Exact mode" in wording.details(replace(stats(), exact=True))
 
 
+def test_the_details_include_a_long_wait() -> None:
+    assert "Waiting" not in wording.details(replace(stats(), waiting_s=0.04))
+    assert "Waiting time: 2.50 s" in wording.details(replace(stats(), waiting_s=2.5))
+
+
+def test_the_live_rate_leaves_out_the_turns_of_other_replies() -> None:
+    reply = Reply("plain", 1024)
+    for step in range(5):
+        reply.accept(replace(commit("a", 10), at_s=0.1 * step), 100.0 + 0.4 * step)
+    assert reply.rate.tok_s == pytest.approx(100)
+
+
 @given(made_up_stats)
 def test_joining_an_empty_part_changes_nothing(first: Stats) -> None:
     nothing = Stats(first.mode, 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, 0, 0)

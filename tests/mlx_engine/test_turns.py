@@ -442,3 +442,12 @@ def test_a_bug_in_one_reply_does_not_end_the_others(caplog: pytest.LogCaptureFix
     order = host.run()
     assert order.count(1) == order.count(3) == 4
     assert [event.code for event in host.events[2] if event] == ["internal"] and "ZeroDivisionError" in caplog.text
+
+
+def test_a_reply_cancelled_behind_a_request_that_runs_alone_does_not_run_next_to_it() -> None:
+    host = Host()
+    host.submit(MeasureMachine())
+    jobs = [host.submit(named(name, 5)) for name in (1, 2)]
+    jobs[1].cancel()
+    order = host.run()
+    assert order[:2] == [0, 2] and order.index("alone") < order.index(1)
