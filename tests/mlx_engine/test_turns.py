@@ -17,7 +17,8 @@ from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.engine import Engine
-from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount
+from mlx_engine.errors import EngineText
+from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
 from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
@@ -307,8 +308,9 @@ class Stepping(EngineDouble):
         return TokenCount(1, 2)
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[Event]:
-        self.order.append("alone")
-        yield from ()
+        for _ in range(2):
+            self.order.append("alone")
+            yield TuningProgress(0.5, EngineText.of("measuring", "Measuring"))
 
 
 def named(name: int, steps: int, **options: Any) -> GenerationRequest:
@@ -400,7 +402,7 @@ def test_other_requests_run_alone_and_later_replies_wait_behind_them() -> None:
     host.submit(named(3, 5, foreground=True))
     order = host.run()
     alone = order.index("alone")
-    assert order[:alone].count(1) == 5 and set(order[alone + 1 :]) == {2, 3}
+    assert order[:alone].count(1) == 5 and order[alone + 1] == "alone" and set(order[alone + 2 :]) == {2, 3}
 
 
 def test_exact_replies_run_alone() -> None:
@@ -446,8 +448,14 @@ def test_a_bug_in_one_reply_does_not_end_the_others(caplog: pytest.LogCaptureFix
 
 def test_a_reply_cancelled_behind_a_request_that_runs_alone_does_not_run_next_to_it() -> None:
     host = Host()
-    host.submit(MeasureMachine())
-    jobs = [host.submit(named(name, 5)) for name in (1, 2)]
-    jobs[1].cancel()
-    order = host.run()
-    assert order[:2] == [0, 2] and order.index("alone") < order.index(1)
+
+    def submit_others(event: Event | None) -> None:  # as soon as the first measurement runs
+        if event is not None and len(host.events) == 1:
+            host.submit(MeasureMachine())
+            host.submit(named(1, 5)).cancel()
+
+    host.host.submit(MeasureMachine(), submit_others)
+    host.engine.gate.set()
+    while len(host.events) < 3:
+        assert not host.host._ended.wait(0.001)
+    assert host.run() == [0, *["alone"] * 4, 1]
