@@ -123,7 +123,7 @@ class Slipstream(QObject):
 
 
 def last_pair(settings: QSettings) -> LoadPair:
-    """Return the last used pair, also if its files are missing: their disk may only be unplugged."""
+    """Return the last used pair, even if its disk is currently unplugged."""
     target, drafter = (Path(name) if (name := str(settings.value(key) or "")) else None for key in ("target", "drafter"))
     return LoadPair(target, drafter if target else None)
 

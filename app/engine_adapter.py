@@ -21,7 +21,7 @@ SWITCH_INTERVAL_S = 0.001
 
 @dataclass(frozen=True)
 class Delivery:
-    """An event with its time on the monotonic clock. The event None ends the job."""
+    """An event and its time on the monotonic clock. A None event ends the job."""
 
     event: Event | None
     at_s: float

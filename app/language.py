@@ -100,7 +100,7 @@ def number(value: float, digits: int = 0) -> str:
 
 
 def figures(value: float, count: int = 3) -> str:
-    """Format a number with `count` significant digits and no trailing zeros: 0.25 or 0,25."""
+    """Format a number with significant digits and no trailing zeros: 0.25 or 0,25."""
     return f"{value:.{count}g}".replace(".", QLocale().decimalPoint())
 
 

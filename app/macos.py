@@ -18,7 +18,7 @@ class Activity:
     """An activity that prevents sleep and App Nap while anything holds it."""
 
     def __init__(self, process: Any = None) -> None:
-        """`process` replaces NSProcessInfo.processInfo() in tests."""
+        """Use `process` in place of NSProcessInfo.processInfo(), for tests."""
         self._process = process if process is not None else _process_info()
         self._held: set[str] = set()
         self._token: Any = None

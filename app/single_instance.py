@@ -33,7 +33,7 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._accept)
 
     def claim(self) -> bool:
-        """Become the first instance, also if no lock file can be created, or return False."""
+        """Become the first instance, or return False if another holds the lock."""
         if not self._lock.tryLock(0):
             return self._lock.error() != QLockFile.LockError.LockFailedError
         QLocalServer.removeServer(self._address)

@@ -69,7 +69,7 @@ class StoreThread(QObject):
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
 
     def start(self) -> None:
-        """Open the database and start working. Connect to `notice` before this."""
+        """Open the database and start working. Connect to `notice` first."""
         self._thread.start()
 
     def read(self, work: Work, then: Then) -> None:
@@ -181,7 +181,7 @@ class StoreThread(QObject):
             return work(store)
 
     def _report(self, action: str, error: Exception) -> None:
-        """Show a problem once until the action works again, or once per dropped write."""
+        """Show each problem only once until the action works again."""
         if isinstance(error, UserError):
             self.notice.emit(translated(error.text))
             return

@@ -79,7 +79,7 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
         except Exception as error:
             future.set_exception(error)
         except BaseException as panic:  # in the tokenizers library, such as a regular expression that backtracks too long
-            template = "The model's tokenizer crashes ({reason}). Choose another model."
+            template = "The model's tokenizer crashed ({reason}). Choose another model."
             future.set_exception(UserError("tokenizer_crashes", template, reason=str(panic)))
         finally:
             turn.release()

@@ -1,4 +1,4 @@
-"""Announces finished replies and notices to screen readers."""
+"""Screen reader announcements of finished replies and notices."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ MAX_LENGTH = 600  # characters announced of a reply
 
 
 class Announcer(QObject):
-    """A source of announcements for `say`, by default the system's screen reader."""
+    """An announcer that passes texts to `say`, by default the system's screen reader."""
 
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)

@@ -36,18 +36,26 @@ NumberField = tuple[str, str, str, float, float, float, int]
 
 
 def _number_fields() -> tuple[NumberField, ...]:
-    """Return the name, label, help, minimum, maximum, step, and digits of fields."""
+    """Return each field's name, label, help, minimum, maximum, step, and digits."""
     seen = tr("Penalizes tokens that have already appeared.")
     often = tr("Penalizes tokens more each time they appear.")
     length = tr("Limits the length of a reply.")
     return (
-        ("temperature", tr("Temperature"), tr("Higher values add variety; 0 always picks the likeliest token."), 0.0, 2.0, 0.05, 2),
-        ("top_p", "Top-p", tr("Keeps the likeliest tokens up to this total probability; 1 keeps all."), 0.01, 1.0, 0.01, 2),
-        ("min_p", "Min-p", tr("Drops tokens less likely than this share of the likeliest one; 0 keeps all."), 0.0, 1.0, 0.01, 2),
+        (
+            "temperature",
+            tr("Temperature"),
+            tr("Higher values add variety; 0 always picks the most likely token."),
+            0.0,
+            2.0,
+            0.05,
+            2,
+        ),
+        ("top_p", "Top-p", tr("Keeps the most likely tokens up to this total probability; 1 keeps all."), 0.01, 1.0, 0.01, 2),
+        ("min_p", "Min-p", tr("Drops tokens below this fraction of the top token's probability; 0 keeps all."), 0.0, 1.0, 0.01, 2),
         ("repetition_penalty", tr("Repetition penalty"), tr("Values above 1 make repeated tokens less likely."), 1.0, 2.0, 0.05, 2),
         ("presence_penalty", tr("Presence penalty"), seen, -2.0, 2.0, 0.1, 1),
         ("frequency_penalty", tr("Frequency penalty"), often, -2.0, 2.0, 0.1, 1),
-        ("top_k", "Top-k", tr("Keeps this many of the likeliest tokens."), 0, 100_000, 1, 0),
+        ("top_k", "Top-k", tr("Keeps this many of the most likely tokens."), 0, 100_000, 1, 0),
         ("max_tokens", tr("Token limit"), length, 1, MAX_TOKENS, 256, 0),
     )
 

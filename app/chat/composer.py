@@ -39,7 +39,7 @@ class Composer(QFrame):
         self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
-        self.attach_button = IconButton(theme, "clip", tr("Attach Files"))
+        self.attach_button = IconButton(theme, "clip", tr("Attach files"))
         self.attach_button.clicked.connect(self.attach_requested)
         self.files = AttachmentChips(theme, removable=True)
         self.files.removed.connect(attachments.remove)

@@ -15,7 +15,7 @@ MIN_CARD_HEIGHT = 56
 
 
 def examples() -> tuple[tuple[str, str], ...]:
-    """Return kinds of questions with a prompt each; the demo pair needs English."""
+    """Return question types with example prompts. The demo pair needs English."""
     return (
         (tr("Calculation"), "How many divisors does 84 have?"),
         (tr("Table"), "Write the 7 times table as a table."),

@@ -63,7 +63,7 @@ def to_markdown(chat: Chat) -> str:
 
 
 def write_file(file: Path, content: bytes | str) -> None:
-    """Write a file completely, or on an error leave the existing file unchanged.
+    """Replace a file atomically: an error leaves the existing file unchanged.
 
     Raises:
         UserError: the file can't be written.

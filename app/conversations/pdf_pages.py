@@ -16,7 +16,7 @@ MEMORY = 4 << 30  # bytes of address space, on systems that enforce it
 
 
 class PdfProblem(Exception):
-    """An unreadable PDF, of kind locked, damaged, invalid, pages, or text (too many)."""
+    """A PDF that is "locked", "damaged", "invalid", or over a limit ("pages", "text")."""
 
     def __init__(self, kind: str, count: int = 0) -> None:
         super().__init__(kind)

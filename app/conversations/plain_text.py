@@ -24,7 +24,7 @@ def short_title(text: str) -> str:
 
 
 def title_from(text: str) -> str:
-    """Return a chat title: the first line that has words, cut between words."""
+    """Return a chat title: the first line that has words, cut at a word boundary."""
     lines = (" ".join(line.strip("#>*-`~ \t").split()) for line in text[:10_000].splitlines())
     line = next((line for line in lines if line), NEW_CHAT)
     if len(line) <= TITLE_CHARS:

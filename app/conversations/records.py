@@ -61,7 +61,7 @@ def text_of(node: Node) -> tuple[str, str]:
 def node_from(
     role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any], supplied: str = ""
 ) -> Node:
-    """Return a message outside any tree. A reply that hadn't ended is interrupted."""
+    """Return a message without a parent. An unfinished reply becomes interrupted."""
     if role != "assistant":
         files = read_as(tuple[Attachment, ...], found.get("attachments"), ())
         return Node(role, text=text, attachments=files, id=node_id, created=created)

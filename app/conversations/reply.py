@@ -161,7 +161,7 @@ class Reply:
             self.rate.add(at_s if event.at_s is None else event.at_s, len(event.tokens))
 
     def resume(self, mode: Mode) -> None:
-        """Continue after the end of the text. Final statistics will cover all parts."""
+        """Prepare to continue the reply. Final statistics will cover all parts."""
         self.mode = mode
         self.reason, self.error, self.prefill = None, "", None
         self.rate = LiveRate()
@@ -203,7 +203,7 @@ class Reply:
 
 
 def joined(first: Stats, second: Stats) -> Stats:
-    """Return statistics of both parts. Speed leaves out the pause and second prefill."""
+    """Combine two parts' statistics. Speed excludes the pause and the second prefill."""
     timed = [(part.tokens - 1, part.decode_tok_s) for part in (first, second) if part.decode_tok_s]
     seconds = sum(steps / rate for steps, rate in timed)
     because: Counter[EngineText] = Counter(dict(first.plain_because))

@@ -49,7 +49,7 @@ class Preset:
 
 
 def built_in() -> tuple[Preset, ...]:
-    """Return the built-in presets. The first one is that of a new chat."""
+    """Return the built-in presets. New chats use the first one."""
     return (
         Preset(tr("Model defaults"), ChatSettings()),
         Preset(tr("Precise"), ChatSettings(sampling=Sampling())),

@@ -45,7 +45,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Contents:
-    """The sidebar's content at launch. `open_chat`: last open chat, or empty."""
+    """The sidebar's content at launch. `open_chat` is a chat's id or empty."""
 
     chats: tuple[ChatSummary, ...]
     folders: tuple[Folder, ...]
@@ -234,7 +234,7 @@ class Store:
     # Search
 
     def search(self, words: str) -> tuple[SearchHit, ...]:
-        """Return messages with all words and quoted phrases, also parts of words."""
+        """Return messages with all words and quoted phrases, newest chat first."""
         terms = terms_of(words)
         if not terms:
             return ()

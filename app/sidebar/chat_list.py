@@ -95,9 +95,9 @@ class ChatList(QTreeView):
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
         self.more = IconButton(theme, "more", tr("Actions"), self.viewport())
-        self._with_button = ""  # id of the chat whose row has the button
+        self._button_chat = ""  # id of the chat whose row has the button
         self._pointer: QPoint | None = None  # in the viewport
-        self._together: list[str] = []  # the selected chats, if several
+        self._multiple: list[str] = []  # the selected chats, if several
         self.setModel(self._model)
         self.setItemDelegate(_Delegate(theme, self))
         self.setAccessibleName(tr("Chats"))
@@ -151,7 +151,7 @@ class ChatList(QTreeView):
         before, self._shown = self._shown, found
         if _content(found) == _content(before):
             return
-        kept, selected = self.current, self._together
+        kept, selected = self.current, self._multiple
         place = self.verticalScrollBar().value()
         self._refreshing = True
         if [(section.title, section.folder) for section in found] == [(section.title, section.folder) for section in before]:
@@ -226,8 +226,8 @@ class ChatList(QTreeView):
             title,
             indented=index.parent().data(KIND) == "folder",
             dotted=replying is not None and one == replying.id,
-            chosen=one == self._conductor.chat.id or one in self._together,
-            reserved=SIDE if one == self._with_button else 0,
+            chosen=one == self._conductor.chat.id or one in self._multiple,
+            reserved=SIDE if one == self._button_chat else 0,
         )
 
     def commit(self, index: Index, text: str) -> None:
@@ -304,7 +304,7 @@ class ChatList(QTreeView):
             side = min(SIDE, area.height() - 4)
             self.more.setGeometry(area.right() - side - 10, area.center().y() - side // 2 + 1, side, side)
             self.more.setAccessibleName(tr("Actions for “{title}”", title=index.data()))
-        self._with_button = index.data(ID) if shown else ""
+        self._button_chat = index.data(ID) if shown else ""
         self.more.setVisible(shown)
         self.viewport().update()
 
@@ -314,7 +314,7 @@ class ChatList(QTreeView):
 
     @Slot()
     def _show_selected(self) -> None:
-        self._together = selected if len(selected := self.selected) > 1 else []
+        self._multiple = selected if len(selected := self.selected) > 1 else []
         self.viewport().update()
 
     @Slot()
@@ -336,7 +336,7 @@ class ChatList(QTreeView):
 
 
 def _content(sections: list[ChatSection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return what the list shows, so that it is refreshed only after a change."""
+    """Return what the list shows, to detect changes."""
     return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
 
 

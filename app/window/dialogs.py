@@ -123,7 +123,7 @@ class Dialogs(QObject):
         logs = button(tr("Show Logs"), look="bordered", clicked=self.show_logs)
         form.add_row(tr("Logs"), logs, help=tr("Logs don't contain messages from your chats."))
         report = button(tr("Report a Problem…"), look="bordered", clicked=self.show_report)
-        form.add_row(tr("Support"), report, help=tr("Collects version and system information. Nothing is sent."))
+        form.add_row(tr("Support"), report, help=tr("Collects version and system information without sending it."))
         reset = button(tr("Reset…"), tr("Reset all settings"), "bordered", clicked=self._reset_settings)
         form.add_row(tr("All settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
         column(form, parent=page)

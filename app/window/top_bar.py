@@ -1,4 +1,4 @@
-"""The bar above the chat: the loaded pair and the next reply's decoding."""
+"""The bar above the chat: the loaded pair, and how the next reply is decoded."""
 
 from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent

@@ -140,8 +140,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Drops tokens less likely than this share of the likeliest one; 0 keeps all.</source>
-            <translation>Behält Tokens mit diesem Anteil der höchsten Wahrscheinlichkeit. 0 behält alle.</translation>
+            <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
+            <translation>Verwirft Tokens unter diesem Anteil der Wahrscheinlichkeit des wahrscheinlichsten Tokens; 0 behält alle.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -155,8 +155,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Higher values add variety; 0 always picks the likeliest token.</source>
-            <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
+            <source>Higher values add variety; 0 always picks the most likely token.</source>
+            <translation>Höhere Werte bringen mehr Abwechslung; 0 nimmt immer das wahrscheinlichste Token.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -165,18 +165,18 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the likeliest tokens up to this total probability; 1 keeps all.</source>
-            <translation>Behält die wahrscheinlichsten Tokens mit dieser Gesamtwahrscheinlichkeit. 1 behält alle.</translation>
+            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
+            <translation>Behält die wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps this many of the likeliest tokens.</source>
+            <source>Keeps this many of the most likely tokens.</source>
             <translation>Behält so viele der wahrscheinlichsten Tokens.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Leave empty for a random seed.</source>
-            <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer bedeutet zufällig.</translation>
+            <translation>Leer lassen für einen zufälligen Seed.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -285,7 +285,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Attach Files</source>
+            <source>Attach files</source>
             <translation>Dateien anhängen</translation>
         </message>
         <message>
@@ -426,7 +426,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>Open the chat that is generating a reply</source>
-            <translation>Den Chat öffnen, in dem die Antwort erzeugt wird</translation>
+            <translation>Den Chat öffnen, in dem eine Antwort erzeugt wird</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -451,7 +451,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>This chat is full ({limit} tokens)</source>
-            <translation>Dieser Chat ist voll ({limit} Token)</translation>
+            <translation>Dieser Chat ist voll ({limit} Tokens)</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -471,7 +471,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>{about}{over} tokens over the limit of {limit}</source>
-            <translation>{about}{over} Token über der Grenze von {limit}</translation>
+            <translation>{about}{over} Tokens über der Grenze von {limit}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -536,7 +536,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
-            <translation>Fragen Sie, was Sie wollen</translation>
+            <translation>Fragen Sie alles, nur schneller</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -571,7 +571,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Everything you write stays on this computer.</source>
-            <translation>Was Sie schreiben, verlässt diesen Computer nicht.</translation>
+            <translation>Alles, was Sie schreiben, bleibt auf diesem Computer.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -596,7 +596,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>No larger pair fits this computer's memory and runs fast enough.</source>
-            <translation>Kein größeres Paar im Katalog passt in den Speicher dieses Computers und ist schnell genug.</translation>
+            <translation>Kein größeres Paar passt in den Speicher dieses Computers und läuft schnell genug.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2516,7 +2516,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Takes effect after you restart Slipstream.</source>
-            <translation>Wird nach einem Neustart wirksam.</translation>
+            <translation>Wird nach einem Neustart von Slipstream wirksam.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2526,7 +2526,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
-            <translation>Das geladene Modell schreibt sie nach der ersten Antwort, außer beim Demo-Paar.</translation>
+            <translation>Das geladene Modell schreibt nach der ersten Antwort einen Titel, außer beim Demo-Paar.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3360,6 +3360,11 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
+            <source>Attach Files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
         </message>
@@ -3450,8 +3455,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Collects version and system information. Nothing is sent.</source>
-            <translation>Sammelt Versions- und Systeminformationen. Nichts wird gesendet.</translation>
+            <source>Collects version and system information without sending it.</source>
+            <translation>Sammelt Versions- und Systeminformationen, ohne sie zu senden.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3676,7 +3681,7 @@
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
-            <translation>Das Modell vor dem Antworten nachdenken lassen. Gilt für die nächste Antwort.</translation>
+            <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -5257,8 +5262,8 @@
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>tokenizer_crashes</source>
-            <extracomment>The model's tokenizer crashes ({reason}). Choose another model.</extracomment>
-            <translation>Der Tokenizer des Modells stürzt ab ({reason}). Wählen Sie ein anderes Modell.</translation>
+            <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
+            <translation>Der Tokenizer des Modells ist abgestürzt ({reason}). Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

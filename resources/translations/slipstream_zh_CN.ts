@@ -140,8 +140,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Drops tokens less likely than this share of the likeliest one; 0 keeps all.</source>
-            <translation>保留概率达到最高概率此比例的词元。0 表示全部保留。</translation>
+            <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
+            <translation>舍弃概率低于最可能词元概率这一比例的词元；0 表示全部保留。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -155,8 +155,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Higher values add variety; 0 always picks the likeliest token.</source>
-            <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
+            <source>Higher values add variety; 0 always picks the most likely token.</source>
+            <translation>数值越高变化越多；0 总是选取最可能的词元。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -165,18 +165,18 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the likeliest tokens up to this total probability; 1 keeps all.</source>
-            <translation>保留累计概率达到此值的最可能词元。1 表示全部保留。</translation>
+            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
+            <translation>保留累计概率达到此值的最可能词元；1 表示全部保留。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps this many of the likeliest tokens.</source>
+            <source>Keeps this many of the most likely tokens.</source>
             <translation>保留这么多个最可能的词元。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Leave empty for a random seed.</source>
-            <translation>相同的种子产生相同的回复。留空则随机。</translation>
+            <translation>留空则使用随机种子。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -285,7 +285,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Attach Files</source>
+            <source>Attach files</source>
             <translation>附加文件</translation>
         </message>
         <message>
@@ -471,7 +471,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>{about}{over} tokens over the limit of {limit}</source>
-            <translation>{about}超出上限 {limit} 共 {over} 个 token</translation>
+            <translation>{about}超出上限 {limit} 共 {over} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -571,7 +571,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Everything you write stays on this computer.</source>
-            <translation>您写的内容不会离开这台电脑。</translation>
+            <translation>您写的所有内容都留在这台电脑上。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -596,7 +596,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>No larger pair fits this computer's memory and runs fast enough.</source>
-            <translation>目录中没有更大的模型对既能放入这台电脑的内存又足够快。</translation>
+            <translation>没有更大的模型对既能放入这台电脑的内存又运行得足够快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -621,7 +621,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
-            <translation>这个微型组合用于展示加速效果，但只能回答少数几类问题。</translation>
+            <translation>这个微型模型对用于展示加速效果，但只能回答少数几类问题。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2516,7 +2516,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Takes effect after you restart Slipstream.</source>
-            <translation>重新启动后生效。</translation>
+            <translation>重新启动 Slipstream 后生效。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2526,7 +2526,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
-            <translation>由已加载的模型在首次回复后写出，演示模型对除外。</translation>
+            <translation>已加载的模型会在首次回复后写出标题，演示模型对除外。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3360,6 +3360,11 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
+            <source>Attach Files</source>
+            <translation>附加文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
         </message>
@@ -3450,8 +3455,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Collects version and system information. Nothing is sent.</source>
-            <translation>收集版本和系统信息，不会发送任何内容。</translation>
+            <source>Collects version and system information without sending it.</source>
+            <translation>收集版本和系统信息，但不会发送。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3676,7 +3681,7 @@
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
-            <translation>让模型在回答前先思考。从下一条回复起生效。</translation>
+            <translation>让模型在下一条回复前思考</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -5257,8 +5262,8 @@
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>tokenizer_crashes</source>
-            <extracomment>The model's tokenizer crashes ({reason}). Choose another model.</extracomment>
-            <translation>模型的分词器崩溃（{reason}）。请选择其他模型。</translation>
+            <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
+            <translation>模型的分词器崩溃了（{reason}）。请选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

@@ -30,7 +30,7 @@ def test_a_tokenizer_that_crashes_is_reported(monkeypatch):
         raise Panic("retry-limit-in-match over")
 
     monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", crash)
-    with pytest.raises(UserError, match=r"tokenizer crashes \(retry-limit-in-match over\)") as reported:
+    with pytest.raises(UserError, match=r"tokenizer crashed \(retry-limit-in-match over\)") as reported:
         rendered("x")
     assert reported.value.text.code == "tokenizer_crashes"
 
