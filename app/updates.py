@@ -28,7 +28,7 @@ class Release:
     """A build of the app."""
 
     version: str  # empty for a development build
-    address: str = ""  # of an API like GitHub's “latest release”; empty if this build has no updates
+    address: str = ""  # URL of an API like GitHub's “latest release”; empty if this build has no updates
 
     @property
     def has_updates(self) -> bool:

@@ -137,7 +137,7 @@ class Conductor(QObject):
             self.library.save(self._unsaved, ())
             self._unsaved = None
 
-    # What runs, and what may start
+    # Running jobs, and what may start
 
     @property
     def busy(self) -> bool:

@@ -28,7 +28,7 @@ class Node:
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
     reply: Reply | None = None
-    request: GenerationRequest = field(default_factory=GenerationRequest)  # of messages, only the system prompt
+    request: GenerationRequest = field(default_factory=GenerationRequest)  # its messages are only the system prompt
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
     children: list["Node"] = field(default_factory=list)  # versions of the next message, oldest first

@@ -311,7 +311,7 @@ class MainWindow(QMainWindow):
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
     """Move a window's frame onto the nearest screen if it is out of reach."""
-    if not screens:  # the main one comes first
+    if not screens:
         return window
     top = QRect(window.left(), window.top(), window.width(), GRIP_HEIGHT)
     for screen in screens:
