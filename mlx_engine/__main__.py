@@ -1,4 +1,4 @@
-"""The entry point of the `slipstream` command. Ctrl-C ends it quietly, even while modules are imported."""
+"""The entry point of the `slipstream` command, with quiet Ctrl-C during imports."""
 
 import sys
 

@@ -165,7 +165,7 @@ def template(
 
 
 def _turn(message: Message) -> dict[str, str]:
-    """Return a message as templates expect it. The template decides which thinking it shows again."""
+    """Return a message as templates expect it. Templates decide about past thinking."""
     turn = {"role": message.role, "content": message.content}
     if message.role == "assistant" and message.thinking:
         turn |= {"reasoning_content": message.thinking, "thinking": message.thinking}
@@ -173,7 +173,7 @@ def _turn(message: Message) -> dict[str, str]:
 
 
 def _merged(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the chat without system messages and without two turns of one role in a row."""
+    """Return the chat without system messages and with messages of one role merged."""
     out: list[dict[str, str]] = []
     for turn in turns:
         turn = {**turn, "role": "user"} if turn["role"] == "system" else dict(turn)

@@ -1,6 +1,7 @@
-"""Render chat templates, which are programs from the hub, in a process that the engine can kill.
+"""A process that renders chat templates and that the engine can kill.
 
-Its environment is that of transformers' `apply_chat_template`. It imports only Jinja, so that it starts at once.
+Templates are programs from the hub. The environment is that of transformers' `apply_chat_template`. Imports only Jinja, so that it
+starts quickly.
 
 Usage: python template_child.py SECONDS BYTES    reads a line of JSON per chat, writes a line of JSON per prompt
 """

@@ -1,8 +1,8 @@
-"""Bounds on chat templates, which are programs from the hub: time, memory, and the length of the prompt.
+"""Limits on the time, memory, and output of chat templates.
 
-Jinja's sandbox bounds none of these, and Python can't interrupt a string operation, so templates are rendered in a child process
-that is killed when it exceeds a bound or when the request is canceled. The rest of transformers' `apply_chat_template` stays here,
-on a thread that can be abandoned.
+Templates are programs from the hub. Jinja's sandbox limits none of these, and Python can't interrupt a string operation, so
+templates are rendered in a child process that is killed when it exceeds a limit or when the request is canceled. The rest of
+transformers' `apply_chat_template` stays here, on a thread that can be abandoned.
 """
 
 import ctypes

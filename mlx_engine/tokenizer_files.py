@@ -68,7 +68,7 @@ def _check_growth(rules: dict) -> None:
 
 
 def _steps(part: Any, inner: str) -> Iterator[dict]:
-    """Yield the steps of a part of tokenizer.json, in order. Those of a sequence are in its field `inner`."""
+    """Yield the steps of a part of tokenizer.json, with those of nested sequences."""
     if isinstance(part, dict):
         if part.get("type") == "Sequence":
             for one in part[inner]:

@@ -1,7 +1,7 @@
-"""Where in a prompt a later turn will continue, found by rendering the chat with other endings.
+"""The positions in a prompt from which later turns will continue.
 
-Templates render history differently from the current turn: they drop thinking and the opening of the reply. What a prompt shares
-with the renderings of two different continuations is what the next turn will share with it.
+Templates render history differently from the current turn: they drop thinking and the opening of the reply. The prompt is compared
+with renderings of two different continuations: the next turn shares with the prompt what both share with it.
 """
 
 import threading
@@ -20,13 +20,13 @@ _ENDINGS = ("0", "a")  # contents that differ in their first character
 def boundaries(
     tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Sequence[int], cancel: threading.Event | None = None
 ) -> tuple[int, ...]:
-    """Return token counts: the end of what another chat shares with the prompt, and of what the next turn shares.
+    """Return the ends of what another chat, and the next turn, share with the prompt.
 
-    They rise and leave out at least the last token.
+    These token counts are ascending and leave out at least the last token.
 
     Args:
         tokenizer: of the target.
-        request: which gave the prompt.
+        request: the request that gave the prompt.
         prompt: the tokens.
         cancel: stops the search.
     """
@@ -47,7 +47,7 @@ def _shared(
     chats: Sequence[tuple[Message, ...]],
     cancel: threading.Event | None,
 ) -> int:
-    """Return how many tokens the prompt shares with all of these chats; 0 if the template rejects them or `cancel` is set."""
+    """Return how many tokens the prompt shares with all chats, or 0 on an error."""
     try:
         rendered = [chat.template(tokenizer, messages, request.thinking, request.effort, cancel=cancel) for messages in chats]
     except (UserError, RenderingCancelled):

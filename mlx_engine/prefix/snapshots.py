@@ -22,46 +22,47 @@ _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of 
 
 @dataclass
 class Mark:
-    """States that cannot be cut back, at one token: of target layers by index, and rows of the drafter's windows."""
+    """States of target layers and drafter windows that can't be cut, at one token."""
 
     layers: dict[int, Any]
     windows: list[LayerContext]
     last_used: int = 0
 
     def arrays(self) -> list[mx.array]:
-        """Return all arrays of the mark."""
         return arrays([*self.layers.values()]) + [array for window in self.windows for array in window.state]
 
 
 @dataclass
 class Branch:
-    """A sequence of tokens. During a reply, `tokens` may be ahead of `caches`. `reused` tokens were there before the request."""
+    """A sequence of tokens and its caches."""
 
     caches: Caches
     context: DraftContext | None
-    tokens: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)  # may be ahead of `caches` during a reply
     marks: dict[int, Mark] = field(default_factory=dict)
-    reused: int = 0
+    reused: int = 0  # number of tokens from before the request
     last_used: int = 0
 
     def mark(self) -> None:
-        """Keep the present states that cannot be cut back."""
+        """Save the current states that can't be cut."""
         mark = Mark(self.caches.freeze(), self.context.freeze() if self.context else [])
         mx.eval(mark.arrays())
         self.marks[self.caches.length] = mark
 
     def arrays(self) -> list[mx.array]:
-        """Return all arrays of the branch, marks included."""
+        """Return all arrays of the branch and its marks."""
         own = self.caches.state + (self.context.state if self.context else [])
         return own + [array for mark in self.marks.values() for array in mark.arrays()]
 
 
 class Snapshots:
-    """The branches of one pair, at most `MAX_BRANCHES`, within a budget. The least recently used are dropped first.
+    """The branches of one pair, within a budget and at most `MAX_BRANCHES`.
+
+    The least recently used branches are dropped first.
 
     Args:
-        target: whose caches these are.
-        drafter: whose contexts these are, or None.
+        target: the target that the caches belong to.
+        drafter: the drafter that the contexts belong to, or None.
         budget: bytes for all branches that are not in use.
         limit: bytes that the latest branch may take alone, if it needs more than the budget.
     """
@@ -80,7 +81,7 @@ class Snapshots:
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
     def take(self, prompt: Sequence[int]) -> Branch:
-        """Return a branch with as many of the prompt's tokens as possible, except the last, whose logits are needed again."""
+        """Return a branch with the most tokens of the prompt, but never its last one."""
         found = [(self._reach(branch, prompt), branch.last_used, at) for at, branch in enumerate(self._branches)]
         length, _, at = max(found, default=(0, 0, 0))
         branch = self._cut(self._branches[at], length) if length else self.new_branch()
@@ -88,7 +89,7 @@ class Snapshots:
         return branch
 
     def put(self, branch: Branch) -> None:
-        """Put a branch back after its request, between two passes. It replaces branches that it contains."""
+        """Put a branch back after its request, replacing branches that it contains."""
         length = branch.caches.length
         if not 0 < length <= len(branch.tokens):
             return
@@ -126,7 +127,7 @@ class Snapshots:
         return sum({id(array): array.nbytes for branch in self._branches for array in branch.arrays()}.values())
 
     def _reach(self, branch: Branch, prompt: Sequence[int]) -> int:
-        """Return how many of the prompt's tokens the branch has completely, in the target's and the drafter's state."""
+        """Return how many tokens of the prompt both models' states in the branch cover."""
         shared, end = min(_shared(branch.tokens, prompt), len(prompt) - 1), len(prompt)
         lengths = [at for at in branch.marks if at <= shared]
         live = branch.context.reach(shared, end) if branch.context else shared
@@ -135,7 +136,7 @@ class Snapshots:
         return max(lengths, default=0)
 
     def _cut(self, branch: Branch, length: int) -> Branch:
-        """Return a branch of the first `length` tokens: the branch itself if little of it is lost, else a copy."""
+        """Return a branch of the first `length` tokens, as a copy if much would be lost."""
         mark = branch.marks.get(length)
         if mark:
             mark.last_used = self._tick()
