@@ -115,7 +115,7 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> b
 
 def _definitions(database: sqlite3.Connection) -> dict[str, str]:
     """Return the schema's SQL by name, without tables that SQLite creates."""
-    own = "sql NOT NULL AND name NOT GLOB 'found_*' AND name NOT GLOB 'sqlite_*'"
+    own = "sql NOT NULL AND NOT (type = 'table' AND (name GLOB 'found_*' OR name GLOB 'sqlite_*'))"
     rows = database.execute(f"SELECT name, sql FROM sqlite_schema WHERE {own}")
     return {name: " ".join(sql.split()) for name, sql in rows}
 

@@ -111,7 +111,7 @@ class ModelMove:
         if there.is_relative_to(here) or here.is_relative_to(there):
             template = "“{new}” and “{old}” overlap. Choose a folder outside the other one."
             raise UserError("folders_nested", template, new=str(new), old=str(old))
-        if new.exists() and not new.is_dir():
+        if (new.exists() and not new.is_dir()) or not str(new).isprintable():  # the choice couldn't be read again
             raise UserError("not_a_folder", "“{path}” isn't a folder. Choose a folder.", path=str(new))
 
     def _copy(self, old: Path, new: Path, stop: threading.Event, report: Callable[[int, int], None]) -> bool:

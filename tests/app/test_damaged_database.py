@@ -280,6 +280,19 @@ def test_a_name_that_is_not_utf_8_sets_the_file_aside(sound: tuple[Path, Texts],
     assert len([*tmp_path.glob("chats set aside*.db")]) == 1
 
 
+@pytest.mark.parametrize("action", ["SELECT RAISE(ABORT, 'no')", "DELETE FROM message"])
+def test_a_trigger_named_like_the_search_index_sets_the_file_aside(sound: tuple[Path, Texts], tmp_path: Path, action: str) -> None:
+    """It could keep every chat from being saved, in every later run."""
+    whole, chats = sound
+    shutil.copyfile(whole, tmp_path / FILE)
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute(f"CREATE TRIGGER found_too BEFORE INSERT ON message BEGIN {action}; END")
+    run = Run(tmp_path, new := chat_of("New"))
+    assert run.opened and "damaged" in run.opened.notice and run.read.keys() == chats.keys()
+    again = Run(tmp_path, chat_of("Newer"))
+    assert again.notices == [] and new.id in again.read
+
+
 @pytest.mark.parametrize("part", ["", "-wal"])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_a_pipe_or_device_is_set_aside(tmp_path: Path, kind: str, part: str) -> None:

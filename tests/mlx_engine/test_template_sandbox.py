@@ -289,6 +289,11 @@ def test_stop_ends_rendering(template):
     threading.Timer(0.3, cancel.set).start()
     with pytest.raises(template_sandbox.RenderingCancelled):
         rendered(template, cancel)
+    for _ in range(500):
+        if renderer._process is None:  # its process was killed
+            return
+        time.sleep(0.01)
+    pytest.fail("The process goes on.")
 
 
 def test_a_reply_stopped_while_its_chat_renders_is_finished(tiny, monkeypatch):

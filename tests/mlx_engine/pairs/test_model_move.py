@@ -220,6 +220,13 @@ def test_an_unfinished_download_resumes_in_the_new_folder(
     expect_whole(filled, Cache(), Pair("owner/other"))
 
 
+@pytest.mark.parametrize("name", ["\x1b[31m", "a\nb", "\u202e"])
+def test_a_folder_whose_name_could_not_be_read_again_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="isn't a folder"):
+        ModelMove(tmp_path / name).run(threading.Event())
+    assert chosen_folder() is None and not (tmp_path / name).exists()
+
+
 def test_a_stopped_move_keeps_its_copies(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_disk("another", monkeypatch)
     stop = threading.Event()
