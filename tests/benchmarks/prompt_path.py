@@ -55,9 +55,9 @@ def record_path(kernel: str) -> list[str]:
         return call
 
     class Traced(Engine):
-        def generate(self, *arguments: Any) -> Any:
+        def steps(self, *arguments: Any) -> Any:
             self.pair.use(with_kernels((kernel,), build))
-            yield from super().generate(*arguments)
+            yield from super().steps(*arguments)
 
     submit = EngineHost.submit
 
