@@ -2,10 +2,11 @@
 
 Two kinds of markers exist. A *pair* opens and closes thinking: `<think>` and `</think>`, or Gemma 4's `<|channel>thought` and
 `<channel|>`. Otherwise, a reply is a series of *messages with headers*: `<|start|>`, header, `<|message|>`, text, `<|end|>`. The
-header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self`, Muse). Text for other recipients than the user is
-thinking.
+header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self`, Muse). Text for a tool
+(`<|channel|>commentary to=functions.NAME`) is a call.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ from typing import Literal
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.events import Channel
+from mlx_engine.tools.calls import HARMONY, LLAMA, CallFormat
 
 Marker = tuple[int, ...]
 Section = Literal["answer", "thinking", "header"]
@@ -62,6 +64,29 @@ def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
     )
 
 
+def call_format(tokenizer: TokenizerWrapper) -> CallFormat | None:
+    """Return how a target writes tool calls, or None if its chat template takes no tools or the format is unknown."""
+    template = tokenizer.chat_template
+    if not template_reads(tokenizer, "tools"):
+        return None
+    if tokenizer.has_tool_calling:
+        return CallFormat.of_parser(tokenizer.tool_call_start, tokenizer.tool_call_end, tokenizer.tool_parser)
+    markers = markers_of(tokenizer)
+    if markers and markers.headed:
+        return HARMONY
+    return LLAMA if "<|python_tag|>" in template or '"parameters": dictionary' in template else None
+
+
+def template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
+    """Return whether a chat template reads a variable of this name."""
+    text = tokenizer.chat_template
+    text = text.get("default") if isinstance(text, dict) else text
+    if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
+        return False  # mlx-lm renders this target's chats itself, and rejects unknown options
+    statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
+    return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
+
+
 def _id(tokenizer: TokenizerWrapper, text: str) -> int | None:
     """Return the ID of a text that is a single token, or None."""
     found = tokenizer.convert_tokens_to_ids(text)
@@ -90,6 +115,10 @@ class ChannelParser:
     Args:
         tokenizer: decodes headers.
         markers: None for a target without markers.
+
+    Attributes:
+        section: the current one.
+        tool: the tool to which the section is addressed by its header, or empty.
     """
 
     def __init__(self, tokenizer: TokenizerWrapper, markers: ChannelMarkers | None) -> None:
@@ -97,13 +126,15 @@ class ChannelParser:
         self._pending: list[int] = []  # may begin a marker
         self._header: list[int] = []
         self.section: Section = "answer"
+        self.tool = ""
 
-    def add(self, token: int, at_start: bool = False) -> tuple[list[int], bool]:
+    def add(self, token: int, at_start: bool = False, in_call: bool = False) -> tuple[list[int], bool]:
         """Add a token of the reply.
 
         Args:
             token: token ID.
             at_start: whether the section has no text yet; a closing marker is then dropped.
+            in_call: whether the token belongs to a tool call, in which markers have no meaning.
 
         Returns:
             The tokens that now belong to the current section, and whether the section ended.
@@ -111,6 +142,8 @@ class ChannelParser:
         if self._markers is None:
             return [token], False
         self._pending.append(token)
+        if in_call:
+            return self.finish(), False
         ends, text = self._markers.next_section[self.section], list[int]()
         while self._pending:
             pending = tuple(self._pending)
@@ -146,11 +179,17 @@ class ChannelParser:
         return []
 
     def _change_section(self, section: Section) -> None:
+        self.tool = ""
         if self.section == "header" and section != "header":
             header = self._tokenizer.decode(self._header)
-            for name in ("to=user", "to=commentary"):
-                header = header.replace(name, "")
-            section = "thinking" if "analysis" in header or "to=" in header else "answer"
+            found = re.search(r"to=([^\s<]+)", header)
+            recipient = found[1] if found else "user"
+            if recipient.startswith("functions.") or (
+                recipient not in ("user", "commentary", "self", "assistant") and "analysis" not in header
+            ):
+                self.tool = recipient.removeprefix("functions.")
+            elif recipient in ("self", "assistant") or "analysis" in header:
+                section = "thinking"
         self.section, self._header = section, []
 
 

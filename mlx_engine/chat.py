@@ -1,21 +1,20 @@
-"""Convert messages to prompt tokens, and reply tokens to text in channels."""
+"""Convert messages to prompt tokens."""
 
-import re
+import json
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
+from typing import Any
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.channels import ChannelParser, markers_of, tokens_opening
+from mlx_engine.channels import call_format, markers_of, template_reads, tokens_opening
 from mlx_engine.errors import UserError
-from mlx_engine.events import Channel, Commit, Source
 from mlx_engine.limits import rolling_window
-from mlx_engine.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
-
-_REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
         shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
         _check(request.messages)
-        tokens = template(tokenizer, request.messages, request.thinking, request.effort, cancel=cancel)
-        chat = template(tokenizer, request.messages, request.thinking, request.effort, reply=False, cancel=cancel)
+        options = request.messages, request.thinking, request.effort, request.tools
+        tokens, chat = (template(tokenizer, *options, reply=reply, cancel=cancel) for reply in (True, False))
         shared = next((at for at, (a, b) in enumerate(zip(tokens, chat, strict=False)) if a != b), min(len(tokens), len(chat)))
     opening, continued = tokens[shared:], list[int]()
     markers = markers_of(tokenizer)
@@ -89,7 +88,7 @@ def fitting(
     size = len(_encode(tokenizer, written, cancel))
 
     def count(messages: Sequence[Message]) -> int:
-        return size + len(template(tokenizer, messages, request.thinking, effort, cancel=cancel))
+        return size + len(template(tokenizer, messages, request.thinking, effort, request.tools, cancel=cancel))
 
     return rolling_window(request.messages, request.rolling, limit, request.max_tokens, count)
 
@@ -105,10 +104,10 @@ def _check(messages: Sequence[Message]) -> None:
     if last.role == "user" and not last.content.strip():
         raise UserError("empty_message", "The message is empty. Write something first.")
     for message in messages:
-        if message.role not in ("system", "user", "assistant"):
+        if message.role not in ("system", "user", "assistant", "tool"):
             raise UserError(
                 "unknown_role",
-                "The chat has a message with the role “{role}”. Use system, user, or assistant.",
+                "The chat has a message with the role “{role}”. Use system, user, assistant, or tool.",
                 role=message.role,
             )
 
@@ -120,7 +119,7 @@ def can_think(tokenizer: TokenizerWrapper) -> bool:
 
 def takes_effort(tokenizer: TokenizerWrapper) -> bool:
     """Return whether a target's chat template takes a reasoning effort."""
-    return _template_reads(tokenizer, "reasoning_effort")
+    return template_reads(tokenizer, "reasoning_effort")
 
 
 def template(
@@ -128,6 +127,7 @@ def template(
     messages: Sequence[Message],
     thinking: bool = False,
     effort: str | None = None,
+    tools: Sequence[str] = (),
     reply: bool = True,
     cancel: threading.Event | None = None,
 ) -> list[int]:
@@ -136,7 +136,7 @@ def template(
     If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
 
     Raises:
-        UserError: the template is missing, rejects the merged chat too, or it takes too long or makes too much text.
+        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
         RenderingCancelled: `cancel` was set.
     """
     templates = tokenizer.chat_template
@@ -145,12 +145,17 @@ def template(
             "no_chat_template",
             "This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.",
         )
-    options: dict[str, bool | str] = {"add_generation_prompt": reply, "enable_thinking": thinking}
-    if _template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
+    options: dict[str, Any] = {"add_generation_prompt": reply, "enable_thinking": thinking}
+    if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
         options["thinking"] = thinking
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
-    turns = [_turn(message) for message in messages]
+    if tools:
+        options["tools"] = _tools(tools)
+    names = {call.id: call.name for message in messages for call in message.calls}
+    if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
+        raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
+    turns = [_turn(message, names) for message in messages]
     merged = _merged(turns)
     for chat in [turns] if merged == turns else [turns, merged]:
         try:
@@ -164,223 +169,71 @@ def template(
     ) from rejection
 
 
-def _turn(message: Message) -> dict[str, str]:
-    """Return a message as templates expect it. Templates decide about past thinking."""
-    turn = {"role": message.role, "content": message.content}
+def _tools(tools: Sequence[str]) -> list[dict]:
+    """Return tools as templates expect them."""
+    try:
+        found = [json.loads(tool) for tool in tools]
+        if all(isinstance(tool["function"]["name"], str) for tool in found):
+            return found
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise UserError("bad_tool", "A tool has no name or isn't valid JSON. Change the tool's definition.")
+
+
+def _turn(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a message as templates expect it. Templates decide about past thinking.
+
+    Args:
+        message: of the chat.
+        names: tools of the chat's calls, by the IDs of the calls.
+    """
+    turn: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.role == "assistant" and message.thinking:
         turn |= {"reasoning_content": message.thinking, "thinking": message.thinking}
+    if message.role == "assistant" and message.calls:
+        turn["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call)}}
+            for call in message.calls
+        ]
+    if message.role == "tool":
+        turn |= {"tool_call_id": message.call_id, "name": names.get(message.call_id, "")}
     return turn
 
 
-def _merged(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the chat without system messages and with messages of one role merged."""
-    out: list[dict[str, str]] = []
-    for turn in turns:
+def _arguments(call: ToolCall) -> dict:
+    """Return the arguments of a call. Clients also repeat calls with broken arguments."""
+    try:
+        found = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        found = call.arguments
+    return found if isinstance(found, dict) else {"input": found}
+
+
+def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the chat without system messages, with messages of one role merged, and with one call per turn."""
+    out: list[dict[str, Any]] = []
+    for turn in _single_calls(turns):
         turn = {**turn, "role": "user"} if turn["role"] == "system" else dict(turn)
-        if out and out[-1]["role"] == turn["role"]:
+        with_calls = turn["role"] == "tool" or "tool_calls" in turn or (out and "tool_calls" in out[-1])
+        if out and out[-1]["role"] == turn["role"] and not with_calls:
             out[-1]["content"] = "\n\n".join(text for text in (out[-1]["content"], turn["content"]) if text)
         else:
             out.append(turn)
     return out
 
 
-def _template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
-    """Return whether a chat template reads a variable of this name."""
-    text = tokenizer.chat_template
-    text = text.get("default") if isinstance(text, dict) else text
-    if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
-        return False  # mlx-lm renders this target's chats itself, and rejects unknown options
-    statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
-    return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
-
-
-@dataclass
-class _Text:
-    """Text and its runs: the source of each token, and its number of characters."""
-
-    text: str = ""
-    runs: list[tuple[Source, int]] = field(default_factory=list)
-
-    def add(self, text: str, sources: Sequence[Source]) -> None:
-        """Add the text of these tokens. Each but the last began an unfinished character."""
-        left = len(text)
-        for source in sources[:-1]:
-            if left:
-                self.runs.append((source, 1))
-                left -= 1
-        if left:
-            self.runs.append((sources[-1], left))
-        self.text += text
-
-    def extend(self, other: "_Text") -> None:
-        self.text += other.text
-        self.runs += other.runs
-
-    def take(self, count: int) -> "_Text":
-        """Remove and return the first characters."""
-        taken = _Text(self.text[:count])
-        self.text = self.text[count:]
-        while count:
-            source, size = self.runs[0]
-            taken.runs.append((source, min(size, count)))
-            if size > count:
-                self.runs[0] = (source, size - count)
-            else:
-                del self.runs[0]
-            count -= min(size, count)
-        return taken
-
-
-@dataclass
-class _Piece:
-    """Tokens and text of one channel since the last commit."""
-
-    channel: Channel
-    text: _Text = field(default_factory=_Text)
-    tokens: list[int] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
-
-    def commit(self) -> Commit:
-        return Commit(self.text.text, self.channel, tuple(self.tokens), tuple(self.sources), tuple(self.text.runs))
-
-
-class ReplyText:
-    """Converts a reply's tokens to commits.
-
-    Leading whitespace of a section, special tokens and an unfinished last character are not shown. The stop string that is
-    complete first counts, however the text is split into tokens.
-
-    Args:
-        tokenizer: of the target.
-        prompt: its opening may begin the thinking or the answer.
-        stop: strings that end the answer; they are not shown.
-    """
-
-    def __init__(self, tokenizer: TokenizerWrapper, prompt: RenderedPrompt, stop: Sequence[str] = ()) -> None:
-        self._tokenizer = tokenizer
-        self._detokenizer = tokenizer.detokenizer
-        self._hidden = set(tokenizer.eos_token_ids)
-        self._hidden |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
-        self._vocabulary = len(tokenizer)  # a model's table may be padded beyond it
-        self._stop = tuple(text for text in stop if text)
-        self._held = _Text()  # the end of the answer, which may be the beginning of a stop string
-        self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
-        self._undecoded: list[Source] = []  # of the tokens whose text the decoder holds back
-        self._source: Source = "prefill"  # of the last decoded token
-        self._at_start = True  # the section has only whitespace so far
-        self._shown: set[Channel] = set()  # channels that have text
-        self.stopped = False
-        markers = markers_of(tokenizer)
-        self._headed = markers is not None and markers.headed
-        self._parser = ChannelParser(tokenizer, markers)
-        self.channel: Channel = "answer"
-        template_length = len(prompt.opening) - len(prompt.continued)
-        for at, token in enumerate(prompt.opening):
-            text, ended = self._parser.add(token)
-            if ended:
-                self._detokenizer.reset()
-                self._begin_section()
-            # decode continued text, so that a space after it is not dropped as a leading one
-            for each in text if at >= template_length else ():
-                if each < self._vocabulary:
-                    self._detokenizer.add_token(each)
-        if tokenizer.decode(prompt.continued).endswith(" "):
-            self._detokenizer.finalize()  # it holds back a last space until the next token
-        self._at_start = not self._detokenizer.last_segment.strip()
-
-    def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit]:
-        """Yield commits for these tokens, one per section.
-
-        A stop string sets `stopped` and ends the reply.
-        """
-        piece = _Piece(self.channel)
-        for token, source in zip(tokens, sources, strict=True):
-            piece.tokens.append(token)
-            piece.sources.append(source)
-            self._queue.append(source)
-            text, ended = self._parser.add(token, self._at_start)
-            shown = self._decode(text)
-            if ended:
-                piece.text.extend(self._flush(shown))
-                yield piece.commit()
-                if self.stopped:
-                    return
-                self._begin_section()
-                piece = _Piece(self.channel)
-                continue
-            piece.text.extend(self._show(shown))
-            if self.stopped:  # checked after every token, so that no later token counts
-                break
-        if piece.tokens:
-            yield piece.commit()
-
-    def finish(self) -> Iterator[Commit]:
-        """Yield text that was held back, at the end of the reply."""
-        if self.stopped:
-            return
-        piece = _Piece(self.channel, self._flush(self._decode(self._parser.finish())))
-        if piece.text.text:
-            yield piece.commit()
-
-    def _decode(self, tokens: Sequence[int]) -> _Text:
-        """Return the text of tokens that are not markers."""
-        found = _Text()
-        for token, source in zip(tokens, self._queue, strict=False):
-            if token not in self._hidden and token < self._vocabulary:
-                self._source = source
-                leading = self._at_start and not found.text  # whitespace here is not shown
-                if not (leading and self._tokenizer.decode([token]).isspace()):
-                    self._undecoded.append(source)
-                self._detokenizer.add_token(token)
-                text = self._detokenizer.last_segment
-                if text := text.lstrip() if leading else text:
-                    found.add(text, self._undecoded or [source])
-                    self._undecoded.clear()
-        del self._queue[: len(self._queue) - self._parser.pending]
-        return found
-
-    def _begin_section(self) -> None:
-        """Begin a section. A header is never shown and belongs to the previous channel."""
-        if self._parser.section != "header":
-            self.channel = self._parser.section
-        self._at_start = True
-
-    def _flush(self, found: _Text) -> _Text:
-        """Return this text and the rest of the section."""
-        self._detokenizer.finalize()
-        found.add(self._detokenizer.last_segment.rstrip(_REPLACEMENT), self._undecoded or [self._source])
-        self._undecoded.clear()
-        shown = self._show(found)
-        shown.extend(self._held)
-        self._detokenizer.reset()
-        self._held = _Text()
-        return shown
-
-    def _show(self, found: _Text) -> _Text:
-        """Return text to show, without leading whitespace and possible stop strings."""
-        if self._at_start:
-            found.take(len(found.text) - len(found.text.lstrip()))
-            if found.text:
-                self._at_start = False
-                if self._headed and self.channel in self._shown:  # another message of the same channel
-                    gap = _Text("\n\n", [(found.runs[0][0], 2)])
-                    gap.extend(found)
-                    found = gap
-                self._shown.add(self.channel)
-        if self.channel == "thinking" or not self._stop:
-            return found
-        self._held.extend(found)
-        found, self._held = self._held, _Text()
-        text = found.text
-        ends = [(at + len(stop), at) for stop in self._stop if (at := text.find(stop)) >= 0]
-        if ends:
-            self.stopped = True
-            return found.take(min(ends)[1])
-        shown = found.take(len(text) - max(_overlap(text, stop) for stop in self._stop))
-        self._held = found
-        return shown
-
-
-def _overlap(text: str, stop: str) -> int:
-    """Return the length of the longest suffix of `text` that begins `stop`."""
-    return next((size for size in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:size])), 0)
+def _single_calls(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the chat with each call in a turn of its own, before its result. Some templates accept nothing else."""
+    rest, out = list(turns), []
+    while rest:
+        turn = rest.pop(0)
+        calls, results = turn.get("tool_calls", ()), list(takewhile(lambda other: other["role"] == "tool", rest))
+        by_id = {result["tool_call_id"]: result for result in results}
+        if len(calls) < 2 or len(results) != len(calls) or set(by_id) != {call["id"] for call in calls}:
+            out.append(turn)
+            continue
+        for at, call in enumerate(calls):
+            said = {"role": "assistant", "content": ""} if at else turn
+            out += [{**said, "tool_calls": [call]}, by_id[call["id"]]]
+        del rest[: len(results)]
+    return out

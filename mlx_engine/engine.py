@@ -167,7 +167,9 @@ class Engine:
         """Return the number of tokens of a chat."""
         limit = self.pair.info.context_limit
         messages = chat.fitting(self.pair.tokenizer, request, limit, cancel)
-        return TokenCount(len(chat.template(self.pair.tokenizer, messages, request.thinking, cancel=cancel)), limit)
+        return TokenCount(
+            len(chat.template(self.pair.tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel)), limit
+        )
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:
         """Generate a reply, and yield its events. See `steps`."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.requests import Mode, Sampling
+from mlx_engine.requests import Mode, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
-StopReason = Literal["eos", "stop_string", "length", "cancelled", "error"]
+StopReason = Literal["eos", "tool_calls", "stop_string", "length", "cancelled", "error"]
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class PrefillProgress:
 class Commit:
     """Final text of a reply, which can lag behind its tokens.
 
-    It lags while a character or a stop string is incomplete.
+    It lags while a character, a stop string, or a tool call is incomplete. If the request has tools, calls are events, not text.
 
     Attributes:
         sources: the source of each token.
@@ -384,6 +384,7 @@ Event = (
     | Roofline
     | PrefillProgress
     | Commit
+    | ToolCall
     | Round
     | Finished
     | Failed

@@ -20,11 +20,12 @@ from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, W
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Finished, PrefillProgress, Round, Stats, StopReason
+from mlx_engine.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.loading import LoadedPair
 from mlx_engine.memory import ReplyMemory
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.snapshots import Snapshots
+from mlx_engine.reply_text import ReplyText
 from mlx_engine.requests import GenerationRequest, Mode
 from mlx_engine.template_sandbox import RenderingCancelled
 
@@ -107,7 +108,7 @@ def _generate(
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
     tally.prompt_tokens, tally.reused_tokens = length, branch.reused
-    reply = chat.ReplyText(tokenizer, rendered, request.stop)
+    reply = ReplyText(tokenizer, rendered, request.stop, request.tools)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
     first: int | None = None
@@ -146,11 +147,14 @@ def _generate(
                 branch.tokens += step.tokens
                 end = next((at + 1 for at, token in enumerate(step.tokens) if token in ends), 0)
                 tokens = step.tokens[:end] if end else step.tokens
-                commits = [replace(commit, at_s=at_s) for commit in reply.add(tokens, step.sources[: len(tokens)])]
-                tally.add(step, sum(len(commit.tokens) for commit in commits), at_s)
+                added = [
+                    replace(part, at_s=at_s) if isinstance(part, Commit) else part
+                    for part in reply.add(tokens, step.sources[: len(tokens)])
+                ]
+                tally.add(step, sum(len(part.tokens) for part in added if isinstance(part, Commit)), at_s)
                 if step.drafted:
                     progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))
-                yield [*progress, *commits]
+                yield [*progress, *added]
                 progress = []
                 if reply.stopped or end or cancel.is_set():
                     reason = "stop_string" if reply.stopped else "eos" if end else "cancelled"
@@ -163,7 +167,10 @@ def _generate(
             steps.close()
         if consistent and request.reuse:
             snapshots.put(branch)
-    yield [*reply.finish(), Finished("stop_string" if reply.stopped else reason, tally.stats())]
+    rest = list(reply.finish(reason == "eos"))
+    if reply.stopped or (reply.called and reason == "eos"):
+        reason = "stop_string" if reply.stopped else "tool_calls"
+    yield [*rest, Finished(reason, tally.stats())]
 
 
 def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:

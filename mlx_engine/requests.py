@@ -5,16 +5,32 @@ from pathlib import Path
 from typing import Literal
 
 Mode = Literal["dflash", "plain"]
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A complete call of a tool by the model. Its name and arguments may not be those of any tool."""
+
+    id: str
+    name: str
+    arguments: str  # a JSON object
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message of a chat. An assistant's `content` excludes its `thinking`."""
+    """A message of a chat. An assistant's `content` excludes its `thinking`.
+
+    Attributes:
+        calls: of an assistant's message.
+        call_id: the call whose result a tool's message is.
+    """
 
     role: Role
     content: str
     thinking: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,8 @@ class GenerationRequest:
         foreground: whether a user is waiting for this reply: it skips the queue, and has every second turn.
         exact: compute each row in an order that doesn't depend on the number of rows, so that text with and without DFlash is
             identical in every format. Slower, and without snapshots.
+        tools: those that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
+            tools, calls in the reply are text.
     """
 
     messages: tuple[Message, ...] = ()
@@ -71,6 +89,7 @@ class GenerationRequest:
     gives_way: bool = False
     foreground: bool = False
     exact: bool = False
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +114,7 @@ class CountTokens:
     thinking: bool = False
     rolling: int | None = None  # as in `GenerationRequest`
     max_tokens: int = 1024
+    tools: tuple[str, ...] = ()  # as in `GenerationRequest`
 
 
 @dataclass(frozen=True)

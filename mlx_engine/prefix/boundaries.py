@@ -49,7 +49,9 @@ def _shared(
 ) -> int:
     """Return how many tokens the prompt shares with all chats, or 0 on an error."""
     try:
-        rendered = [chat.template(tokenizer, messages, request.thinking, request.effort, cancel=cancel) for messages in chats]
+        rendered = [
+            chat.template(tokenizer, messages, request.thinking, request.effort, request.tools, cancel=cancel) for messages in chats
+        ]
     except (UserError, RenderingCancelled):
         return 0
     columns = zip(prompt, *rendered, strict=False)

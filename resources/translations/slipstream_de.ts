@@ -3947,6 +3947,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>bad_tool</source>
+            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
+            <translation>Ein Werkzeug hat keinen Namen oder ist kein gültiges JSON. Ändern Sie seine Definition.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
             <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>
@@ -3983,6 +3989,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>takes_no_tools</source>
+            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
+            <translation>Dieses Modell kann keine Werkzeuge aufrufen. Wählen Sie ein anderes Modell, oder beginnen Sie einen Chat ohne Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
             <translation>Geben Sie entweder Nachrichten oder Prompt-Tokens an, nicht beides.</translation>
@@ -3990,8 +4002,8 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
-            <extracomment>The chat has a message with the role “{role}”. Use system, user, or assistant.</extracomment>
-            <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user oder assistant.</translation>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
+            <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user, assistant oder tool.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/comparison.py" />

@@ -3947,6 +3947,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>bad_tool</source>
+            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
+            <translation>某个工具没有名称，或不是有效的 JSON。请修改其定义。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
             <translation>模型的聊天模板拒绝了此对话：{reason}</translation>
@@ -3983,6 +3989,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>takes_no_tools</source>
+            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
+            <translation>此模型无法调用工具。请选择其他模型，或开始不含工具的对话。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
             <translation>请只给出消息或提示词词元之一，不要同时给出。</translation>
@@ -3990,8 +4002,8 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
-            <extracomment>The chat has a message with the role “{role}”. Use system, user, or assistant.</extracomment>
-            <translation>对话中有一条角色为“{role}”的消息。请使用 system、user 或 assistant。</translation>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
+            <translation>对话中有一条角色为“{role}”的消息。请使用 system、user、assistant 或 tool。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/comparison.py" />

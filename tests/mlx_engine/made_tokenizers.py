@@ -1,8 +1,9 @@
 """Byte-level tokenizers for tests, with the markers of each family: a character can be split anywhere."""
 
 import functools
+import importlib
 
-from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
+from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper, _infer_tool_parser
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
@@ -32,7 +33,16 @@ MARKERS = {
     "muse": ["<|start|>", "<|message|>", "<|eom|>", "<|eot|>"],
     "magistral": ["[THINK]", "[/THINK]"],
     "none": [],
+    "tool_call": ["<think>", "</think>", "<tool_call>", "</tool_call>"],
+    "gemma4_calls": ["<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", '<|"|>'],
+    "minimax_calls": ["<think>", "</think>", "<minimax:tool_call>", "</minimax:tool_call>"],
+    "kimi_calls": [
+        f"<|tool_{part}|>" for part in ("calls_section_begin", "calls_section_end", "call_begin", "call_argument_begin", "call_end")
+    ],
+    "llama_calls": ["<|python_tag|>"],
+    "mistral_calls": ["[TOOL_CALLS]", "[ARGS]"],
 }
+SPECIAL = {"gemma4_calls", "kimi_calls", "llama_calls"}  # whose markers are special tokens
 
 
 @functools.cache
@@ -48,13 +58,22 @@ def made(markers: str = "think", template: str = "") -> TokenizerWrapper:
     tokenizer.decoder = decoders.ByteLevel()
     turns = ["<|im_start|>", "<|im_end|>", "<start_of_turn>", "<end_of_turn>"]
     tokenizer.add_tokens([AddedToken(text, special=True, normalized=False) for text in turns])
-    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in MARKERS[markers]])
+    tokenizer.add_tokens([AddedToken(text, special=markers in SPECIAL, normalized=False) for text in MARKERS[markers]])
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", clean_up_tokenization_spaces=False)
     fast.chat_template = template or None
     ends = {fast.convert_tokens_to_ids(text) for text in ("<|im_end|>", "<end_of_turn>")}
     if markers == "harmony":
         ends |= {fast.convert_tokens_to_ids("<|return|>"), fast.convert_tokens_to_ids("<|call|>")}
-    return TokenizerWrapper(fast, BPEStreamingDetokenizer, eos_token_ids=sorted(ends))
+    parser = _infer_tool_parser(fast)
+    module = importlib.import_module(f"mlx_lm.tool_parsers.{parser}") if parser else None
+    return TokenizerWrapper(
+        fast,
+        BPEStreamingDetokenizer,
+        eos_token_ids=sorted(ends),
+        tool_call_start=module and module.tool_call_start,
+        tool_call_end=module and module.tool_call_end,
+        tool_parser=module and module.parse_tool_call,
+    )
 
 
 def ids(tokenizer: TokenizerWrapper, text: str) -> list[int]:

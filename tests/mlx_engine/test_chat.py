@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mlx_engine import chat
 from mlx_engine.errors import UserError
+from mlx_engine.reply_text import ReplyText
 from mlx_engine.requests import GenerationRequest, Message
 from tests.mlx_engine.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THINKING, QWEN3, ids, made
 
@@ -18,7 +19,7 @@ def opened(*opening, start=()):
 
 def written(tokenizer, ids, stop=(), pieces=None, prompt=None):
     """Return all commits for these ids, added to `ReplyText` in pieces of these sizes."""
-    reply, commits, at = chat.ReplyText(tokenizer, prompt or opened(), stop), [], 0
+    reply, commits, at = ReplyText(tokenizer, prompt or opened(), stop), [], 0
     for size in [*(pieces or []), len(ids)]:
         part = ids[at : at + size]
         commits += list(reply.add(part, ["target"] * len(part)))
@@ -75,14 +76,14 @@ def test_a_prompt_that_opens_the_thinking_starts_in_it(demo):
 def test_a_closed_thinking_section_in_the_prompt_starts_in_the_answer(demo):
     tokenizer = demo.pair.tokenizer
     closed = tokenizer.encode("<think>\n\n</think>\n\n", add_special_tokens=False)
-    assert chat.ReplyText(tokenizer, opened(*closed)).channel == "answer"
+    assert ReplyText(tokenizer, opened(*closed)).channel == "answer"
 
 
 @pytest.mark.parametrize("thinking", [False, True])
 def test_a_question_about_think_tags_does_not_begin_the_thinking(demo, thinking):
     asked = GenerationRequest(messages=(Message("user", "What does <think> mean?"),), thinking=thinking)
     prompt = chat.render(demo.pair.tokenizer, asked)
-    assert chat.ReplyText(demo.pair.tokenizer, prompt).channel == "answer"
+    assert ReplyText(demo.pair.tokenizer, prompt).channel == "answer"
 
 
 def test_markers_of_several_tokens_are_never_shown(demo, monkeypatch):
@@ -129,7 +130,7 @@ def test_messages_together_with_tokens_are_refused(demo):
 def prompt_text(tokenizer, *messages, **options):
     request = GenerationRequest(messages=messages, **options)
     prompt = chat.render(tokenizer, request)
-    return tokenizer.decode(prompt.tokens), chat.ReplyText(tokenizer, prompt).channel
+    return tokenizer.decode(prompt.tokens), ReplyText(tokenizer, prompt).channel
 
 
 ASKED = Message("user", "Hi")
@@ -198,7 +199,7 @@ def test_the_error_of_a_template_that_rejects_the_merged_chat_is_quoted():
         ((), "no message to reply to"),
         ((Message("system", "Be brief."),), "no message to reply to"),
         ((Message("user", " \n"),), "The message is empty"),
-        ((ASKED, Message("tool", "9")), "role “tool”"),
+        ((ASKED, Message("robot", "9")), "role “robot”"),
     ],
 )
 def test_a_chat_without_a_question_or_with_an_unknown_role_is_refused(messages, words):
@@ -249,6 +250,6 @@ def test_a_space_at_the_end_of_a_continued_text_is_not_repeated():
 def test_raw_tokens_that_end_in_thinking_continue_it():
     tokenizer = made("think")
     raw = ids(tokenizer, "<|im_start|>user\nWhat is <think>?<|im_end|>\n<|im_start|>assistant\n")
-    assert chat.ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "answer"
+    assert ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "answer"
     raw += ids(tokenizer, "<think>\n")
-    assert chat.ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "thinking"
+    assert ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "thinking"

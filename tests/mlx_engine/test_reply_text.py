@@ -10,6 +10,7 @@ from mlx_lm.tokenizer_utils import load as load_tokenizer
 
 from mlx_engine import chat
 from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.reply_text import ReplyText
 from tests.mlx_engine.made_tokenizers import ids, made
 
 FRESH = chat.RenderedPrompt([], [], [])
@@ -40,7 +41,7 @@ def marked(tokenizer, *markers):
 
 def shown(tokenizer, tokens, blocks, stop=(), prompt=FRESH):
     """Return the text of each channel after every block, the final one last, and the tokens of all commits."""
-    reply, at, states, seen = chat.ReplyText(tokenizer, prompt, stop), 0, [], []
+    reply, at, states, seen = ReplyText(tokenizer, prompt, stop), 0, [], []
     text = {"thinking": "", "answer": ""}
 
     def keep(commits):
@@ -111,21 +112,28 @@ def test_a_reply_with_paired_markers_is_split_like_the_reference(markers, openin
 
 
 def headed_sections(raw):
-    """Messages from `<|message|>` to the next `<|end|>`, `<|start|>` or `<|channel|>`, with the channel that the header names."""
-    sections, rest, header, channel = [], raw, None, "answer"
+    """Messages from `<|message|>` to the next `<|end|>`, `<|start|>` or `<|channel|>`, with the channel that the header names.
+
+    Messages to a tool begin with its name.
+    """
+    sections, rest, header, channel, tool = [], raw, None, "answer", b""
+
+    def with_tool(text):
+        return tool + b" " + text.lstrip() if tool and text.decode("utf-8", "replace").rstrip(BROKEN).strip() else text
+
     while True:
         if header is None:  # inside a text
             found = re.search(rb"<\|(?:end|start|channel|eom|eot)\|>", rest)
             if found is None:
-                return [*sections, (channel, rest)]
-            sections.append((channel, rest[: found.start()]))
+                return [*sections, (channel, with_tool(rest))]
+            sections.append((channel, with_tool(rest[: found.start()])))
             rest, header = rest[found.end() :], b""
         else:
             header, mark, rest = rest.partition(b"<|message|>")
             if not mark:
                 return sections
-            meant = header.replace(b"to=user", b"").replace(b"to=commentary", b"")
-            channel = "thinking" if b"analysis" in meant or b"to=" in meant else "answer"
+            tool = (re.findall(rb"to=functions\.(\w+)", header) or [b""])[0]
+            channel = "thinking" if not tool and (b"analysis" in header or b"to=self" in header) else "answer"
             header = None
             sections.append((channel, b""))
 
@@ -163,7 +171,7 @@ def test_only_unfinished_characters_and_a_last_space_are_held_back(text, blocks)
 @given(text=st.text(st.sampled_from("abc \n.é€😀"), max_size=30), blocks=cuts, stop=stops)
 def test_every_character_belongs_to_the_token_that_begins_it(text, blocks, stop):
     """A token is a byte here, and each token has a source of its own."""
-    reply, tokens, told, shown, at = chat.ReplyText(made("think"), FRESH, stop), list(text.encode()), [], "", 0
+    reply, tokens, told, shown, at = ReplyText(made("think"), FRESH, stop), list(text.encode()), [], "", 0
     commits = []
     for size in [*blocks, len(tokens)]:
         if not reply.stopped:
@@ -181,7 +189,7 @@ def test_every_character_belongs_to_the_token_that_begins_it(text, blocks, stop)
 def test_runs_match_the_offsets_of_the_tokenizers_library(demo_tokenizer, text):
     text = text.strip()
     found = demo_tokenizer._tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
-    reply = chat.ReplyText(demo_tokenizer, FRESH)
+    reply = ReplyText(demo_tokenizer, FRESH)
     commits = [*reply.add(found["input_ids"], range(len(found["input_ids"]))), *reply.finish()]
     told = [supplier for commit in commits for supplier, size in commit.runs for _ in range(size)]
     offsets = dict(enumerate(found["offset_mapping"]))

@@ -396,7 +396,7 @@ TEMPLATES = [
 ]
 TOOL = {"type": "function", "function": {"name": "größe", "parameters": {"type": "object", "properties": {"x": {"type": "null"}}}}}
 CHATS: list[list[dict[str, Any]]] = [
-    [chat._turn(message) for message in ASKED],
+    [chat._turn(message, {}) for message in ASKED],
     [{"role": "user", "content": "a\r\n\u2028\x00\x7f<|im_end|>{{ 1 }}{% raw %}\U0001f600\u0301é\ufeff"}],
     [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1, 2.5, None, True]}}}]}],
     [{"role": "tool", "content": [{"type": "text", "text": "x"}, {"type": "image"}], "tool_call_id": "1"}],

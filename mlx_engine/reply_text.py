@@ -1,0 +1,263 @@
+"""Convert reply tokens to text in channels, and to tool calls."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+
+from mlx_engine.channels import ChannelParser, call_format, markers_of
+from mlx_engine.chat import RenderedPrompt
+from mlx_engine.events import Channel, Commit, Source
+from mlx_engine.requests import ToolCall
+from mlx_engine.tools.calls import CallReader, Part, overlap, readable
+
+_REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
+
+
+@dataclass
+class _Text:
+    """Text and its runs: the source of each token, and its number of characters."""
+
+    text: str = ""
+    runs: list[tuple[Source, int]] = field(default_factory=list)
+
+    def add(self, text: str, sources: Sequence[Source]) -> None:
+        """Add the text of these tokens. Each but the last began an unfinished character."""
+        left = len(text)
+        for source in sources[:-1]:
+            if left:
+                self.runs.append((source, 1))
+                left -= 1
+        if left:
+            self.runs.append((sources[-1], left))
+        self.text += text
+
+    def extend(self, other: "_Text") -> None:
+        self.text += other.text
+        self.runs += other.runs
+
+    def take(self, count: int) -> "_Text":
+        """Remove and return the first characters."""
+        taken = _Text(self.text[:count])
+        self.text = self.text[count:]
+        while count:
+            source, size = self.runs[0]
+            taken.runs.append((source, min(size, count)))
+            if size > count:
+                self.runs[0] = (source, size - count)
+            else:
+                del self.runs[0]
+            count -= min(size, count)
+        return taken
+
+
+@dataclass
+class _Piece:
+    """Tokens and text of one channel since the last commit."""
+
+    channel: Channel
+    text: _Text = field(default_factory=_Text)
+    tokens: list[int] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+
+    def commit(self) -> Commit:
+        return Commit(self.text.text, self.channel, tuple(self.tokens), tuple(self.sources), tuple(self.text.runs))
+
+
+class ReplyText:
+    """Converts a reply's tokens to commits and tool calls.
+
+    Leading whitespace of a section, special tokens and an unfinished last character are not shown. The stop string that is
+    complete first counts, however the text is split into tokens. Calls that can't be parsed are text of the answer.
+
+    Args:
+        tokenizer: of the target.
+        prompt: its opening may begin the thinking or the answer.
+        stop: strings that end the answer; they are not shown.
+        tools: of the request. Without tools, calls are text.
+
+    Attributes:
+        channel: of the current section.
+        stopped: whether a stop string has ended the answer.
+        called: whether the reply has called a tool.
+    """
+
+    def __init__(
+        self, tokenizer: TokenizerWrapper, prompt: RenderedPrompt, stop: Sequence[str] = (), tools: Sequence[str] = ()
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._detokenizer = tokenizer.detokenizer
+        self._hidden = set(tokenizer.eos_token_ids)
+        self._hidden |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
+        self._vocabulary = len(tokenizer)  # a model's table may be padded beyond it
+        self._stop = tuple(text for text in stop if text)
+        self._held = _Text()  # the end of the answer, which may be the beginning of a stop string
+        self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
+        self._undecoded: list[Source] = []  # of the tokens whose text the decoder holds back
+        self._source: Source = "prefill"  # of the last decoded token
+        self._at_start = True  # the section has only whitespace so far
+        self._shown: set[Channel] = set()  # channels that have text
+        self.stopped = self.called = False
+        markers = markers_of(tokenizer)
+        self._headed = markers is not None and markers.headed
+        self._parser = ChannelParser(tokenizer, markers)
+        self.channel: Channel = "answer"
+        self._tool = ""  # to which the section is addressed
+        self._call = _Text()  # what may belong to a call
+        self._tools, self._format = readable(tools), call_format(tokenizer) if tools else None
+        self._reader: CallReader | None = None
+        if self._format and not self._headed:
+            self._reader = CallReader(self._format, self._tools)
+            self._hidden -= set(tokenizer.encode(self._format.start, add_special_tokens=False)) - set(tokenizer.eos_token_ids)
+        template_length = len(prompt.opening) - len(prompt.continued)
+        for at, token in enumerate(prompt.opening):
+            text, ended = self._parser.add(token)
+            if ended:
+                self._detokenizer.reset()
+                self._begin_section()
+            # decode continued text, so that a space after it is not dropped as a leading one
+            for each in text if at >= template_length else ():
+                if each < self._vocabulary:
+                    self._detokenizer.add_token(each)
+        if tokenizer.decode(prompt.continued).endswith(" "):
+            self._detokenizer.finalize()  # it holds back a last space until the next token
+        self._at_start = not self._detokenizer.last_segment.strip()
+
+    def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit | ToolCall]:
+        """Yield commits for these tokens, one per section or part of it, and the calls that they complete.
+
+        A stop string sets `stopped` and ends the reply.
+        """
+        piece = _Piece(self.channel)
+        for token, source in zip(tokens, sources, strict=True):
+            piece.tokens.append(token)
+            piece.sources.append(source)
+            self._queue.append(source)
+            text, ended = self._parser.add(token, self._at_start and not self._call.text, self._in_call)
+            shown = self._decode(text)
+            for part in self._flush(shown) if ended else self._show(shown):
+                if isinstance(part, ToolCall):
+                    if piece.tokens or piece.text.text:
+                        yield piece.commit()
+                        piece = _Piece(self.channel)
+                    yield part
+                else:
+                    piece.text.extend(part)
+            if ended and not self.stopped:
+                if piece.tokens or piece.text.text:
+                    yield piece.commit()
+                self._begin_section()
+                piece = _Piece(self.channel)
+            if self.stopped:  # checked after every token, so that no later token counts
+                break
+        if piece.tokens or piece.text.text:
+            yield piece.commit()
+
+    def finish(self, ended: bool = True) -> Iterator[Commit | ToolCall]:
+        """Yield text that was held back, at the end of the reply.
+
+        Args:
+            ended: whether the reply is complete. If not, a call without its end is text.
+        """
+        if self.stopped:
+            return
+        piece = _Piece(self.channel)
+        for part in self._flush(self._decode(self._parser.finish()), ended):
+            if isinstance(part, ToolCall):
+                yield part
+            else:
+                piece.text.extend(part)
+        if piece.text.text:
+            yield piece.commit()
+
+    @property
+    def _in_call(self) -> bool:
+        return self._reader is not None and self._reader.inside
+
+    def _decode(self, tokens: Sequence[int]) -> _Text:
+        """Return the text of tokens that are not markers."""
+        found = _Text()
+        for token, source in zip(tokens, self._queue, strict=False):
+            hidden = token in (self._tokenizer.eos_token_ids if self._in_call else self._hidden)
+            if not hidden and token < self._vocabulary:
+                self._source = source
+                leading = self._at_start and not found.text and not self._call.text  # whitespace here is not shown
+                if not (leading and self._tokenizer.decode([token]).isspace()):
+                    self._undecoded.append(source)
+                self._detokenizer.add_token(token)
+                text = self._detokenizer.last_segment
+                if text := text.lstrip() if leading else text:
+                    found.add(text, self._undecoded or [source])
+                    self._undecoded.clear()
+        del self._queue[: len(self._queue) - self._parser.pending]
+        return found
+
+    def _begin_section(self) -> None:
+        """Begin a section. A header is never shown and belongs to the previous channel."""
+        if self._parser.section != "header":
+            self.channel, self._tool = self._parser.section, self._parser.tool
+        self._at_start = True
+
+    def _flush(self, found: _Text, ended: bool = True) -> list[_Text | ToolCall]:
+        """Return this text and the rest of the section."""
+        self._detokenizer.finalize()
+        found.add(self._detokenizer.last_segment.rstrip(_REPLACEMENT), self._undecoded or [self._source])
+        self._undecoded.clear()
+        self._detokenizer.reset()
+        shown = self._show(found)
+        if self._reader and not self.stopped:
+            shown += self._parts(self._reader.finish(ended))
+        elif self._format and self._tool:
+            calls = self._format.calls(self._call.text, self._tools, self._tool) if ended else ()
+            shown += self._shown_calls(calls) if calls else [self._shown_text(self._call)]
+            self._call, self._tool = _Text(), ""
+        shown.append(self._held)
+        self._held = _Text()
+        return shown
+
+    def _show(self, found: _Text) -> list[_Text | ToolCall]:
+        """Return text to show and complete calls. A part of a call is kept."""
+        if self.channel == "answer" and self._reader:
+            self._call.extend(found)
+            return self._parts(self._reader.add(found.text))
+        if self._format and self._tool:
+            self._call.extend(found)
+            return []
+        return [self._shown_text(found)]
+
+    def _parts(self, parts: Iterator[Part]) -> list[_Text | ToolCall]:
+        shown: list[_Text | ToolCall] = []
+        for part in parts:
+            text = self._call.take(len(part.text))
+            if not self.stopped:
+                shown += self._shown_calls(part.calls) if part.calls else [self._shown_text(text)]
+        return shown
+
+    def _shown_calls(self, calls: Sequence[ToolCall]) -> list[_Text | ToolCall]:
+        held, self._held = self._held, _Text()
+        self.called = self._at_start = True
+        return [held, *calls]
+
+    def _shown_text(self, found: _Text) -> _Text:
+        """Return text to show, without leading whitespace and possible stop strings."""
+        if self._at_start:
+            found.take(len(found.text) - len(found.text.lstrip()))
+            if found.text:
+                self._at_start = False
+                gap = "\n\n" if self._headed and self.channel in self._shown else ""  # another message of the same channel
+                gap += f"{self._tool} " if self._tool else ""
+                if gap:
+                    found = _Text(gap + found.text, [(found.runs[0][0], len(gap)), *found.runs])
+                self._shown.add(self.channel)
+        if self.channel == "thinking" or not self._stop:
+            return found
+        self._held.extend(found)
+        found, self._held = self._held, _Text()
+        text = found.text
+        ends = [(at + len(stop), at) for stop in self._stop if (at := text.find(stop)) >= 0]
+        if ends:
+            self.stopped = True
+            return found.take(min(ends)[1])
+        shown = found.take(len(text) - max(overlap(text, stop) for stop in self._stop))
+        self._held = found
+        return shown

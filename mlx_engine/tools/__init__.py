@@ -1,0 +1,1 @@
+"""Tool calls in replies. Imports no MLX."""
