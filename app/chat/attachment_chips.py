@@ -116,6 +116,7 @@ class DropTarget(QFrame):
     """An overlay of the window while files are dragged over it."""
 
     dropped = Signal(list)  # of Path
+    image_dropped = Signal()  # without a file, for example from a browser
 
     def __init__(self, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
@@ -129,8 +130,8 @@ class DropTarget(QFrame):
         self.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files. The window forwards its event when the pointer enters it."""
-        if files_in(event.mimeData()):
+        """Accept files and images. The window forwards its event when the pointer enters it."""
+        if files_in(event.mimeData()) or event.mimeData().hasImage():
             event.acceptProposedAction()
             self.setGeometry(self._window.rect().adjusted(8, 8, -8, -8))
             self.raise_()
@@ -144,6 +145,8 @@ class DropTarget(QFrame):
         if files := files_in(event.mimeData()):
             event.acceptProposedAction()
             self.dropped.emit(files)
+        elif event.mimeData().hasImage():
+            self.image_dropped.emit()
 
 
 def files_in(data: QMimeData) -> list[Path]:

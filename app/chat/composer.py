@@ -47,6 +47,7 @@ class Composer(QFrame):
         attachments.changed.connect(self._show_files)
         self._busy = False
         self._obstacle = ""  # why the message can't be sent
+        self._locked = False
         self._editing = False
         self._draft = ""  # the unsent message, while an earlier one is edited
         self._draft_files: list[Attachment] = []
@@ -72,10 +73,12 @@ class Composer(QFrame):
 
     def set_locked(self, locked: bool) -> None:
         """Make the message read-only while it waits to be sent."""
+        self._locked = locked
         self.field.setReadOnly(locked)
         set_look(self.field, "locked" if locked else "")
         self.files.setEnabled(not locked)
         self.attach_button.setEnabled(not locked)
+        self._show_button()
 
     @Slot()
     def focus(self) -> None:
@@ -128,9 +131,10 @@ class Composer(QFrame):
 
     @Slot()
     def _show_button(self) -> None:
-        ready = self._busy or bool(not self._obstacle and (self.text.strip() or self._attachments.files))
+        allowed = not self._obstacle and not self._locked
+        ready = self._busy or bool(allowed and (self.text.strip() or self._attachments.files))
         self.button.show_as("stop" if self._busy else "send", ready)
-        self.button.setEnabled(self._busy or not self._obstacle)
+        self.button.setEnabled(self._busy or allowed)
         if self._obstacle and not self._busy:
             self.button.setToolTip(as_tooltip(self._obstacle))
 
@@ -158,6 +162,7 @@ class _Field(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().setDocumentMargin(2)
+        self.setViewportMargins(0, 6, 0, 0)  # centers one line
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()
 
@@ -208,7 +213,7 @@ class _Field(QPlainTextEdit):
     def _fit(self) -> None:
         lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
         shown = max(1, min(lines, MAX_LINES))
-        height = shown * self.fontMetrics().lineSpacing() + 12
+        height = shown * self.fontMetrics().lineSpacing() + 16
         scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MAX_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(scroll)
         if height != self.maximumHeight():

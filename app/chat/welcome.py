@@ -100,7 +100,7 @@ class Welcome(QWidget):
 
     def height_for(self, width: int) -> int:
         """Return the minimum height for a width."""
-        self._arrange(2 if width >= 560 else 1)
+        self._arrange(2 if width >= 360 else 1)
         return self._layout.heightForWidth(width)
 
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:

@@ -16,6 +16,8 @@ from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.host import Job
 from mlx_engine.requests import LoadPair
 
+DEMO_NAME = "Demo pair"  # the engine's, not translated
+
 
 class PairLoader(QObject):
     """A loader of pairs that keeps one pair loaded at a time."""
@@ -82,7 +84,8 @@ class PairLoader(QObject):
                 self.changed.emit()
             case PairInfo() as pair:
                 self.loaded_from = self.loading_from
-                self._set_pair(replace(pair, name=self._listed_name() or pair.name))
+                name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
+                self._set_pair(replace(pair, name=self._listed_name() or name))
                 self.tuning.tune(pair)
                 if pair.why_plain:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))

@@ -346,12 +346,13 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
             variant = estimator.from_pair(variant, entry.name, estimate_size(entry, target)[0], models)
         variants.append(variant)
     variants.sort(key=lambda variant: variant.folders is None)  # downloaded ones first
-    note = entry.note
+    name, note = entry.name, entry.note
     if BUILT_IN in entry.tags:
+        name = tr("Demo pair")
         note = tr("Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.")
     elif note == "The drafter was trained on replies without thinking.":
         note = tr("The drafter was trained on replies without thinking.")
-    return Candidate(entry.id, entry.name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
+    return Candidate(entry.id, name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:

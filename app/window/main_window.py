@@ -79,6 +79,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self.split)
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
+        self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
         self.dialogs = Dialogs(self, theme, conductor, self.picker, self.preferences, self.updates.release, log_folder)
         self.chat_commands = ChatCommands(conductor, self.split, self)
         self.commands = Actions(

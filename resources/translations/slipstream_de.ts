@@ -5029,7 +5029,7 @@
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
-            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Tok/s.</translation>
+            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Tokens/s.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />

@@ -966,7 +966,7 @@
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
             <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
-            <translation>两个回复逐个 token 完全相同（{tokens}，精确模式）。</translation>
+            <translation>两个回复逐词元完全相同（{tokens}，精确模式）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />

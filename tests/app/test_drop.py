@@ -23,6 +23,10 @@ def test_files_dragged_over_the_window_highlight_it(start: Start, tmp_path: Path
     data.setText("Only text")
     app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, data, LEFT, NONE))
     assert app.window.drop_target.isHidden()
+    image = QMimeData()
+    image.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
+    app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, image, LEFT, NONE))
+    assert app.window.drop_target.isVisible()
     data.setUrls([QUrl.fromLocalFile(str(note))])
     for last in (QDragLeaveEvent(), QDropEvent(QPointF(9, 9), COPY, data, LEFT, NONE)):
         app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, data, LEFT, NONE))
@@ -32,7 +36,7 @@ def test_files_dragged_over_the_window_highlight_it(start: Start, tmp_path: Path
     app.until(lambda: [file.name for file in app.conductor.attachments.files] == ["note.md"])
 
 
-def test_a_pasted_image_says_that_images_are_not_supported(start: Start) -> None:
+def test_a_pasted_or_dropped_image_says_that_images_are_not_supported(start: Start) -> None:
     app = start()
     said: list[str] = []
     app.conductor.notified.connect(lambda notice: said.append(notice.text))
@@ -42,9 +46,11 @@ def test_a_pasted_image_says_that_images_are_not_supported(start: Start) -> None
     assert field.canInsertFromMimeData(image)
     field.insertFromMimeData(image)
     assert said == ["Slipstream can't read images yet."] and field.toPlainText() == ""
+    app.window.drop_target.event(QDropEvent(QPointF(9, 9), COPY, image, LEFT, NONE))
+    assert len(said) == 2
     image.setText("A cell of a table")  # copied together with its picture
     field.insertFromMimeData(image)
-    assert field.toPlainText() == "A cell of a table" and len(said) == 1
+    assert field.toPlainText() == "A cell of a table" and len(said) == 2
 
 
 @pytest.mark.parametrize("name", ["photo.PNG", "photo.jpeg", "scan.heic", "a.webp"])

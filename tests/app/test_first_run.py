@@ -135,6 +135,14 @@ def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) 
     assert welcome.height() >= welcome.height_for(welcome.width())
 
 
+def test_the_examples_have_two_columns_next_to_the_sidebar(start: Start) -> None:
+    app = start()
+    app.window.resize(700, 500)
+    welcome = app.window.transcript.welcome
+    app.until(lambda: welcome.width() < 500)
+    assert app.window.sidebar.isVisible() and welcome.cards[0].y() == welcome.cards[1].y()
+
+
 def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> None:
     engine = ScriptedEngine(load_error=refuse("There is no folder /models/target."))
     app = start(engine, loaded=False)

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,9 @@ from app.conversations import wording
 from app.conversations.comparison_record import short_verdict
 from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
+from app.models.survey import survey
 from mlx_engine.errors import EngineText, UserError
+from tests.app.conftest import Running
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # for busy machines
@@ -200,6 +202,17 @@ def test_the_screen_check_finds_clipped_and_english_texts(qtbot) -> None:  # typ
     wrapped.move(20, 95)
     label.move(380, 0)
     assert len(overlapping(screen)) == 1 and len(outside(screen)) == 1
+
+
+def test_the_demo_pair_has_the_same_name_everywhere(
+    restored: None, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use("de")
+    window = start().window
+    window.transcript.welcome.recommended.show_pair(None)
+    (listed,) = [pair.name for pair in survey().candidates if pair.id == "demo"]
+    assert listed == window.top_bar.name.text() == window.transcript.welcome.recommended.name.text() == "Demo-Paar"
 
 
 def test_a_comparison_uses_the_number_format_of_the_language(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,7 @@ def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Ev
     app.send("Too soon")
     assert app.window.composer.text == "Too soon" and not engine.requests
     assert app.window.foot.waiting.label.text() == "The message will be sent when the models have loaded."
+    assert not app.window.composer.button.isEnabled()
     QTest.keyClicks(app.window.composer.field, " and more")
     assert app.window.composer.text == "Too soon"  # it can't change while it waits
     return app, gate

@@ -108,6 +108,13 @@ def test_the_composer_grows_with_its_text_up_to_eight_lines(start: Start) -> Non
     assert heights[0] < heights[1] < heights[2] == heights[3]
 
 
+def test_a_line_in_the_composer_is_level_with_its_buttons(start: Start) -> None:
+    composer = start().window.composer
+    field = composer.field
+    line = field.viewport().mapTo(composer, field.cursorRect().center()).y()
+    assert abs(line - composer.button.geometry().center().y()) <= 1
+
+
 def test_an_empty_prompt_shows_one_notice(start: Start) -> None:
     app = start()
     for _ in range(3):
