@@ -180,7 +180,7 @@ class Engine:
     def steps(
         self, request: GenerationRequest, cancel: threading.Event | None = None, submitted: float | None = None
     ) -> Generator[Events, None, None]:
-        """Generate a reply step by step, retrying once if memory runs out before its first token.
+        """Generate a reply step by step, retrying once if memory runs out before its first token, after other replies have ended.
 
         Steps of several replies can alternate, but an exact reply must be the only one.
 
@@ -230,6 +230,11 @@ class Engine:
             if began or not retry:
                 yield [Failed.because(failure)]
                 return
+            others = list(self._turns.replies)  # hold the memory; later replies don't count
+            while any(other in self._turns.replies for other in others) and not cancel.is_set():
+                clock.pause()
+                yield []
+                clock.resume()
 
     def _idle_pair(self) -> LoadedPair:
         if self._turns.replies:

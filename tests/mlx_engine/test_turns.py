@@ -26,6 +26,7 @@ from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.asking import question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.target_passes import before_each_pass
 from tests.mlx_engine.test_schedules import Scripted
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
@@ -238,6 +239,26 @@ def test_a_prompt_that_can_never_fit_is_refused(tiny, monkeypatch):
     assert list(tiny.generate(tokens(PROMPT, max_tokens=1000)))[-1].reason == "eos"
     refused = list(tiny.generate(tokens(PROMPT * 2, max_tokens=1)))
     assert [event.code for event in refused] == ["reply_memory"]
+
+
+def test_if_memory_runs_out_in_the_prompt_the_reply_waits_for_the_others(tiny, monkeypatch):
+    first, second = tokens(PROMPT, max_tokens=20, ignore_eos=True), tokens(PROMPT * 2, max_tokens=20, ignore_eos=True)
+    wanted = [reply(tiny, request).tokens for request in (first, second)]
+    other, one = begin(tiny, first), begin(tiny, second)
+    for _ in range(3):
+        other.step()
+    with monkeypatch.context() as patch:
+        before_each_pass(tiny.pair.target, patch, lambda rows: (_ for _ in ()).throw(MemoryError))
+        one.step()
+        one.step()
+    assert not other.ended and not one.ended
+    while not other.ended:
+        seen = len(one.events)
+        one.step()
+        assert len(one.events) == seen
+        other.step()
+    one.finish()
+    assert [other.whole.tokens, one.whole.tokens] == wanted
 
 
 def test_if_memory_runs_out_in_one_reply_the_others_go_on(tiny, monkeypatch):
