@@ -41,12 +41,12 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
         UserError: neither or both are given, a message or the whole prompt is empty, or the template rejects the chat.
         RenderingCancelled: `cancel` was set.
     """
-    if request.prompt_tokens is not None:
+    if request.prompt_tokens is not None or request.prompt_text is not None:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
-        if not request.prompt_tokens:
+        tokens = list(request.prompt_tokens or on_thread(partial(tokenizer.encode, request.prompt_text or ""), cancel))
+        if not tokens:
             raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
-        tokens = list(request.prompt_tokens)
         shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
         _check(request.messages)

@@ -62,6 +62,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_bench(bench)
     arguments.add_json(bench)
 
+    serve = command("serve", "serve a pair to other programs, through OpenAI's HTTP API")
+    arguments.add_pair(serve)
+    arguments.add_server(serve)
+    arguments.add_json(serve)
+
     calibrate = command("calibrate", "measure the cost of a pair's passes on this machine to choose block widths")
     arguments.add_pair(calibrate)
     arguments.add_json(calibrate)
@@ -81,6 +86,8 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     given = parser().parse_args(argv)
     if given.command != "models":  # its pairs are repos, not folders
         arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
+    if given.command == "serve":
+        arguments.check_server(given.parser, given)
     if given.command in ("generate", "compare"):
         arguments.check_prompt(given.parser, given)
     if given.command in ("generate", "chat", "compare"):

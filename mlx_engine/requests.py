@@ -48,11 +48,12 @@ class Sampling:
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """A request for one reply, to either `messages` or `prompt_tokens`.
+    """A request for one reply, to either `messages`, `prompt_tokens`, or `prompt_text`.
 
     Attributes:
         messages: rendered with the target's chat template.
         prompt_tokens: raw prompt.
+        prompt_text: raw prompt, without a chat template.
         continue_from: answer of an unfinished reply to continue.
         continue_thinking: thinking of that reply.
         width: rows per verify, 1 to the drafter's block size; None for automatic.
@@ -73,6 +74,7 @@ class GenerationRequest:
 
     messages: tuple[Message, ...] = ()
     prompt_tokens: tuple[int, ...] | None = None
+    prompt_text: str | None = None
     continue_from: str = ""
     continue_thinking: str = ""
     mode: Mode = "dflash"

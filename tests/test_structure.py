@@ -23,6 +23,7 @@ LEVELS = (
     "cli",
     "bench",
     "terminal",
+    "server",
     "host",
     "engine",
     "tuning generation",

@@ -31,7 +31,7 @@ def boundaries(
         cancel: stops the search.
     """
     last = len(prompt) - 1
-    if request.prompt_tokens is not None:
+    if not request.messages:
         return (last,) if last else ()
     head = tuple(message for message in request.messages[:1] if message.role == "system")
     other_chats = [(*head, Message("user", text)) for text in _ENDINGS]

@@ -16,6 +16,7 @@ from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.server.guard import is_loopback
 from mlx_engine.terminal.session import folders
 
 _Number = TypeVar("_Number", int, float)
@@ -105,6 +106,20 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_server(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("server")
+    group.add_argument(
+        "--host", default="127.0.0.1", metavar="H", help="address to listen on (default 127.0.0.1: this computer only)"
+    )
+    group.add_argument("--port", type=whole(0, 65535), default=8484, metavar="P", help="port; 0 selects a free one (default 8484)")
+    group.add_argument(
+        "--key",
+        type=_key,
+        metavar="K",
+        help="API key that requests need, or none on this computer (default: a generated one in the keychain)",
+    )
+
+
 def add_models(models: argparse.ArgumentParser) -> None:
     """Add the subcommands of `slipstream models`."""
     commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
@@ -157,6 +172,12 @@ def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs
         parser.error("--exact needs --drafter.")
     if given.drafter_bits and given.target and not given.drafter:
         parser.error("--drafter-bits needs --drafter.")
+
+
+def check_server(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Exit with a usage error if other computers could use the server without a key."""
+    if given.key == "none" and not is_loopback(given.host):
+        parser.error(f"Other computers can reach {given.host}, so requests need a key. Remove --key none.")
 
 
 def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
@@ -253,6 +274,12 @@ def number(kind: type[_Number], least: float, most: float, what: str) -> Callabl
         raise argparse.ArgumentTypeError(f"“{text}” isn't {what}")
 
     return convert
+
+
+def _key(text: str) -> str:
+    if text != "none" and not (8 <= len(text) <= 1000 and text.isascii() and text.isprintable() and " " not in text):
+        raise argparse.ArgumentTypeError("an API key has at least 8 characters, all ASCII, without spaces")
+    return text
 
 
 def _widths(text: str) -> tuple[int, ...]:

@@ -1,0 +1,1 @@
+"""The local HTTP server: dialects of popular APIs over an engine. Imports no MLX."""

@@ -1,0 +1,19 @@
+"""The server's API key, in the system's keychain."""
+
+import secrets
+
+_SERVICE, _ACCOUNT = "Slipstream", "local API server"
+
+
+def stored_key() -> tuple[str, bool]:
+    """Return the API key, which is created on first use, and whether it is in the keychain."""
+    key = f"sk-slipstream-{secrets.token_urlsafe(24)}"
+    try:
+        import keyring  # slow to import
+
+        if stored := keyring.get_password(_SERVICE, _ACCOUNT):
+            return stored, True
+        keyring.set_password(_SERVICE, _ACCOUNT, key)
+        return key, keyring.get_password(_SERVICE, _ACCOUNT) == key
+    except Exception:  # backends raise any type
+        return key, False

@@ -1,0 +1,121 @@
+"""Request bodies: reading them within limits, and checking their fields."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.types import Receive, Scope
+
+from mlx_engine.server.problems import ApiError, ClientGone
+
+log = logging.getLogger(__name__)
+
+MAX_BYTES = 16 << 20
+MAX_DEPTH = 64  # nested lists and objects
+READ_S = 30.0  # seconds for a whole body
+_SHOWN_NAMES = 20
+_logged: set[str] = set()  # names of ignored fields
+
+
+class Fields(BaseModel):
+    """The supported fields of a request.
+
+    Attributes:
+        refused: fields that would change the reply but aren't supported, with the values that change nothing. Null is always one.
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = {}
+
+    @classmethod
+    def parse(cls, body: Any) -> Self:
+        """Check a request. Unknown fields are accepted, and logged by name.
+
+        Raises:
+            ApiError: a field is invalid or not supported.
+        """
+        if not isinstance(body, dict):
+            raise ApiError(400, "The body must be a JSON object.")
+        for name, harmless in cls.refused.items():
+            value = body.get(name)
+            if value is not None and not any(type(value) is type(each) and value == each for each in harmless):
+                raise ApiError(400, f"“{name}” isn't supported. Remove it.", name, "unsupported_parameter")
+        try:
+            fields = cls.model_validate(body)
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, problem["loc"]))
+            why = problem["msg"].removeprefix("Value error, ")
+            raise ApiError(400, f"“{where}” is invalid: {why}.", where, "invalid_value") from None
+        _log_ignored((fields.model_extra or {}).keys() - cls.refused.keys())
+        return fields
+
+
+def _log_ignored(names: Iterable[str]) -> None:
+    """Log each name once. Values are never logged."""
+    for name in sorted(names):
+        shown = ascii(name[:60])
+        if shown not in _logged and len(_logged) < _SHOWN_NAMES:
+            _logged.add(shown)
+            log.warning("Ignoring the field %s of requests", shown)
+
+
+async def read_json(scope: Scope, receive: Receive) -> Any:
+    """Return the JSON value of a request's body.
+
+    Raises:
+        ApiError: the body is too large, too deep, too slow, or not JSON.
+        ClientGone: the connection was closed.
+    """
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    if length.isdigit() and int(length) > MAX_BYTES:
+        raise _too_large()
+    data = bytearray()
+    try:
+        async with asyncio.timeout(READ_S):
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                data += message.get("body", b"")
+                if len(data) > MAX_BYTES:
+                    raise _too_large()
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise ApiError(408, "The request body took too long to arrive.", code="request_timeout") from None
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        if b"\\u" in data:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair is no text
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError:
+        raise ApiError(400, "The body isn't valid JSON in UTF-8.", code="invalid_json") from None
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [item for each in level for item in _items(each)]
+        if not level:
+            return value
+    raise _too_deep()
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, list | dict):
+        return value.values() if isinstance(value, dict) else value
+    return ()
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _too_large() -> ApiError:
+    return ApiError(413, f"The body is larger than {MAX_BYTES >> 20} MiB. Shorten the request.", code="body_too_large")
+
+
+def _too_deep() -> ApiError:
+    return ApiError(400, f"The JSON is nested deeper than {MAX_DEPTH} levels.", code="json_too_deep")

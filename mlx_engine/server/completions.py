@@ -1,0 +1,106 @@
+"""OpenAI's dialect for raw prompts: `POST /v1/completions`."""
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from mlx_engine.events import Commit, Event, Finished, PairInfo, Stats
+from mlx_engine.requests import GenerationRequest
+from mlx_engine.server import openai
+from mlx_engine.server.problems import ApiError
+from mlx_engine.server.replies import Chunk, CountedReply
+
+_MAX_TOKENS = 16  # OpenAI's default
+
+
+def _is_prompt(value: Any) -> Any:
+    """Check for a text or token IDs, or a list of either."""
+    for prompt in value if isinstance(value, list) and value and not isinstance(value[0], int) else [value]:
+        if isinstance(prompt, str):
+            prompt.encode()  # raises ValueError
+        elif not isinstance(prompt, list) or not all(type(token) is int for token in prompt):
+            raise ValueError("use a text or a list of token IDs, or a list of either")
+    return value
+
+
+class CompletionFields(openai.GenerationFields):
+    prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a text or token IDs, or a list of either")
+    max_tokens: int | None = Field(None, ge=1, description=f"token limit of the reply; {_MAX_TOKENS} if missing")
+
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
+        "suffix": ("",),
+        "echo": (False,),
+        "logprobs": (),
+        "response_format": ({"type": "text"},),
+    }
+
+
+class CompletionExchange:
+    """A request for completions of prompts, and its replies."""
+
+    def __init__(self, pair: PairInfo, body: Any) -> None:
+        fields = CompletionFields.parse(body)
+        given = fields.prompt
+        prompts = given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
+        count = fields.n or 1
+        if len(prompts) * count > openai.MAX_REPLIES:
+            raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested at once.", "prompt", "invalid_value")
+        options = fields.request(pair, max_tokens=_MAX_TOKENS)
+        self.requests: Sequence[GenerationRequest] = [
+            request
+            for prompt in prompts
+            for request in openai.repeated(
+                replace(options, prompt_text=prompt) if isinstance(prompt, str) else replace(options, prompt_tokens=tuple(prompt)),
+                count,
+            )
+        ]
+        self.streams = bool(fields.stream)
+        self._prompts = len(prompts)
+        self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
+        self._stats: list[Stats] = []
+        self._head = {
+            "id": f"cmpl-{secrets.token_hex(12)}",
+            "object": "text_completion",
+            "created": int(time.time()),
+            "model": openai.model_id(pair),
+            "system_fingerprint": openai.fingerprint(),
+        }
+
+    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+        if isinstance(event, Commit) and event.text:
+            yield self._chunk(index, event.text)
+        elif isinstance(event, Finished):
+            self._stats.append(event.stats)
+            chunk = self._chunk(index, "", openai.finish_reason(event.reason))
+            yield chunk | {"timings": openai.timings(event.stats), "slipstream": openai.details(event.stats)}
+
+    def sign_of_life(self, index: int) -> Chunk:
+        return self._chunk(index, "")
+
+    def end(self) -> Iterable[str | Chunk]:
+        if self._with_usage:
+            yield self._head | {"choices": [], "usage": openai.usage(self._stats, self._prompts)}
+        yield "[DONE]"
+
+    def whole(self, replies: Sequence[CountedReply]) -> Chunk:
+        stats = [reply.stats for reply in replies]
+        choices = [
+            _choice(index, reply.thinking + reply.text, openai.finish_reason(reply.reason)) for index, reply in enumerate(replies)
+        ]
+        return self._head | {
+            "choices": choices,
+            "usage": openai.usage(stats, self._prompts),
+            "timings": openai.timings(stats[0]),
+            "slipstream": openai.details(stats[0]),
+        }
+
+    def _chunk(self, index: int, text: str, reason: str | None = None) -> Chunk:
+        return {**self._head, "choices": [_choice(index, text, reason)], **({"usage": None} if self._with_usage else {})}
+
+
+def _choice(index: int, text: str, reason: str | None) -> Chunk:
+    return {"index": index, "text": text, "logprobs": None, "finish_reason": reason}

@@ -1,0 +1,78 @@
+"""The checks before a request is served: host, origin, and API key."""
+
+import hmac
+import ipaddress
+import socket
+from contextlib import suppress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from starlette.types import Scope
+
+from mlx_engine.server.problems import ApiError
+
+OPEN_PATHS = frozenset({"/health"})  # served without a key
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Refuses requests from web pages of other sites, and those without the key.
+
+    A web page can make its own host name resolve to this machine (DNS rebinding), so that its requests reach the server. Their Host
+    header still has the page's host name.
+
+    Attributes:
+        host: address that the server listens on.
+        key: None if requests need none.
+    """
+
+    host: str
+    key: str | None = field(repr=False)
+
+    def check(self, scope: Scope) -> None:
+        """Refuse a request.
+
+        Raises:
+            ApiError: its host, origin, or key is not allowed.
+        """
+        headers = scope["headers"]
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._is_own(_name_of(hosts[0])):
+            raise ApiError(403, "This Host header isn't allowed. Use the address that Slipstream shows.", code="host_not_allowed")
+        for name, value in headers:
+            if name == b"origin" and value.decode("latin-1").lower() != f"{scope['scheme']}://{hosts[0].lower()}":
+                raise ApiError(403, "Requests from web pages aren't allowed.", code="origin_not_allowed")
+        if self.key is None or scope["path"] in OPEN_PATHS:
+            return
+        given = [value for name, value in headers if name == b"x-api-key"]
+        given += [value[7:].strip() for name, value in headers if name == b"authorization" and value[:7].lower() == b"bearer "]
+        if not any([hmac.compare_digest(value, self.key.encode()) for value in given]):
+            message = "The API key is missing or wrong. Send it as “Authorization: Bearer KEY” or “x-api-key: KEY”."
+            raise ApiError(401, message, code="invalid_api_key")
+
+    def _is_own(self, name: str) -> bool:
+        """Return whether a host name can only mean this machine: no other site can own it."""
+        if name in ("localhost", self.host.lower()):
+            return True
+        with suppress(ValueError):
+            address = ipaddress.ip_address(name)
+            return address.is_loopback or not is_loopback(self.host)
+        own = socket.gethostname().lower().removesuffix(".local")
+        return not is_loopback(self.host) and name in (own, f"{own}.local")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host name or address."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host.lower() == "localhost"
+
+
+def _name_of(host: str) -> str:
+    """Return a Host header's name or address, without port, brackets, and a last dot; empty if malformed."""
+    with suppress(ValueError):
+        parts = urlsplit(f"//{host}")
+        if parts.netloc == host and "@" not in host and not parts.path:
+            _ = parts.port
+            return (parts.hostname or "").removesuffix(".")
+    return ""

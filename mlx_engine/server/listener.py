@@ -1,0 +1,111 @@
+"""The listening socket, and the limits of connections."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mlx_engine.errors import UserError
+from mlx_engine.server.app import Api
+
+HEADERS_S = 10.0  # seconds for a client to send its next request's headers
+_CONNECTIONS = 256
+_HEADER_BYTES = 32 << 10
+
+
+class TimedConnection(H11Protocol):
+    """A connection that is closed unless a request's headers arrive in time."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait_for_headers()
+
+    def _wait_for_headers(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(HEADERS_S, self._close_idle)
+
+    def _close_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+class Listener:
+    """A server on an open socket.
+
+    Args:
+        host: name or address to listen on.
+        port: 0 selects a free one.
+
+    Raises:
+        UserError: the address can't be used.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        try:
+            family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            self._socket = socket.socket(family, socket.SOCK_STREAM)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind(address)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise UserError("port_in_use", "Port {port} is in use. Choose another one with --port.", port=str(port)) from None
+            reason = error.strerror or type(error).__name__
+            raise UserError("cannot_listen", "Can't listen on “{host}”: {reason}.", host=host, reason=reason) from None
+        self._socket.listen(128)
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+
+    async def serve(self, api: Api, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+        """Serve until `stop` is set. Replies in progress are then cancelled.
+
+        Args:
+            ready: called when requests are served.
+        """
+        config = uvicorn.Config(
+            api,
+            http=TimedConnection,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=_CONNECTIONS,
+            h11_max_incomplete_event_size=_HEADER_BYTES,
+            timeout_graceful_shutdown=0,
+        )
+        server = _Server(config)
+        running = asyncio.ensure_future(server.serve(sockets=[self._socket]))
+        try:
+            while not server.started and not running.done():
+                await asyncio.sleep(0.01)
+            ready()
+            await stop.wait()
+        finally:
+            server.should_exit = True
+            await running
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the front end."""
+        yield

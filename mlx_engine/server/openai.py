@@ -1,0 +1,203 @@
+"""What OpenAI's endpoints share: sampling fields, usage, timings, errors, and the list of models."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from mlx_engine.events import PairInfo, Stats, StopReason
+from mlx_engine.requests import GenerationRequest
+from mlx_engine.server.body import Fields
+from mlx_engine.server.problems import ApiError
+from mlx_engine.server.replies import Chunk
+
+ALIAS = "default"
+MAX_REPLIES = 32  # per request
+STARTED = int(time.time())
+
+
+def as_list(value: Any) -> Any:
+    """Return a single text as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+Stops = Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=16), BeforeValidator(as_list)]
+
+
+class StreamOptions(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    include_usage: bool = False
+
+
+class Extension(BaseModel):
+    """The field `slipstream`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+    dflash: Literal["auto", "off"] = "auto"
+    width: int | None = Field(default=None, ge=1, le=64)
+
+
+class GenerationFields(Fields):
+    """Fields of all OpenAI endpoints that generate text."""
+
+    model: str | None = Field(None, description=f"ID of the loaded pair, or `{ALIAS}`")
+    max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    temperature: float | None = Field(None, ge=0, le=100, description="0 is greedy")
+    top_p: float | None = Field(None, gt=0, le=1)
+    top_k: int | None = Field(None, ge=0, description="0 is off")
+    min_p: float | None = Field(None, ge=0, le=1, description="0 is off")
+    presence_penalty: float | None = Field(None, ge=-100, le=100)
+    frequency_penalty: float | None = Field(None, ge=-100, le=100)
+    repetition_penalty: float | None = Field(None, ge=0.01, le=100, description="1 is off")
+    seed: int | None = Field(None, ge=0, lt=1 << 64, description="reply `i` of `n` uses `seed + i`")
+    stop: Stops | None = Field(None, description="one text, or a list")
+    ignore_eos: bool | None = Field(None, description="continue to the token limit")
+    n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated one after the other")
+    stream: bool | None = Field(None, description="server-sent events")
+    stream_options: StreamOptions | None = Field(None, description="`include_usage`")
+    return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
+    slipstream: Extension | None = Field(None, description="`dflash`: `auto` or `off`; `width`: tokens per verify")
+
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "logit_bias": ({},),
+        "min_tokens": (0,),
+        "stop_token_ids": ([],),
+        "bad_words": ([],),
+        "include_stop_str_in_output": (False,),
+        "skip_special_tokens": (True,),
+        "best_of": (1,),
+        "use_beam_search": (False,),
+        "grammar": ("",),
+        "json_schema": ({},),
+        "structured_outputs": ({},),
+        "guided_json": (),
+        "guided_regex": (),
+        "guided_choice": (),
+        "guided_grammar": (),
+        "logits_processors": ([],),
+        "lora": ([],),
+        "n_predict": (),
+        "repeat_penalty": (1, 1.0),
+        "mirostat": (0,),
+        "typical_p": (1, 1.0),
+        "dynatemp_range": (0, 0.0),
+        "xtc_probability": (0, 0.0),
+        "dry_multiplier": (0, 0.0),
+        "truncate_prompt_tokens": (),
+        "logits_all": (False,),
+    }
+
+    def request(self, pair: PairInfo, max_tokens: int) -> GenerationRequest:
+        """Return the engine's request, without a prompt.
+
+        Args:
+            pair: its recommended sampling applies where the fields say nothing.
+            max_tokens: token limit, unless the fields have one.
+
+        Raises:
+            ApiError: the model isn't loaded.
+        """
+        if self.model not in (None, ALIAS, pair.name, model_id(pair)):
+            message = f"The model “{self.model[:100]}” isn't loaded. Use “{model_id(pair)}” or “{ALIAS}”."
+            raise ApiError(404, message, "model", "model_not_found")
+        names = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        extension = self.slipstream or Extension()
+        if extension.width is not None and extension.width > pair.block_size:
+            message = f"“slipstream.width” is {extension.width}, but the drafter's blocks have {pair.block_size} tokens."
+            raise ApiError(400, message, "slipstream.width", "invalid_value")
+        return GenerationRequest(
+            mode="plain" if extension.dflash == "off" else "dflash",
+            width=extension.width,
+            sampling=replace(pair.sampling, **given) if given else pair.sampling,
+            seed=self.seed,
+            max_tokens=min(self.max_tokens or max_tokens, pair.context_limit),
+            ignore_eos=bool(self.ignore_eos),
+            stop=tuple(self.stop or ()),
+        )
+
+
+def repeated(request: GenerationRequest, count: int) -> list[GenerationRequest]:
+    """Return `count` requests with different seeds."""
+    if request.seed is None:
+        return [request] * count
+    return [replace(request, seed=(request.seed + index) % (1 << 64)) for index in range(count)]
+
+
+def finish_reason(reason: StopReason) -> str:
+    return "length" if reason == "length" else "stop"
+
+
+def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chunk:
+    """Return the usage of all replies; those to the same prompt count it once.
+
+    Args:
+        stats: of the replies, by prompt.
+        prompts: number of prompts.
+        thinking_tokens: of all replies.
+    """
+    firsts = stats[:: len(stats) // prompts]
+    read, written = sum(each.prompt_tokens for each in firsts), sum(each.tokens for each in stats)
+    accepted = sum(each.accepted for each in stats)
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
+        "prompt_tokens_details": {"cached_tokens": sum(each.reused_tokens for each in firsts)},
+        "completion_tokens_details": {
+            "reasoning_tokens": thinking_tokens,
+            "accepted_prediction_tokens": accepted,
+            "rejected_prediction_tokens": sum(each.drafted for each in stats) - accepted,
+        },
+    }
+
+
+def timings(stats: Stats) -> Chunk:
+    """Return a reply's timings in llama.cpp's shape, with rounds, tokens per round, and mean width."""
+    read = stats.prompt_tokens - stats.reused_tokens
+    rate, prompt_rate = stats.decode_tok_s, stats.prompt_tok_s
+    return {
+        "prompt_n": read,
+        "cache_n": stats.reused_tokens,
+        "prompt_ms": 1000 * read / prompt_rate if prompt_rate else None,
+        "prompt_per_second": prompt_rate,
+        "predicted_n": stats.tokens,
+        "predicted_ms": 1000 * (stats.tokens - 1) / rate if rate else None,
+        "predicted_per_token_ms": 1000 / rate if rate else None,
+        "predicted_per_second": rate,
+        "draft_n": stats.drafted,
+        "draft_n_accepted": stats.accepted,
+        "rounds": stats.rounds,
+        "tokens_per_round": stats.tokens_per_round,
+        "width": sum(stats.widths) / len(stats.widths) if stats.widths else None,
+    }
+
+
+def details(stats: Stats) -> Chunk:
+    """Return the object `slipstream` of a reply."""
+    return {"mode": stats.mode, "why_plain": str(stats.why_plain) if stats.why_plain else None, "seed": stats.seed}
+
+
+def fingerprint() -> str:
+    return f"slipstream-{version('slipstream')}"
+
+
+def error_body(error: ApiError) -> Chunk:
+    kinds = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+    kind = kinds.get(error.status, "server_error" if error.status >= 500 else "invalid_request_error")
+    return {"error": {"message": error.message, "type": kind, "param": error.param, "code": error.code}}
+
+
+def model_id(pair: PairInfo) -> str:
+    """Return a pair's name for programs, such as “demo-pair”."""
+    return re.sub(r"[^\w.]+", "-", pair.name.lower()).strip("-") or ALIAS
+
+
+def models(pair: PairInfo) -> Chunk:
+    """Return the list of models: the loaded pair, and its alias."""
+    entry = {"object": "model", "created": STARTED, "owned_by": "slipstream", "context_length": pair.context_limit}
+    return {"object": "list", "data": [{"id": name, **entry} for name in (model_id(pair), ALIAS)]}

@@ -1,0 +1,47 @@
+"""Errors of requests, with their HTTP status."""
+
+from mlx_engine.errors import UserError
+
+# HTTP status and OpenAI code of the engine's errors; all others are 400
+_STATUS = {
+    "too_busy": (429, "rate_limit_exceeded"),
+    "engine_busy": (503, "engine_busy"),
+    "no_pair_loaded": (503, "model_not_loaded"),
+    "reply_memory": (503, "not_enough_memory"),
+    "internal": (500, "internal_error"),
+    "context_full": (400, "context_length_exceeded"),
+}
+_RETRY_AFTER_S = 2
+
+
+class ClientGone(Exception):
+    """The client closed the connection, or stopped reading or writing."""
+
+
+class ApiError(Exception):
+    """An error that a client can understand.
+
+    Attributes:
+        status: HTTP status.
+        message: what happened, then what to do.
+        param: the field that caused it, such as “messages.0.role”.
+        code: stable identifier.
+        retry_after: seconds after which another try may succeed.
+    """
+
+    def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.param, self.code = status, message, param, code
+        self.retry_after = _RETRY_AFTER_S if status in (429, 503) else None
+
+    @classmethod
+    def because(cls, error: UserError) -> "ApiError":
+        status, code = _STATUS.get(error.text.code, (400, error.text.code))
+        message = error.text.message
+        if code == "context_length_exceeded":
+            # Words by which agents recognize that they need to shorten the conversation
+            message = (
+                "The prompt is too long: {tokens} tokens > {limit} maximum. This model's maximum context length is {limit} tokens."
+            )
+            message = message.format(**dict(error.text.values))
+        return cls(status, message, code=code)

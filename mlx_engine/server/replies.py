@@ -1,0 +1,209 @@
+"""Replies for asyncio, and their delivery as JSON or as server-sent events."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from starlette.responses import JSONResponse
+from starlette.types import Message as AsgiMessage
+from starlette.types import Receive, Scope, Send
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, PrefillProgress, Round
+from mlx_engine.host import BATCH_S, EngineDoor
+from mlx_engine.requests import GenerationRequest
+from mlx_engine.server.problems import ApiError, ClientGone
+
+QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
+WRITE_S = 60.0  # seconds for a client to read what was sent
+_NEVER = 3600.0
+
+Chunk = dict[str, Any]
+
+
+class Exchange(Protocol):
+    """A request and its replies in the words of a dialect. Chunks become server-sent events."""
+
+    requests: Sequence[GenerationRequest]
+    streams: bool
+
+    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+        """Return the chunks for an event of reply `index`."""
+        ...
+
+    def sign_of_life(self, index: int) -> Chunk:
+        """Return a chunk that changes nothing."""
+        ...
+
+    def end(self) -> Iterable[str | Chunk]:
+        """Return the data of the last server-sent events."""
+        ...
+
+    def whole(self, replies: "Sequence[CountedReply]") -> Chunk:
+        """Return the body for complete replies."""
+        ...
+
+
+@dataclass(frozen=True)
+class CountedReply(CompletedReply):
+    """A whole reply, and the number of its tokens that are thinking."""
+
+    thinking_tokens: int = 0
+
+
+class _Inbox:
+    """Carries events from the engine's thread to the event loop, which wakes once per batch."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._events: deque[Event | None] = deque()
+        self._arrived = asyncio.Event()
+        self._waking = False
+
+    def put(self, event: Event | None) -> None:
+        self._events.append(event)
+        if not self._waking:
+            self._waking = True
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._arrived.set)
+
+    async def batch(self, seconds: float) -> list[Event | None]:
+        """Return all events since the last call, waiting for the first; none if it takes too long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._arrived.wait()
+        self._arrived.clear()
+        self._waking = False
+        return [self._events.popleft() for _ in range(len(self._events))]
+
+
+async def batches(door: EngineDoor, request: GenerationRequest, quiet_s: float = _NEVER) -> AsyncGenerator[list[Event], None]:
+    """Yield a reply's events, and an empty list whenever `quiet_s` seconds pass without one.
+
+    Closing the generator cancels the reply.
+
+    Raises:
+        ApiError: the reply failed.
+    """
+    inbox = _Inbox()
+    job = door.submit(request, inbox.put)
+    try:
+        while True:
+            batch = await inbox.batch(quiet_s)
+            found: list[Event] = []
+            for event in batch:
+                if event is None or (isinstance(event, Finished) and event.reason in ("cancelled", "error")):
+                    raise ApiError(503, "The reply was stopped. Try again.", code="reply_stopped")
+                if isinstance(event, Failed):
+                    raise ApiError.because(UserError.of(event))
+                found.append(event)
+                if isinstance(event, Finished):
+                    yield found
+                    return
+            yield found
+            if batch:
+                await asyncio.sleep(BATCH_S)  # waking for every event would slow decoding
+    finally:
+        job.cancel()
+
+
+async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply:
+    """Return a whole reply."""
+    texts, tokens, thinking_tokens = {"answer": "", "thinking": ""}, list[int](), 0
+    async with aclosing(batches(door, request)) as events:
+        async for batch in events:
+            for event in batch:
+                if isinstance(event, Commit):
+                    texts[event.channel] += event.text
+                    tokens += event.tokens
+                    thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
+                elif isinstance(event, Finished):
+                    found = (texts["answer"], texts["thinking"], tuple(tokens), event.reason, event.stats)
+                    return CountedReply(*found, thinking_tokens)
+    raise AssertionError("a reply ends with Finished or Failed")
+
+
+async def answer(door: EngineDoor, exchange: Exchange, error_chunk: Any, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send the replies to a request, one after the other. A closed connection cancels them.
+
+    Args:
+        error_chunk: converts an `ApiError` to a chunk, for errors after the first event.
+    """
+    work = _stream(door, exchange, error_chunk, send) if exchange.streams else _whole(door, exchange, scope, receive, send)
+    await _until_gone(receive, work)
+
+
+async def _whole(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+    replies = [await complete(door, request) for request in exchange.requests]
+    await JSONResponse(exchange.whole(replies))(scope, receive, send)
+
+
+async def _stream(door: EngineDoor, exchange: Exchange, error_chunk: Any, send: Send) -> None:
+    """Send server-sent events.
+
+    Headers wait for the engine to accept the first request, so that an error has its own status, but not longer than `QUIET_S`.
+    """
+    started = False
+    try:
+        for index, request in enumerate(exchange.requests):
+            async with aclosing(batches(door, request, QUIET_S)) as events:
+                async for batch in events:
+                    chunks = [chunk for event in batch for chunk in exchange.chunks(index, event)]
+                    if not batch:
+                        chunks = [exchange.sign_of_life(index)]
+                    elif not started and not any(isinstance(event, PrefillProgress | Round | Commit | Finished) for event in batch):
+                        continue
+                    if not started:
+                        await _send(send, _START)
+                        started = True
+                    if chunks:
+                        await _send(send, _body(chunks))
+        await _send(send, _body(exchange.end(), last=True))
+    except ApiError as error:
+        if not started:
+            raise
+        await _send(send, _body([error_chunk(error)], last=True))
+
+
+_START: AsgiMessage = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")],
+}
+
+
+def _body(chunks: Iterable[str | Chunk], last: bool = False) -> AsgiMessage:
+    lines = [chunk if isinstance(chunk, str) else json.dumps(chunk, ensure_ascii=False) for chunk in chunks]
+    data = "".join(f"data: {line}\n\n" for line in lines).encode()
+    return {"type": "http.response.body", "body": data, "more_body": not last}
+
+
+async def _send(send: Send, message: AsgiMessage) -> None:
+    try:
+        async with asyncio.timeout(WRITE_S):
+            await send(message)
+    except (TimeoutError, OSError):
+        raise ClientGone from None
+
+
+async def _until_gone(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
+    """Run `work`, and cancel it if the client closes the connection."""
+
+    async def gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(gone())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not tasks[0].done():
+            raise ClientGone
+        tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,53 @@
+"""`slipstream serve`: serve the loaded pair over HTTP to other programs."""
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Callable
+
+from mlx_engine.host import EngineDoor
+from mlx_engine.server.api_key import stored_key
+from mlx_engine.server.app import Api
+from mlx_engine.server.guard import Guard
+from mlx_engine.server.listener import Listener
+from mlx_engine.server.openai import model_id
+from mlx_engine.terminal.console import flush, note, print_json, say
+from mlx_engine.terminal.session import open_pair
+
+
+def run(given: argparse.Namespace, door: EngineDoor) -> int:
+    listener = Listener(given.host, given.port)
+    key: str | None = None
+    if given.key is None:
+        key, kept = stored_key()
+        if not kept:
+            note("There is no keychain, so the API key changes at every start. Use --key to choose one.")
+    elif given.key != "none":
+        key = given.key
+    info = open_pair(door, given)
+
+    def ready() -> None:
+        if given.json:
+            print_json({"url": listener.url, "key": key, "model": model_id(info)})
+        else:
+            say(
+                f"Serving {model_id(info)} at {listener.url}/v1",
+                f"API key: {key}" if key else "No API key is needed.",
+                "Stop with Ctrl-C.",
+            )
+        flush()
+
+    return asyncio.run(_serve(listener, Api(door, info, Guard(given.host, key)), ready))
+
+
+async def _serve(listener: Listener, api: Api, ready: Callable[[], None]) -> int:
+    stop, received = asyncio.Event(), list[int]()
+
+    def end(number: int) -> None:
+        received.append(number)
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    await listener.serve(api, stop, ready)
+    return 130 if received[0] == signal.SIGINT else 0
