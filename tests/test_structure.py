@@ -130,9 +130,10 @@ def test_app_and_engine_do_not_mix_qt_and_mlx() -> None:
     assert not wrong
 
 
-def test_choosing_a_pair_does_not_import_mlx() -> None:
-    code = "import sys, pkgutil, importlib, mlx_engine.pairs as p\n"
-    code += "for m in pkgutil.walk_packages(p.__path__, 'mlx_engine.pairs.'): importlib.import_module(m.name)\n"
+@pytest.mark.parametrize("package", ["pairs", "server"])
+def test_choosing_a_pair_and_serving_do_not_import_mlx(package: str) -> None:
+    code = f"import sys, pkgutil, importlib, mlx_engine.{package} as p\n"
+    code += f"for m in pkgutil.walk_packages(p.__path__, 'mlx_engine.{package}.'): importlib.import_module(m.name)\n"
     code += "sys.exit(sorted({'mlx', 'mlx.core', 'mlx_lm'} & set(sys.modules)) and 1 or 0)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 

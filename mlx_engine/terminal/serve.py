@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import signal
 from collections.abc import Callable
 
@@ -37,7 +38,9 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
             )
         flush()
 
-    return asyncio.run(_serve(listener, Api(door, info, Guard(given.host, key)), ready))
+    status = asyncio.run(_serve(listener, Api(door, info, Guard(given.host, key)), ready))
+    flush()
+    os._exit(status)  # at once: the engine has nothing to save, and its current pass could take seconds
 
 
 async def _serve(listener: Listener, api: Api, ready: Callable[[], None]) -> int:

@@ -1,0 +1,114 @@
+"""Host, Origin, and API key checks."""
+
+import pytest
+
+from mlx_engine.server.guard import Guard, is_loopback
+from mlx_engine.server.problems import ApiError
+from tests.mlx_engine.scripted_engine import ScriptedEngine
+from tests.mlx_engine.server.serving import Serving, serving
+
+
+def refusal(
+    host: str = "localhost", listens: str = "127.0.0.1", key: str | None = None, path: str = "/v1/models", **headers: str
+) -> int:
+    """Return the status of a refusal, or 0."""
+    given = [(b"host", host.encode())] + [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    try:
+        Guard(listens, key).check({"type": "http", "scheme": "http", "path": path, "headers": given})
+    except ApiError as error:
+        return error.status
+    return 0
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:8484", "[::1]:8484", "127.1.2.3", "localhost."]
+)
+def test_names_of_this_computer_are_allowed(host: str) -> None:
+    assert refusal(host) == 0
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "localhost.evil.example", "evil.example:80", "127.0.0.1.evil.example", "127.0.0.1@evil.example", ""),
+        *("192.168.1.2", "user@localhost", "localhost/evil", "localhost:99999", "localhost:x", "[::1", "0x7f000001", "local host"),
+    ],
+)
+def test_other_hosts_are_refused_on_loopback(host: str) -> None:
+    assert refusal(host) == 403
+
+
+def test_a_server_for_the_network_allows_addresses_and_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "Studio.local")
+    for host in ("192.168.1.2:8484", "[fe80::1]", "localhost", "studio", "studio.local:80"):
+        assert refusal(host, listens="0.0.0.0") == 0
+    for host in ("evil.example", "studio.evil.example"):
+        assert refusal(host, listens="0.0.0.0") == 403
+    assert refusal("mac.example", listens="mac.example") == 0
+
+
+def test_only_one_host_header_is_allowed() -> None:
+    for hosts in ([], [b"localhost", b"localhost"]):
+        with pytest.raises(ApiError):
+            Guard("127.0.0.1", None).check(
+                {"type": "http", "scheme": "http", "path": "/", "headers": [(b"host", host) for host in hosts]}
+            )
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://localhost:3000", "https://localhost", "file://"])
+def test_web_pages_of_other_origins_are_refused(origin: str) -> None:
+    assert refusal("localhost", origin=origin) == 403
+    assert refusal("localhost", path="/health", origin=origin) == 403
+
+
+def test_the_servers_own_origin_is_allowed() -> None:
+    assert refusal("localhost:8484", origin="http://LOCALHOST:8484") == 0
+
+
+@pytest.mark.parametrize(
+    "headers", [{"authorization": "Bearer secret-key"}, {"authorization": "bearer  secret-key"}, {"x_api_key": "secret-key"}]
+)
+def test_the_key_is_accepted_in_both_headers(headers: dict[str, str]) -> None:
+    assert refusal(key="secret-key", **headers) == 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        *({}, {"authorization": "Bearer secret-kez"}, {"authorization": "secret-key"}, {"authorization": "Basic secret-key"}),
+        *({"x_api_key": ""}, {"x_api_key": "Bearer secret-key"}, {"x_api_key": "secret-key2"}, {"x_api_key": "sécret"}),
+    ],
+)
+def test_requests_without_the_key_are_refused(headers: dict[str, str]) -> None:
+    assert refusal(key="secret-key", **headers) == 401
+    assert refusal(key="secret-key", path="/unknown", **headers) == 401
+    assert refusal(key="secret-key", path="/health", **headers) == 0
+
+
+def test_loopback_addresses() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.1.2", "mac.local", "")))
+
+
+def test_a_server_with_a_key_asks_for_it_and_allows_no_other_origin() -> None:
+    with serving(ScriptedEngine, key="secret-key") as server:
+        assert server.client.get("/v1/models").status_code == 200
+        for headers in ({"authorization": ""}, {"authorization": "Bearer wrong-key"}):
+            refused = server.client.get("/v1/models", headers=headers)
+            assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
+            assert refused.json()["error"]["code"] == "invalid_api_key"
+            assert server.client.get("/health", headers=headers).status_code == 200
+        for response in (
+            server.client.get("/v1/models", headers={"origin": "http://evil.example"}),
+            server.client.options("/v1/chat/completions", headers={"origin": "http://evil.example"}),
+            server.client.get("/health"),
+        ):
+            assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+def test_a_rebound_name_reaches_nothing(server: Serving) -> None:
+    assert server.client.get("/health", headers={"host": "evil.example"}).status_code == 403
+    before = len(server.door.jobs)
+    body = {"messages": [{"role": "user", "content": "Hi"}]}
+    assert server.client.post("/v1/chat/completions", json=body, headers={"host": "evil.example"}).status_code == 403
+    assert len(server.door.jobs) == before

@@ -1,0 +1,127 @@
+"""`slipstream serve`: its options, its first line, and its end."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends.fail import Keyring as NoKeychain
+
+from mlx_engine.cli import main
+from mlx_engine.server.api_key import stored_key
+from tests.mlx_engine.scripted_engine import ScriptedEngine
+
+
+class Keychain(KeyringBackend):
+    """A keychain in memory."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passwords: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.passwords.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.passwords[service, username] = password
+
+
+@contextmanager
+def keychain(backend: KeyringBackend) -> Iterator[None]:
+    before = keyring.get_keyring()
+    keyring.set_keyring(backend)
+    try:
+        yield
+    finally:
+        keyring.set_keyring(before)
+
+
+@contextmanager
+def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """Start the command, and yield the process and its first line."""
+    command = [sys.executable, "-m", "mlx_engine.cli", "serve", "--json", "--port", "0", *options]
+    environment = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        try:
+            yield process, json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def test_the_first_line_has_all_that_a_client_needs_and_sigterm_ends_a_reply() -> None:
+    with started("--key", "a-secret-key") as (process, line):
+        assert set(line) == {"url", "key", "model"} and line["key"] == "a-secret-key"
+        body = {"model": line["model"], "messages": [{"role": "user", "content": "Hi"}], "stream": True, "ignore_eos": True}
+        with httpx2.Client(base_url=line["url"], trust_env=False, timeout=60) as client:
+            assert client.post("/v1/chat/completions", json=body).status_code == 401
+            headers = {"authorization": f"Bearer {line['key']}"}
+            with client.stream("POST", "/v1/chat/completions", json=body, headers=headers) as response:
+                assert next(response.iter_lines()).startswith("data: ")
+                process.send_signal(signal.SIGTERM)
+                output, errors = process.communicate(timeout=60)
+        assert (process.returncode, output, errors) == (0, "", "")
+
+
+def test_without_a_key_none_is_needed_and_ctrl_c_ends_it() -> None:
+    with started("--key", "none") as (process, line):
+        assert line["key"] is None
+        assert httpx2.get(f"{line['url']}/v1/models", trust_env=False).json()["data"][0]["id"] == line["model"]
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1]
+        assert (process.returncode, errors) == (130, "")
+
+
+def test_without_a_keychain_the_key_is_for_this_run() -> None:
+    with started() as (process, line):
+        assert line["key"].startswith("sk-slipstream-")
+        process.send_signal(signal.SIGTERM)
+        assert "no keychain" in process.communicate(timeout=60)[1]
+
+
+def test_the_key_is_generated_once() -> None:
+    with keychain(Keychain()):
+        key, kept = stored_key()
+        assert kept and len(key) > 40
+        assert stored_key() == (key, True)
+
+
+def test_a_keychain_that_fails_is_no_error() -> None:
+    with keychain(NoKeychain()):
+        first, second = stored_key(), stored_key()
+    assert not first[1] and not second[1] and first[0] != second[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--key", "short"], ["--key", "with a space"], ["--key", "schlüssel"], ["--host", "0.0.0.0", "--key", "none"]),
+        *(["--port", "65536"], ["--port", "-1"], ["--port", "http"], ["--host", "192.168.1.2", "--key", "none"]),
+    ],
+)
+def test_contradicting_options_are_a_usage_error(options: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", *options], ScriptedEngine)
+    assert ended.value.code == 2
+
+
+def test_a_port_in_use_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--key", "none", "--port", str(port)], ScriptedEngine) == 1
+    assert f"Port {port} is in use" in capsys.readouterr().err
+
+
+def test_an_unknown_host_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--key", "a-secret-key", "--host", "nowhere.invalid"], ScriptedEngine) == 1
+    assert "Can't listen on “nowhere.invalid”" in capsys.readouterr().err
