@@ -11,7 +11,6 @@ _STATUS = {
     "internal": (500, "internal_error"),
     "context_full": (400, "context_length_exceeded"),
 }
-_RETRY_AFTER_S = 2
 
 
 class ClientGone(Exception):
@@ -29,10 +28,12 @@ class ApiError(Exception):
         retry_after: seconds after which another try may succeed.
     """
 
-    def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, param: str | None = None, code: str | None = None, retry_after: int | None = None
+    ) -> None:
         super().__init__(message)
         self.status, self.message, self.param, self.code = status, message, param, code
-        self.retry_after = _RETRY_AFTER_S if status in (429, 503) else None
+        self.retry_after = retry_after
 
     @classmethod
     def because(cls, error: UserError) -> "ApiError":
@@ -44,4 +45,5 @@ class ApiError(Exception):
                 "The prompt is too long: {tokens} tokens > {limit} maximum. This model's maximum context length is {limit} tokens."
             )
             message = message.format(**dict(error.text.values))
-        return cls(status, message, code=code)
+        seconds = dict(error.text.values).get("seconds") if status == 429 else None
+        return cls(status, message, code=code, retry_after=seconds if isinstance(seconds, int) else None)

@@ -233,7 +233,7 @@ class SteppedEngine(ScriptedEngine):
 
     def __init__(self, wait_first: bool = False) -> None:
         super().__init__()
-        self.steps = threading.Semaphore(0)
+        self.allowed = threading.Semaphore(0)
         self.ended = threading.Event()
         self._wait_first = wait_first
 
@@ -242,7 +242,7 @@ class SteppedEngine(ScriptedEngine):
         if not self._wait_first:
             yield PrefillProgress(7, 7, 0)
         while not cancel.is_set():
-            if self.steps.acquire(timeout=0.01):
+            if self.allowed.acquire(timeout=0.01):
                 yield Commit("x", "answer", (1,), ("drafter",))
         self.ended.set()
         yield Finished("cancelled", stats("dflash"))
@@ -258,7 +258,7 @@ class TestReplies:
             with socket.create_connection(server.address, timeout=60) as connection:
                 connection.sendall(head.encode() + data)
                 if stream:
-                    engine.steps.release()
+                    engine.allowed.release()
                     assert connection.recv(100).startswith(b"HTTP/1.1 200")
                 else:
                     while len(server.door.jobs) < 2:
@@ -291,13 +291,13 @@ class TestReplies:
     def test_the_engines_errors_have_a_status(self, code: str, status: int, kind: str, stream: bool) -> None:
         class Failing(ScriptedEngine):
             def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-                yield Failed.because(UserError(code, "It failed."))
+                yield Failed.because(UserError(code, "It failed.", seconds=7))
 
         with serving(Failing) as server:
             response = server.post(PATH, **HI, stream=stream)
             error = refused(response, status)
             assert (error["type"], error["message"]) == (kind, "It failed.")
-            assert ("retry-after" in response.headers) == (status in (429, 503))
+            assert response.headers.get("retry-after") == ("7" if status == 429 else None)
 
     def test_an_error_in_a_stream_is_its_last_event(self) -> None:
         started = threading.Event()

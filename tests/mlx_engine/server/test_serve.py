@@ -49,7 +49,7 @@ def keychain(backend: KeyringBackend) -> Iterator[None]:
 @contextmanager
 def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """Start the command, and yield the process and its first line."""
-    command = [sys.executable, "-m", "mlx_engine.cli", "serve", "--json", "--port", "0", *options]
+    command = [sys.executable, "-m", "mlx_engine", "serve", "--json", "--port", "0", *options]
     environment = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
