@@ -15,6 +15,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.limits import rolling_window
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
+from mlx_engine.tools.calls import HARMONY
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
     if request.prompt_tokens is not None or request.prompt_text is not None:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
+        _tools(request.tools)
         tokens = list(request.prompt_tokens or on_thread(partial(tokenizer.encode, request.prompt_text or ""), cancel))
         if not tokens:
             raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
@@ -156,8 +158,12 @@ def template(
     if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
         raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
     turns = [_turn(message, names) for message in messages]
-    merged = _merged(turns)
-    for chat in [turns] if merged == turns else [turns, merged]:
+    single = _single_calls(turns)
+    merged, tried = _merged(single), list[list[dict[str, Any]]]()
+    for chat in (single if call_format(tokenizer) is HARMONY else turns, single, merged):  # gpt-oss's template drops further calls
+        if chat in tried:
+            continue
+        tried.append(chat)
         try:
             return list(on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel, tokenizer))
         except (UserError, RenderingCancelled):
@@ -210,9 +216,9 @@ def _arguments(call: ToolCall) -> dict:
 
 
 def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat without system messages, with messages of one role merged, and with one call per turn."""
+    """Return the chat without system messages and with messages of one role merged."""
     out: list[dict[str, Any]] = []
-    for turn in _single_calls(turns):
+    for turn in turns:
         turn = {**turn, "role": "user"} if turn["role"] == "system" else dict(turn)
         with_calls = turn["role"] == "tool" or "tool_calls" in turn or (out and "tool_calls" in out[-1])
         if out and out[-1]["role"] == turn["role"] and not with_calls:
@@ -223,11 +229,18 @@ def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _single_calls(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat with each call in a turn of its own, before its result. Some templates accept nothing else."""
+    """Return the chat with each call in a turn of its own, before its result, and without both text and thinking.
+
+    Some templates accept nothing else.
+    """
     rest, out = list(turns), []
     while rest:
         turn = rest.pop(0)
-        calls, results = turn.get("tool_calls", ()), list(takewhile(lambda other: other["role"] == "tool", rest))
+        calls = turn.get("tool_calls", ())
+        if calls and turn["content"] and turn.get("thinking"):
+            thinking = f"{turn['thinking']}\n\n{turn['content']}"
+            turn = {**turn, "content": "", "reasoning_content": thinking, "thinking": thinking}
+        results = list(takewhile(lambda other: other["role"] == "tool", rest))
         by_id = {result["tool_call_id"]: result for result in results}
         if len(calls) < 2 or len(results) != len(calls) or set(by_id) != {call["id"] for call in calls}:
             out.append(turn)

@@ -9,7 +9,7 @@ from mlx_engine.channels import ChannelParser, call_format, markers_of
 from mlx_engine.chat import RenderedPrompt
 from mlx_engine.events import Channel, Commit, Source
 from mlx_engine.requests import ToolCall
-from mlx_engine.tools.calls import CallReader, Part, overlap, readable
+from mlx_engine.tools.calls import CallReader, Part, last_calls, overlap, readable
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 
@@ -103,6 +103,7 @@ class ReplyText:
         self._parser = ChannelParser(tokenizer, markers)
         self.channel: Channel = "answer"
         self._tool = ""  # to which the section is addressed
+        self._thoughts = ""  # text of the thinking
         self._call = _Text()  # what may belong to a call
         self._tools, self._format = readable(tools), call_format(tokenizer) if tools else None
         self._reader: CallReader | None = None
@@ -169,6 +170,10 @@ class ReplyText:
                 piece.text.extend(part)
         if piece.text.text:
             yield piece.commit()
+        if ended and self._reader and self._format and self.channel == "thinking":  # some models don't close it before a call
+            calls = last_calls(self._format, self._thoughts, self._tools)
+            self.called = self.called or bool(calls)
+            yield from calls
 
     @property
     def _in_call(self) -> bool:
@@ -196,7 +201,7 @@ class ReplyText:
         """Begin a section. A header is never shown and belongs to the previous channel."""
         if self._parser.section != "header":
             self.channel, self._tool = self._parser.section, self._parser.tool
-        self._at_start = True
+        self._at_start, self._thoughts = True, ""
 
     def _flush(self, found: _Text, ended: bool = True) -> list[_Text | ToolCall]:
         """Return this text and the rest of the section."""
@@ -223,6 +228,7 @@ class ReplyText:
         if self._format and self._tool:
             self._call.extend(found)
             return []
+        self._thoughts += found.text if self._reader else ""
         return [self._shown_text(found)]
 
     def _parts(self, parts: Iterator[Part]) -> list[_Text | ToolCall]:

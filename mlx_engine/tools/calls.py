@@ -245,6 +245,15 @@ class CallReader:
         return part
 
 
+def last_calls(form: CallFormat, text: str, tools: Sequence[dict]) -> tuple[ToolCall, ...]:
+    """Return the calls with which a text ends."""
+    reader, found = CallReader(form, tools), tuple[ToolCall, ...]()
+    for part in (*reader.add(text), *reader.finish(ended=True)):
+        if part.calls or part.text.strip():
+            found = (*found, *part.calls) if part.calls else ()
+    return found
+
+
 def overlap(text: str, marker: str) -> int:
     """Return the length of the longest suffix of `text` that begins `marker`."""
     return next((size for size in range(min(len(text), len(marker) - 1), 0, -1) if text.endswith(marker[:size])), 0)

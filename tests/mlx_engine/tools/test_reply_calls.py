@@ -17,6 +17,7 @@ from tests.mlx_engine.made_tokenizers import QWEN3, ids, made
 from tests.mlx_engine.tools.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
 
 WEATHER, CLOCK = call("weather", {"city": "<think>Köln 😀</think>", "days": 3}), call("clock", {})
+COLOGNE = call("weather", {"city": "Köln"})
 USER = Message("user", "Hi")
 
 
@@ -214,3 +215,29 @@ def test_a_complete_reply_with_calls_ends_because_of_them(demo, monkeypatch, max
     monkeypatch.setattr(generation, "ReplyText", Calling)
     events = list(demo.generate(GenerationRequest((Message("user", "What is 2 + 2?"),), max_tokens=max_tokens)))
     assert events[-2] == CLOCK and events[-1].reason == reason
+
+
+def test_calls_at_the_end_of_unclosed_thinking_are_made():
+    tokenizer, calls = tokenizer_of("qwen3"), written("qwen3", [COLOGNE, CLOCK])
+    for thinking, made_calls in (
+        (f"<think>Hm. {calls}\n", [named(COLOGNE), named(CLOCK)]),
+        (f"<think>I write {calls} and so on.", []),
+        (f"<think>I write {calls}</think>Hi", []),
+    ):
+        tokens = ids(tokenizer, thinking)
+        assert [part for part in heard("qwen3", tokens) if part[0] in ("weather", "clock")] == made_calls
+        assert heard("qwen3", tokens, [1] * len(tokens)) == heard("qwen3", tokens)
+
+
+def test_all_calls_reach_a_template_that_renders_one_per_turn():
+    calls = tuple(ToolCall(name, name, "{}") for name in ("a", "b"))
+    results = Message("tool", "Ann", call_id="a"), Message("tool", "Ben", call_id="b")
+    request = asked(USER, Message("assistant", "Let me see.", "Hm.", calls), *results)
+    text = tokenizer_of("gpt_oss").decode(chat.render(tokenizer_of("gpt_oss"), request).tokens)
+    order = [text.index(part) for part in ("to=functions.a<", ">Ann<", "to=functions.b<", ">Ben<")]
+    assert order == sorted(order)
+
+
+def test_broken_tools_are_refused_with_raw_tokens_too():
+    with pytest.raises(UserError, match="isn't valid JSON"):
+        chat.render(tokenizer_of("qwen3"), GenerationRequest(prompt_tokens=(1,), tools=("{",)))
