@@ -64,7 +64,7 @@ class Listener:
             self._socket.bind(address)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise UserError("port_in_use", "Port {port} is in use. Choose another one with --port.", port=str(port)) from None
+                raise UserError("port_in_use", "Port {port} is in use. Choose another port.", port=str(port)) from None
             reason = error.strerror or type(error).__name__
             raise UserError("cannot_listen", "Can't listen on “{host}”: {reason}.", host=host, reason=reason) from None
         self._socket.listen(128)

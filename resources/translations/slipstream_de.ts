@@ -5146,6 +5146,18 @@
             <translation>Der Download-Link ist abgelaufen. Versuchen Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/server/listener.py" />
+            <source>cannot_listen</source>
+            <extracomment>Can't listen on “{host}”: {reason}.</extracomment>
+            <translation>Auf „{host}“ kann nicht gelauscht werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/server/listener.py" />
+            <source>port_in_use</source>
+            <extracomment>Port {port} is in use. Choose another port.</extracomment>
+            <translation>Port {port} ist belegt. Wählen Sie einen anderen Port.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>

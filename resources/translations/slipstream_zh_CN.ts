@@ -5146,6 +5146,18 @@
             <translation>下载链接已过期。请重试。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/server/listener.py" />
+            <source>cannot_listen</source>
+            <extracomment>Can't listen on “{host}”: {reason}.</extracomment>
+            <translation>无法在“{host}”上监听：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/server/listener.py" />
+            <source>port_in_use</source>
+            <extracomment>Port {port} is in use. Choose another port.</extracomment>
+            <translation>端口 {port} 已被占用。请选择其他端口。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
