@@ -1,4 +1,4 @@
-"""The message field. Enter sends, and Shift+Enter starts a new line."""
+"""The message field. Return sends, and Shift-Return starts a new line."""
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
@@ -234,7 +234,7 @@ class _RoundButton(QAbstractButton):
     def show_as(self, shape: str, ready: bool) -> None:
         name = tr("Stop") if shape == "stop" else tr("Send")
         self.setAccessibleName(name)
-        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Enter)"))
+        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Return)"))
         self._shape, self._ready = shape, ready
         self.update()
 

@@ -47,19 +47,18 @@ class RecommendedPair(QFrame):
             self.facts.setText(
                 tr("Slipstream found no GPU. Larger pairs are too slow on a CPU.")
                 if no_gpu
-                else tr("No larger pair fits this computer's memory and runs fast enough.")
+                else tr("Larger pairs don't fit in this computer's memory or are too slow.")
             )
             return
         self.name.setText(f"{found.entry.name}{tr(', {bits}-bit', bits=found.target.bits) if found.target.bits else ''}")
-        weights = tr("about {size}", size=size(found.needed)) if found.estimated else size(found.needed)
+        weights = tr("About {size}", size=size(found.needed)) if found.estimated else size(found.needed)
         facts = [weights, tr("Fits comfortably")]
         if found.max_speed:
             facts.append(tr("up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
         if speedups := [ratio for reported in found.entry.reported for ratio in reported.speedup]:
             low, high = number(min(speedups), 1), number(max(speedups), 1)
             facts.append(tr("{low} to {high}× as fast with DFlash", low=low, high=high))
-        text = " · ".join(facts)
-        self.facts.setText(text[0].upper() + text[1:])
+        self.facts.setText(" · ".join(facts))
 
 
 class Welcome(QWidget):

@@ -216,8 +216,8 @@ class CompareDialog(QDialog):
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:
-            return order + " " + tr("Includes the message before this prompt.")
-        return order + (" " + tr("Includes the {count} messages before this prompt.", count=before) if before else "")
+            return order + " " + tr("The message before this prompt is included.")
+        return order + (" " + tr("The {count} messages before this prompt are included.", count=before) if before else "")
 
     # Exports
 
@@ -239,8 +239,8 @@ class CompareDialog(QDialog):
 
     def _ask_file(self, title: str, extension: str, format: str) -> Path | None:
         assert self.record is not None
-        stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("comparison"))
-        return ask_save_path(self, title, tr("Compare {stem}", stem=stem), {extension: format})
+        stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("a prompt"))
+        return ask_save_path(self, title, tr("Comparison of {stem}", stem=stem), {extension: format})
 
     def done(self, result: int) -> None:
         if self.running:
@@ -358,6 +358,6 @@ class HistoryList(QWidget):
 
 def _summary(record: ComparisonRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
-    ratio = tr("not measured") if record.ratio is None else f"× {wording.number(record.ratio, 1)}"
+    ratio = tr("Not measured") if record.ratio is None else f"{wording.number(record.ratio, 1)}×"
     prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -68,7 +68,7 @@ def _conditions(record: ComparisonRecord) -> str:
     temperature = record.sampling.temperature
     return tr(
         "{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}",
-        runs=tr("one run each") if record.repeats == 1 else tr("median of {repeats} runs each", repeats=record.repeats),
+        runs=tr("One run each") if record.repeats == 1 else tr("Median of {repeats} runs each", repeats=record.repeats),
         seed=record.seed,
         sampling=tr("temperature {temperature}", temperature=figures(temperature)) if temperature else tr("greedy"),
         machine=f"{platform.system()}, {platform.machine()}",

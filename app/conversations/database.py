@@ -81,7 +81,7 @@ def _why_unusable(file: Path) -> str:
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         version = schema.version_of(database)
         if version > schema.VERSION:
-            return tr("Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.")
+            return tr("Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.")
         tables = schema.tables_of(database)
         if not tables:
             return ""
@@ -138,10 +138,11 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
             os.replace(old, new)
     log.error("%s: %s It is now %s", file, reason, aside)
     store = Store(file)
-    sentences = [reason, tr("The file was moved to {aside} unchanged. New chats are saved in a new file.", aside=aside)]
     if count := _recover(aside, store):
-        sentences.insert(1, tr("Recovered {chats}.", chats=wording.chats(count)))
-    return OpenedStore(store, saves=True, notice=" ".join(sentences))
+        outcome = tr("Recovered {chats} and moved the old file to {aside}.", chats=wording.chats(count), aside=aside)
+    else:
+        outcome = tr("The old file was moved to {aside}.", aside=aside)
+    return OpenedStore(store, saves=True, notice=f"{reason} {outcome}")
 
 
 def _recover(damaged: Path, store: Store) -> int:

@@ -148,9 +148,10 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
     ]
     records = [ComparisonRecord.from_json(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
     chats = [one for one in found.values() if not one.chat.empty]
-    remark = tr("The file is damaged. All readable chats were imported.") if reader.damaged else ""
+    remark = tr("The file is damaged, so some messages may be missing.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):
-        remark += " " + tr("{chats} couldn't be recovered.", chats=wording.chats(len(found) - len(chats)))
+        lost = wording.chats(len(found) - len(chats))
+        remark = tr("The file is damaged, and {chats} couldn't be recovered.", chats=lost)
     return ImportedChats(chats, folders, presets, [one for one in records if one is not None], remark)
 
 

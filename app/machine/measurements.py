@@ -119,10 +119,10 @@ class RooflineJob(QObject):
                     self.progress = progress
                 case Roofline() as found:
                     self.found = found
-                    self.progress = TuningProgress(1.0, EngineText("", tr("Measured")))
+                    self.progress = TuningProgress(1.0, EngineText("", tr("Finishing")))
                 case KernelsSelected() as kernels:
                     self.kernels_selected.emit(kernels)
-                    self.progress = TuningProgress(1.0, EngineText("", tr("Tested")))
+                    self.progress = TuningProgress(1.0, EngineText("", tr("Finishing")))
                 case Failed() as failed:
                     self.error = translated(failed)
                 case None:

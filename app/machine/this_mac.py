@@ -98,11 +98,11 @@ class ThisMacDialog(QDialog):
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
         self.memory.show_figure(
-            f"{number(facts.bandwidth / 1e9, 1)} GB/s" if facts else "–", tr("matrix-vector products with 0.5 GB of weights")
+            f"{number(facts.bandwidth / 1e9, 1)} GB/s" if facts else "–", tr("Matrix-vector products with 0.5 GB of weights")
         )
         self.compute.show_figure(
             rate(facts.compute) if facts else "–",
-            tr("large matrix products, {dtype}", dtype=facts.dtype) if facts else tr("large matrix products"),
+            tr("Large matrix products, {dtype}", dtype=facts.dtype) if facts else tr("Large matrix products"),
         )
         self.ceiling.setText(ceiling(found, pair.name) if found and pair else "")
         self.ceiling.setVisible(bool(self.ceiling.text()))
@@ -191,10 +191,10 @@ def kernel_evidence(found: KernelsSelected) -> str:
     """Describe each Metal kernel in one line: its state and the reason."""
     lines = [tr("Metal kernels")]
     for trial in found.trials:
-        state = tr("used") if trial.used_at else tr("off")
+        state = tr("on") if trial.used_at else tr("off")
         lines.append(f"{trial.kernel}: {state} · {translated(trial.why)}")
     if found.switch:
-        lines.append(tr("Long-context kernels are used from {count} tokens.", count=number(found.switch)))
+        lines.append(tr("Long-context kernels are used at {count} tokens and above.", count=number(found.switch)))
     return "\n".join(lines)
 
 
@@ -336,7 +336,7 @@ class RooflineChart(QWidget):
                 text = figures(10.0**power, 6)
                 painter.drawText(QPointF(x - metrics.horizontalAdvance(text) / 2, area.bottom() + metrics.ascent() + 4), text)
         title = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
-        painter.drawText(title, Qt.AlignmentFlag.AlignRight, tr("operations per byte read"))
+        painter.drawText(title, Qt.AlignmentFlag.AlignRight, tr("Operations per byte read"))
 
 
 class _Scale:

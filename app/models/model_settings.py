@@ -75,7 +75,7 @@ class ModelSettings(QWidget):
             self.room.setText(f"{moved}. {kept}")
         elif folder is not None:
             text = tr("{size} available", size=size(folder.free))
-            fixed = tr("Set by {variable}, so you can't change it here.", variable=variable)
+            fixed = tr("The folder is set by {variable} and can't be changed here.", variable=variable)
             self.room.setText(f"{text}. {fixed}" if variable else text)
         self._show_limit(self._storage.limit)
         hub = self._storage.hub

@@ -305,11 +305,11 @@ class MemoryDetails(QWidget):
         names = memory_names()
         lines = {}
         for part in fit.lines:
-            amount = tr("unknown") if part.bytes is None else size(part.bytes)
+            amount = tr("Unknown") if part.bytes is None else size(part.bytes)
             lines[names[part.what]] = f"{amount}: {part.formula}" if part.formula else amount
         lines[tr("Total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
         if fit.budget is not None:
-            lines[tr("Recent chats")] = tr("up to {size} more", size=size(fit.snapshots))
+            lines[tr("Recent chats")] = tr("Up to {size} more", size=size(fit.snapshots))
             free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []
             lines[tr("This computer")] = "; ".join([tr("{size} for models", size=budget), *free])
         self.table.show_facts(lines)

@@ -121,7 +121,7 @@ class Candidate:
             return self.verdict_text
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
         if self.shown.size and self.shown.estimated:
-            weights = tr("about {size}", size=weights)
+            weights = tr("About {size}", size=weights)
         return f"{weights} · {self.verdict_text}"
 
     @property

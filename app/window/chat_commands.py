@@ -156,7 +156,7 @@ class ChatCommands(QObject):
         self._export_several(self._list.chat_ids(), tr("Export All Chats"))
 
     def _export_several(self, chats: list[str], title: str) -> None:
-        formats = {".json": tr("JSON, can be imported again (*.json)"), ".md": tr("Markdown (*.md)")}
+        formats = {".json": tr("JSON for later import (*.json)"), ".md": tr("Markdown (*.md)")}
         if file := ask_save_path(self._window, title, tr("Slipstream chats"), formats):
             self._library.export_chats(chats, file)
 

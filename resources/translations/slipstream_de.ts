@@ -320,7 +320,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Send (Enter)</source>
+            <source>Send (Return)</source>
             <translation>Senden (Eingabetaste)</translation>
         </message>
         <message>
@@ -535,6 +535,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>About {size}</source>
+            <translation>Etwa {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
             <translation>Fragen Sie alles, nur schneller</translation>
         </message>
@@ -585,6 +590,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Larger pairs don't fit in this computer's memory or are too slow.</source>
+            <translation>Größere Paare passen nicht in den Speicher dieses Computers oder sind zu langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>List</source>
             <translation>Liste</translation>
         </message>
@@ -592,11 +602,6 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>Modelle werden geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>No larger pair fits this computer's memory and runs fast enough.</source>
-            <translation>Kein größeres Paar passt in den Speicher dieses Computers und läuft schnell genug.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -627,11 +632,6 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Try the built-in demo</source>
             <translation>Die eingebaute Demo ausprobieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>about {size}</source>
-            <translation>etwa {size}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -730,11 +730,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Compare {stem}</source>
-            <translation>Vergleich {stem}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Comparing…</source>
             <translation>Vergleicht …</translation>
         </message>
@@ -742,6 +737,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Comparison failed</source>
             <translation>Vergleich fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Comparison of {stem}</source>
+            <translation>Vergleich {stem}</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -790,18 +790,13 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Includes the message before this prompt.</source>
-            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Includes the {count} messages before this prompt.</source>
-            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Not measured</source>
+            <translation>Nicht gemessen</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -870,8 +865,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>The message before this prompt is included.</source>
+            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>The modes run one after the other, with the same seed and settings.</source>
             <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The {count} messages before this prompt are included.</source>
+            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -895,13 +900,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>comparison</source>
-            <translation>Vergleich</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>not measured</source>
-            <translation>nicht gemessen</translation>
+            <source>a prompt</source>
+            <translation>eines Prompts</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -915,18 +915,18 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>greedy</source>
-            <translation>greedy</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>median of {repeats} runs each</source>
+            <source>Median of {repeats} runs each</source>
             <translation>Median von je {repeats} Läufen</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>one run each</source>
-            <translation>je ein Lauf</translation>
+            <source>One run each</source>
+            <translation>Je ein Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>greedy</source>
+            <translation>greedy</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -1020,8 +1020,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Recovered {chats}.</source>
-            <translation>Wiederhergestellt: {chats}.</translation>
+            <source>Recovered {chats} and moved the old file to {aside}.</source>
+            <translation>{chats} wiederhergestellt und die alte Datei nach {aside} bewegt.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1035,8 +1035,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
-            <translation>Die Datei wurde unverändert nach {aside} bewegt. Neue Chats werden in einer neuen Datei gesichert.</translation>
+            <source>The old file was moved to {aside}.</source>
+            <translation>Die alte Datei wurde nach {aside} bewegt.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1045,8 +1045,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.</source>
-            <translation>Ihre Chats wurden von einem neueren Slipstream gesichert. Aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
+            <source>Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.</source>
+            <translation>Ihre Chats wurden von einer neueren Version von Slipstream gesichert; aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1055,13 +1055,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged. All readable chats were imported.</source>
-            <translation>Die Datei ist beschädigt. Alle lesbaren Chats wurden importiert.</translation>
+            <source>The file is damaged, and {chats} couldn't be recovered.</source>
+            <translation>Die Datei ist beschädigt. Nicht wiederherstellbar: {chats}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>{chats} couldn't be recovered.</source>
-            <translation>Nicht wiederherstellbar: {chats}.</translation>
+            <source>The file is damaged, so some messages may be missing.</source>
+            <translation>Die Datei ist beschädigt, daher können Nachrichten fehlen.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
@@ -1195,11 +1195,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>ended at a stop sequence</source>
-            <translation>endete an einer Stoppsequenz</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>ended with an error</source>
             <translation>endete mit einem Fehler</translation>
         </message>
@@ -1217,6 +1212,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>no drafter is loaded</source>
             <translation>kein Drafter ist geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>reached a stop sequence</source>
+            <translation>Stoppsequenz erreicht</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1275,13 +1275,8 @@
         </message>
         <message>
             <location filename="../../app/machine/measurements.py" />
-            <source>Measured</source>
-            <translation>Gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/measurements.py" />
-            <source>Tested</source>
-            <translation>Getestet</translation>
+            <source>Finishing</source>
+            <translation>Wird abgeschlossen</translation>
         </message>
         <message>
             <location filename="../../app/machine/measurements.py" />
@@ -1330,13 +1325,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Large matrix products</source>
+            <translation>Große Matrixprodukte</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Large matrix products, {dtype}</source>
+            <translation>Große Matrixprodukte, {dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Load a model to measure it.</source>
             <translation>Laden Sie ein Modell, um es zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Long-context kernels are used from {count} tokens.</source>
+            <source>Long-context kernels are used at {count} tokens and above.</source>
             <translation>Kernel für lange Kontexte werden ab {count} Tokens verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Matrix-vector products with 0.5 GB of weights</source>
+            <translation>Matrix-Vektor-Produkte mit 0,5 GB Gewichten</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1375,6 +1385,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Operations per byte read</source>
+            <translation>Rechenschritte pro gelesenem Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Plain step</source>
             <translation>Einfacher Schritt</translation>
         </message>
@@ -1410,38 +1425,18 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>large matrix products</source>
-            <translation>große Matrixprodukte</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>large matrix products, {dtype}</source>
-            <translation>große Matrixprodukte, {dtype}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>matrix-vector products with 0.5 GB of weights</source>
-            <translation>Matrix-Vektor-Produkte mit 0,5 GB Gewichten</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
             <source>off</source>
             <translation>aus</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>operations per byte read</source>
-            <translation>Rechenschritte pro gelesenem Byte</translation>
+            <source>on</source>
+            <translation>ein</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>reference BLAS (slow)</source>
             <translation>Referenz-BLAS (langsam)</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>used</source>
-            <translation>in Gebrauch</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1605,13 +1600,13 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Set by {variable}, so you can't change it here.</source>
-            <translation>Durch {variable} festgelegt; lässt sich hier nicht ändern.</translation>
+            <source>Stop moving</source>
+            <translation>Verschieben stoppen</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Stop moving</source>
-            <translation>Verschieben stoppen</translation>
+            <source>The folder is set by {variable} and can't be changed here.</source>
+            <translation>Der Ordner ist durch {variable} festgelegt und lässt sich hier nicht ändern.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1925,6 +1920,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Up to {size} more</source>
+            <translation>Bis zu {size} zusätzlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Use</source>
             <translation>Verwenden</translation>
         </message>
@@ -1957,16 +1957,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>drafter: {license}</source>
             <translation>Drafter: {license}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>unknown</source>
-            <translation>unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>up to {size} more</source>
-            <translation>bis zu {size} zusätzlich</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2900,8 +2890,18 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
+            <source>Accepted</source>
+            <translation>Angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>Details dieser Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/stats_line.py" />
+            <source>Drafted (up to {highest})</source>
+            <translation>Entworfen, höchstens {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -2917,16 +2917,6 @@
             <location filename="../../app/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>Wiederverwendete und verarbeitete Prompt-Tokens</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>accepted</source>
-            <translation>angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>drafted (up to {highest})</source>
-            <translation>entworfen, höchstens {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3400,8 +3390,8 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, can be imported again (*.json)</source>
-            <translation>JSON zum erneuten Importieren (*.json)</translation>
+            <source>JSON for later import (*.json)</source>
+            <translation>JSON zum späteren Importieren (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -3600,11 +3590,6 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Add this report when you describe the problem. Slipstream doesn't send it; review it before you share it.</source>
-            <translation>Fügen Sie diesen Bericht Ihrer Problembeschreibung hinzu. Slipstream sendet ihn nicht; prüfen Sie ihn, bevor Sie ihn weitergeben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/report.py" />
             <source>Can't save the report: {reason}. Choose another location.</source>
             <translation>Der Bericht kann nicht gesichert werden: {reason}. Wählen Sie einen anderen Ort.</translation>
         </message>
@@ -3622,6 +3607,11 @@
             <location filename="../../app/window/report.py" />
             <source>Report a Problem</source>
             <translation>Problem melden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Review this report, then include it when you describe the problem. Slipstream doesn't send it.</source>
+            <translation>Prüfen Sie diesen Bericht und fügen Sie ihn dann Ihrer Problembeschreibung hinzu. Slipstream sendet ihn nicht.</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />

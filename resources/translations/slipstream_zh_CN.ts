@@ -320,7 +320,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source>Send (Enter)</source>
+            <source>Send (Return)</source>
             <translation>发送（回车）</translation>
         </message>
         <message>
@@ -535,6 +535,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>About {size}</source>
+            <translation>约 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
             <translation>尽管问，更快答</translation>
         </message>
@@ -585,6 +590,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Larger pairs don't fit in this computer's memory or are too slow.</source>
+            <translation>更大的模型对放不进这台电脑的内存，或者太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>List</source>
             <translation>列表</translation>
         </message>
@@ -592,11 +602,6 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>正在载入模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>No larger pair fits this computer's memory and runs fast enough.</source>
-            <translation>没有更大的模型对既能放入这台电脑的内存又运行得足够快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -627,11 +632,6 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Try the built-in demo</source>
             <translation>试试内置演示</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>about {size}</source>
-            <translation>约 {size}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -730,11 +730,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Compare {stem}</source>
-            <translation>比较 {stem}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Comparing…</source>
             <translation>正在比较…</translation>
         </message>
@@ -742,6 +737,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Comparison failed</source>
             <translation>比较失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Comparison of {stem}</source>
+            <translation>比较 {stem}</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -790,18 +790,13 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Includes the message before this prompt.</source>
-            <translation>包含此提示词之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Includes the {count} messages before this prompt.</source>
-            <translation>包含此提示词之前的 {count} 条消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Not measured</source>
+            <translation>未测量</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -870,8 +865,18 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>The message before this prompt is included.</source>
+            <translation>包含此提示词之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>The modes run one after the other, with the same seed and settings.</source>
             <translation>两种模式依次运行，使用相同的种子和设置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The {count} messages before this prompt are included.</source>
+            <translation>包含此提示词之前的 {count} 条消息。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -895,13 +900,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>comparison</source>
-            <translation>比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>not measured</source>
-            <translation>未测量</translation>
+            <source>a prompt</source>
+            <translation>提示词</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -915,18 +915,18 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>greedy</source>
-            <translation>贪心</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>median of {repeats} runs each</source>
+            <source>Median of {repeats} runs each</source>
             <translation>各 {repeats} 次的中位数</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>one run each</source>
+            <source>One run each</source>
             <translation>各一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>greedy</source>
+            <translation>贪心</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -1020,8 +1020,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Recovered {chats}.</source>
-            <translation>已恢复 {chats}。</translation>
+            <source>Recovered {chats} and moved the old file to {aside}.</source>
+            <translation>已恢复 {chats}，旧文件已移到 {aside}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1035,8 +1035,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
-            <translation>文件已原样移到 {aside}。新对话会存储在新文件中。</translation>
+            <source>The old file was moved to {aside}.</source>
+            <translation>旧文件已移到 {aside}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1045,8 +1045,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.</source>
-            <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
+            <source>Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.</source>
+            <translation>对话由较新版本的 Slipstream 存储；请更新 Slipstream，然后导入。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1055,13 +1055,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged. All readable chats were imported.</source>
-            <translation>文件已损坏。所有可读取的对话均已导入。</translation>
+            <source>The file is damaged, and {chats} couldn't be recovered.</source>
+            <translation>文件已损坏，无法恢复 {chats}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
-            <source>{chats} couldn't be recovered.</source>
-            <translation>无法恢复 {chats}。</translation>
+            <source>The file is damaged, so some messages may be missing.</source>
+            <translation>文件已损坏，部分消息可能缺失。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
@@ -1195,11 +1195,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>ended at a stop sequence</source>
-            <translation>遇到停止序列</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>ended with an error</source>
             <translation>因错误结束</translation>
         </message>
@@ -1217,6 +1212,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>no drafter is loaded</source>
             <translation>没有载入草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>reached a stop sequence</source>
+            <translation>遇到停止序列</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1275,13 +1275,8 @@
         </message>
         <message>
             <location filename="../../app/machine/measurements.py" />
-            <source>Measured</source>
-            <translation>已测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/measurements.py" />
-            <source>Tested</source>
-            <translation>已测试</translation>
+            <source>Finishing</source>
+            <translation>正在完成</translation>
         </message>
         <message>
             <location filename="../../app/machine/measurements.py" />
@@ -1330,13 +1325,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Large matrix products</source>
+            <translation>大型矩阵乘积</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Large matrix products, {dtype}</source>
+            <translation>大型矩阵乘积，{dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Load a model to measure it.</source>
             <translation>载入模型后即可测量。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Long-context kernels are used from {count} tokens.</source>
+            <source>Long-context kernels are used at {count} tokens and above.</source>
             <translation>从 {count} 个词元起使用长上下文的内核。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Matrix-vector products with 0.5 GB of weights</source>
+            <translation>对 0.5 GB 权重做矩阵-向量乘积</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1375,6 +1385,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>Operations per byte read</source>
+            <translation>每读取一个字节的运算次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Plain step</source>
             <translation>普通步骤</translation>
         </message>
@@ -1410,38 +1425,18 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>large matrix products</source>
-            <translation>大型矩阵乘积</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>large matrix products, {dtype}</source>
-            <translation>大型矩阵乘积，{dtype}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>matrix-vector products with 0.5 GB of weights</source>
-            <translation>对 0.5 GB 权重做矩阵-向量乘积</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
             <source>off</source>
             <translation>关闭</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>operations per byte read</source>
-            <translation>每读取一个字节的运算次数</translation>
+            <source>on</source>
+            <translation>开启</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>reference BLAS (slow)</source>
             <translation>参考 BLAS（较慢）</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>used</source>
-            <translation>使用中</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1605,13 +1600,13 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Set by {variable}, so you can't change it here.</source>
-            <translation>由 {variable} 指定，无法在此更改。</translation>
+            <source>Stop moving</source>
+            <translation>停止移动</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Stop moving</source>
-            <translation>停止移动</translation>
+            <source>The folder is set by {variable} and can't be changed here.</source>
+            <translation>此文件夹由 {variable} 指定，无法在此更改。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1925,6 +1920,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Up to {size} more</source>
+            <translation>另外最多 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Use</source>
             <translation>使用</translation>
         </message>
@@ -1957,16 +1957,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>drafter: {license}</source>
             <translation>草稿模型：{license}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>unknown</source>
-            <translation>未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>up to {size} more</source>
-            <translation>另外最多 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2900,8 +2890,18 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
+            <source>Accepted</source>
+            <translation>已接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>此回复的详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/stats_line.py" />
+            <source>Drafted (up to {highest})</source>
+            <translation>已起草，最多 {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -2917,16 +2917,6 @@
             <location filename="../../app/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>复用和处理的提示词词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>accepted</source>
-            <translation>已接受</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>drafted (up to {highest})</source>
-            <translation>已起草，最多 {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3400,7 +3390,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, can be imported again (*.json)</source>
+            <source>JSON for later import (*.json)</source>
             <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
@@ -3600,11 +3590,6 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Add this report when you describe the problem. Slipstream doesn't send it; review it before you share it.</source>
-            <translation>描述问题时请附上此报告。Slipstream 不会发送它；分享前请先检查。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/report.py" />
             <source>Can't save the report: {reason}. Choose another location.</source>
             <translation>无法存储报告：{reason}。请选择其他位置。</translation>
         </message>
@@ -3622,6 +3607,11 @@
             <location filename="../../app/window/report.py" />
             <source>Report a Problem</source>
             <translation>报告问题</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Review this report, then include it when you describe the problem. Slipstream doesn't send it.</source>
+            <translation>请检查此报告，然后在描述问题时附上。Slipstream 不会发送它。</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />

@@ -20,7 +20,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     file = tmp_path / "all"
     dialogs = "app.window.chat_commands.QFileDialog."
     monkeypatch.setattr(
-        "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON, can be imported again (*.json)")
+        "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON for later import (*.json)")
     )
     app.window.commands.export_all.trigger()
     app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))

@@ -255,7 +255,7 @@ def test_a_header_that_sqlite_only_reads_or_refuses_is_set_aside(
     (tmp_path / FILE).write_bytes(data)
     run = Run(tmp_path, chat_of("New"))
     assert run.opened and run.opened.saves and "damaged" in run.opened.notice
-    assert f"Recovered {wording.chats(len(chats))}." in run.opened.notice
+    assert f"Recovered {wording.chats(len(chats))} " in run.opened.notice
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert aside.read_bytes() == data
     assert {one: texts_of(run.read[one]) for one in chats} == chats

@@ -335,7 +335,7 @@ def test_a_damaged_file_is_moved_aside_unchanged(tmp_path: Path, harm) -> None: 
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert str(aside) in opened.notice and aside.read_bytes() == bytes(data)
     recovered = len(opened.store.contents().chats)
-    assert (f"Recovered {wording.chats(recovered)}." in opened.notice) == (recovered > 0)
+    assert (f"Recovered {wording.chats(recovered)} " in opened.notice) == (recovered > 0)
     save(opened.store, chat_of("A new beginning"))
     opened.store.close()
     again = open_store(tmp_path)
@@ -354,7 +354,7 @@ def test_a_newer_file_is_moved_aside_unchanged(tmp_path: Path, monkeypatch: pyte
     try:
         opened = open_store(tmp_path)
         assert (
-            language.tr("Your chats were saved by a newer version of Slipstream. Update Slipstream, then import them.")
+            language.tr("Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.")
             in opened.notice
         )
     finally:

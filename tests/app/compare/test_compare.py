@@ -109,7 +109,7 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
-    assert "Includes the 2 messages before this prompt." in app.window.dialogs.find(CompareDialog).hint.text()
+    assert "The 2 messages before this prompt are included." in app.window.dialogs.find(CompareDialog).hint.text()
     assert app.window.dialogs.find(CompareDialog).record.before == 2
 
 

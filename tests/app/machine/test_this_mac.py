@@ -120,9 +120,9 @@ def test_the_page_shows_the_kernels_and_tests_them_again(start: Callable[..., Ru
     running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
     assert page.kernels.text().splitlines() == [
         "Metal kernels",
-        "verify_attention: used · 5.0% less time per token in long contexts",
+        "verify_attention: on · 5.0% less time per token in long contexts",
         "block_verify: off · not faster",
-        "Long-context kernels are used from 2,500 tokens.",
+        "Long-context kernels are used at 2,500 tokens and above.",
     ]
     engine.trials = trials[1:]
     page.test_kernels.click()
