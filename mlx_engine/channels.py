@@ -65,7 +65,9 @@ def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
 
 
 def call_format(tokenizer: TokenizerWrapper) -> CallFormat | None:
-    """Return how a target writes tool calls, or None if its chat template takes no tools or the format is unknown."""
+    """Return the format of a target's tool calls, or None if it can't call tools.
+
+    It can't if its chat template takes no tools or the format is unknown."""
     template = tokenizer.chat_template
     if not template_reads(tokenizer, "tools"):
         return None
@@ -163,7 +165,7 @@ class ChannelParser:
 
     @property
     def pending(self) -> int:
-        """Number of last tokens that may begin a marker."""
+        """Number of trailing tokens that may begin a marker."""
         return len(self._pending)
 
     def finish(self) -> list[int]:

@@ -24,8 +24,8 @@ class RenderedPrompt:
 
     Attributes:
         tokens: all tokens.
-        opening: the last of `tokens`, which belong to the reply.
-        continued: the last of `opening`: text of an unfinished reply that is continued.
+        opening: the tokens at the end of `tokens` that belong to the reply.
+        continued: the tokens at the end of `opening` that belong to an unfinished reply.
     """
 
     tokens: list[int]
@@ -229,9 +229,9 @@ def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _single_calls(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat with each call in a turn of its own, before its result, and without both text and thinking.
+    """Return the chat with one call per turn, each followed by its result.
 
-    Some templates accept nothing else.
+    No turn with a call has both text and thinking. Some templates accept nothing else.
     """
     rest, out = list(turns), []
     while rest:

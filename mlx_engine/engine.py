@@ -180,9 +180,10 @@ class Engine:
     def steps(
         self, request: GenerationRequest, cancel: threading.Event | None = None, submitted: float | None = None
     ) -> Generator[Events, None, None]:
-        """Generate a reply step by step, retrying once if memory runs out before its first token, after other replies have ended.
+        """Generate a reply step by step.
 
-        Steps of several replies can alternate, but an exact reply must be the only one.
+        If memory runs out before the first token, the reply is tried once more after other replies have ended. Steps of several
+        replies can alternate, but an exact reply must be the only one.
 
         Args:
             request: the reply to generate.

@@ -246,7 +246,13 @@ class Commit:
 
 @dataclass(frozen=True)
 class Round:
-    """A draft and its verify of `width` rows, ended `at_s` seconds after the request, without waiting."""
+    """A round: a draft and the pass that verified it.
+
+    Attributes:
+        width: rows of the pass.
+        tested: drafted tokens that were tested.
+        at_s: seconds from the request to the end of the round, without waiting.
+    """
 
     width: int
     proposer: Source

@@ -45,17 +45,18 @@ def generate_reply(
     clock: ReplyClock,
     room: ReplyMemory,
 ) -> Generator[Events, None, None]:
-    """Yield the events of each step of a reply, `Finished` last. Closing the generator ends it.
+    """Yield the events of each step of a reply, `Finished` last.
 
-    A step is a chunk of the prompt or a pass of decoding. Other replies may have steps in between.
+    Closing the generator ends the reply. A step is a chunk of the prompt or a pass of decoding. Other replies may have steps
+    in between.
 
     Args:
         pair: runs the reply.
         snapshots: of earlier prompts.
         request: the reply to generate.
         cancel: ends the reply after the current step.
-        clock: stands still between two steps while other replies have theirs.
-        room: of all replies. While others have taken the memory, the steps are empty.
+        clock: stops between two steps, while other replies run.
+        room: memory of all replies. Steps are empty while the reply waits for memory.
 
     Raises:
         UserError: the request can't be run.

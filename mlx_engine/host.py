@@ -1,4 +1,4 @@
-"""The thread that owns an engine, and the interface through which front ends use it.
+"""The thread that owns an engine, and its interface for front ends.
 
 MLX arrays belong to the thread that made them. One thread loads, runs, and frees models for as long as the process lives.
 """
@@ -37,7 +37,7 @@ Deliver = Callable[[Event | None], None]
 class Job:
     """A submitted request.
 
-    Its events go to `deliver` in order, on the engine's thread. None follows the last one.
+    Its events go to `deliver` in order, on the engine's thread, followed by None.
 
     Attributes:
         takes_turns: whether other requests may run between its steps.
@@ -71,11 +71,14 @@ class EngineDoor(Protocol):
     """The interface to an engine, wherever it runs."""
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request. Replies run at the same time, other requests one after the other."""
+        """Queue a request.
+
+        Replies run at the same time, other requests one after the other.
+        """
         ...
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, free the models, and end. Then call `closed`. Returns immediately."""
+        """Cancel all jobs, free the models, then call `closed`, without blocking."""
         ...
 
 
@@ -123,7 +126,7 @@ class EngineHost:
         threading.stack_size(before)
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request. It cancels jobs that are queued or running and give way to everything else.
+        """Queue a request, and cancel jobs that give way to all others.
 
         If the queue is full, or the host was closed, the job ends before this returns.
         """
@@ -189,7 +192,10 @@ class EngineHost:
             threading.Event().wait()  # MLX aborts the process if this thread ends while the process exits
 
     def _receive(self) -> bool:
-        """Queue the submitted jobs, after waiting for one if there is nothing to do. Return False if there will be none."""
+        """Queue the submitted jobs. Return False if there will be no more.
+
+        If there is nothing to do, wait for a job.
+        """
         while True:
             is_idle = not (self._waiting or self._foreground or self._background)
             if is_idle and self._received_all:
@@ -207,7 +213,7 @@ class EngineHost:
             self._waiting.insert(at, job)
 
     def _begin_jobs(self) -> None:
-        """Begin the waiting jobs that may run now, and tell the other replies their positions."""
+        """Begin the waiting jobs that may run now, and report the others' positions."""
         running = [*self._foreground, *self._background]
         in_order = all(job.takes_turns for job in running)  # whether no earlier job runs alone or waits to run alone
         if in_order:
@@ -245,7 +251,10 @@ class EngineHost:
                 return
 
     def _take_turn(self) -> None:
-        """Let the next job make a step. No exception leaves this thread: a bug is logged, and other jobs go on."""
+        """Run a step of the next job.
+
+        No exception leaves this method: a bug is logged, and other jobs continue.
+        """
         is_front = bool(self._foreground) and not (self._background and self._foreground_had_turn)
         group = self._foreground if is_front else self._background
         if not group:
@@ -296,7 +305,7 @@ def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | 
     """Submit a request and yield its events. Closing the iterator cancels the job.
 
     Args:
-        started: receives the job, so that it can be cancelled from elsewhere.
+        started: receives the job, so that it can be canceled from elsewhere.
 
     Raises:
         UserError: the request failed.

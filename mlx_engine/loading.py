@@ -104,10 +104,10 @@ class LoadedPair:
 
     @contextmanager
     def exactly(self) -> Iterator[PairHistory]:
-        """Run row-exact operations in this block, after checking once that the pair can.
+        """Run row-exact operations in this block, and yield the history for exact replies.
 
         Raises:
-            UserError: it can't.
+            UserError: the pair doesn't support exact mode, which is checked once.
         """
         if self.drafter is None:
             raise UserError(
@@ -128,7 +128,7 @@ class LoadedPair:
 
         Args:
             operations: for short contexts.
-            longer: context lengths, ascending, and the operations from there on.
+            longer: ascending context lengths, each with the operations for that length and above.
         """
         self.ranges = ((0, operations), *longer)
         self.run_at(0)
@@ -149,7 +149,7 @@ def check(target: Path, drafter: Path | None) -> None:
     """Refuse a pair that can't run, before anything large is read.
 
     Raises:
-        UserError: files are missing or cut short, or the two do not fit together.
+        UserError: files are missing or cut short, or target and drafter don't fit together.
     """
     config = read_config(target)
     if problem := target_problem(config) or why_not_runnable(config):
@@ -352,9 +352,9 @@ def _try_shapes(model: nn.Module) -> None:
 
 
 def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.array]) -> dict:
-    """Call mlx-lm's function, and refuse empty groups.
+    """Infer the quantization as mlx-lm does, but refuse a group size of 0.
 
-    MLX would divide by their size and end the process.
+    MLX would divide by the group size and end the process.
     """
     inferred: dict = _infer_any_quantization(path, module, weights)
     if inferred.get("group_size", 1) < 1:
@@ -422,7 +422,7 @@ def _positive(text: dict, name: str, default: int, folder: Path) -> int:
     """Return a number of tokens from config.json.
 
     Raises:
-        UserError: it is not a positive integer.
+        UserError: the number isn't a positive integer.
     """
     value = text.get(name)
     if value is None:
@@ -441,7 +441,7 @@ def _dtype(model: nn.Module) -> mx.Dtype:
 
 
 def _load_config(folder: Path) -> dict:
-    """Call mlx-lm's function, but ignore a damaged generation_config.json."""
+    """Load a config as mlx-lm does, but ignore a damaged generation_config.json."""
     try:
         return _load_any_config(folder)
     except (ValueError, TypeError, AttributeError, RecursionError):

@@ -36,7 +36,10 @@ _wired_before: list[int] = []  # limits to restore, one per block of `wired`
 
 @contextmanager
 def wired() -> Iterator[None]:
-    """Keep the working set resident on Metal, so that weights aren't paged out. Blocks may overlap."""
+    """Keep the working set resident on Metal in this block.
+
+    Otherwise the system may page out weights. Blocks may overlap.
+    """
     recommended = _recommended()
     if not recommended:
         yield
@@ -77,7 +80,7 @@ def held() -> int:
 
 
 class ReplyMemory:
-    """Memory set aside for replies in progress, so that they don't run out of it together.
+    """Memory reserved for replies in progress, so that they don't exhaust it.
 
     Args:
         needs: returns the bytes of a reply's caches, and of its largest pass, for a number of tokens.
@@ -95,13 +98,13 @@ class ReplyMemory:
         return self._limit is None or self._weights + sum(self._needs(tokens)) <= self._limit
 
     def take(self, reply: Hashable, tokens: int, snapshots: int) -> bool:
-        """Set memory aside for a reply; return whether it can begin.
+        """Reserve memory for a reply, and return whether the reply can begin.
 
-        The only reply always can. Others wait for each other in order.
+        A reply always can if no other has memory. Replies that must wait begin in the order of their first call.
 
         Args:
-            reply: any key that `release` gets too.
-            tokens: the most that its prompt and text can have.
+            reply: any key, which `release` needs too.
+            tokens: maximum for prompt and reply together.
             snapshots: bytes of all snapshots.
         """
         if reply not in self._waiting:
@@ -117,7 +120,7 @@ class ReplyMemory:
         return True
 
     def release(self, reply: Hashable) -> None:
-        """Return the memory of a reply that has ended."""
+        """Free the memory of a reply that has ended."""
         self._taken.pop(reply, None)
         if reply in self._waiting:
             self._waiting.remove(reply)

@@ -37,7 +37,7 @@ class _Text:
         self.runs += other.runs
 
     def take(self, count: int) -> "_Text":
-        """Remove and return the first characters."""
+        """Remove and return the first `count` characters."""
         taken = _Text(self.text[:count])
         self.text = self.text[count:]
         while count:
@@ -65,10 +65,10 @@ class _Piece:
 
 
 class ReplyText:
-    """Converts a reply's tokens to commits and tool calls.
+    """A converter of a reply's tokens to commits and tool calls.
 
-    Leading whitespace of a section, special tokens and an unfinished last character are not shown. The stop string that is
-    complete first counts, however the text is split into tokens. Calls that can't be parsed are text of the answer.
+    Leading whitespace of a section, special tokens, and an unfinished last character are not shown. The stop string that is
+    complete first ends the answer, however the text is split into tokens. Calls that can't be parsed become text of the answer.
 
     Args:
         tokenizer: of the target.
@@ -125,9 +125,9 @@ class ReplyText:
         self._at_start = not self._detokenizer.last_segment.strip()
 
     def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit | ToolCall]:
-        """Yield commits for these tokens, one per section or part of it, and the calls that they complete.
+        """Yield commits for these tokens, and the tool calls that they complete.
 
-        A stop string sets `stopped` and ends the reply.
+        Each commit is within one section. A stop string sets `stopped` and ends the reply.
         """
         piece = _Piece(self.channel)
         for token, source in zip(tokens, sources, strict=True):
@@ -155,10 +155,10 @@ class ReplyText:
             yield piece.commit()
 
     def finish(self, ended: bool = True) -> Iterator[Commit | ToolCall]:
-        """Yield text that was held back, at the end of the reply.
+        """Yield the text and tool calls held back until the end of the reply.
 
         Args:
-            ended: whether the reply is complete. If not, a call without its end is text.
+            ended: whether the reply is complete. If not, an unfinished call is yielded as text.
         """
         if self.stopped:
             return
@@ -221,7 +221,7 @@ class ReplyText:
         return shown
 
     def _show(self, found: _Text) -> list[_Text | ToolCall]:
-        """Return text to show and complete calls. A part of a call is kept."""
+        """Return text to show and complete calls. An unfinished call is held back."""
         if self.channel == "answer" and self._reader:
             self._call.extend(found)
             return self._parts(self._reader.add(found.text))

@@ -10,7 +10,10 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A complete call of a tool by the model. Its name and arguments may not be those of any tool."""
+    """A complete call of a tool by the model.
+
+    No tool need have this name or accept these arguments.
+    """
 
     id: str
     name: str
@@ -22,8 +25,8 @@ class Message:
     """A message of a chat. An assistant's `content` excludes its `thinking`.
 
     Attributes:
-        calls: of an assistant's message.
-        call_id: the call whose result a tool's message is.
+        calls: calls in an assistant's message.
+        call_id: ID of the call whose result a tool's message contains.
     """
 
     role: Role
@@ -48,7 +51,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """A request for one reply, to either `messages`, `prompt_tokens`, or `prompt_text`.
+    """A request for one reply to `messages`, `prompt_tokens`, or `prompt_text`.
 
     Attributes:
         messages: rendered with the target's chat template.

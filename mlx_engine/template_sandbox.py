@@ -41,11 +41,11 @@ _cancel: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
 
 
 class RenderingCancelled(Exception):
-    """The request was canceled while its chat was rendered."""
+    """An error for a request that was canceled while its chat was rendered."""
 
 
 class TemplateRejection(Exception):
-    """The template raised an error with this message."""
+    """An error with a message that the template raised."""
 
 
 @contextmanager
@@ -125,7 +125,7 @@ class TemplateProcess:
         """Render a template with these variables.
 
         Raises:
-            UserError: the template exceeds a bound, or its process can't run.
+            UserError: the template exceeds a limit, or its process can't run.
             RenderingCancelled: the event of `cancelled_by` was set.
             TemplateRejection: the template raised an error.
         """
@@ -250,7 +250,7 @@ renderer = TemplateProcess()
 
 
 class _Template:
-    """Replaces transformers' compiled template."""
+    """A replacement for transformers' compiled template."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -43,10 +43,10 @@ def tokenizer_code(folder: Path) -> str:
 
 
 def read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
-    """Read a tokenizer, and run it once, because a damaged one may fail only then.
+    """Read a tokenizer and run it once: a damaged one may fail only when used.
 
     Raises:
-        ValueError: it makes texts much longer, so the tokenizers library could exhaust the memory and end the process.
+        ValueError: the tokenizer makes texts much longer, so the tokenizers library could exhaust the memory and end the process.
     """
     with suppress(FileNotFoundError):
         _check_growth(json.loads((folder / "tokenizer.json").read_bytes()))  # reading it normalizes its added tokens

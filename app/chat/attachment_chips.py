@@ -130,7 +130,10 @@ class DropTarget(QFrame):
         self.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files and images. The window forwards its event when the pointer enters it."""
+        """Accept files and images.
+
+        The window forwards its event when the pointer enters it.
+        """
         if files_in(event.mimeData()) or event.mimeData().hasImage():
             event.acceptProposedAction()
             self.setGeometry(self._window.rect().adjusted(8, 8, -8, -8))

@@ -98,7 +98,7 @@ class ContextMeter(QObject):
         return used + len(text.encode()) + TEMPLATE_TOKENS >= pair.context_limit
 
     def count_now(self) -> None:
-        """Count without waiting for more changes."""
+        """Count the tokens without waiting for more changes."""
         if self._timer.isActive():
             self._timer.stop()
             self._count()
@@ -110,7 +110,7 @@ class ContextMeter(QObject):
 
     @Slot()
     def recount(self) -> None:
-        """Count after a delay."""
+        """Count the tokens after a short delay, which starts again with each change."""
         self._timer.start()
 
     @Slot()

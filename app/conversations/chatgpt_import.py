@@ -25,7 +25,7 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     """Read one conversation with all its branches.
 
     Raises:
-        UserError: its nodes don't form a tree.
+        UserError: the conversation's nodes don't form a tree.
     """
     mapping: Mapping[str, Any] = data["mapping"]
     title = as_text(data.get("title")).strip()

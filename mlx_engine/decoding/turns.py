@@ -18,7 +18,7 @@ class Turns:
 
 
 class ReplyClock:
-    """Seconds since a reply was requested, without those that it waited.
+    """Seconds since a reply was requested, excluding waiting time.
 
     Args:
         turns: the replies in progress.
@@ -39,7 +39,10 @@ class ReplyClock:
         return time.perf_counter() - self._submitted - self.waited
 
     def alone(self) -> bool:
-        """Return whether no other reply is in progress, so that passes may be queued beyond the end of a turn."""
+        """Return whether no other reply is in progress.
+
+        Passes may then be queued beyond the end of a turn.
+        """
         return len(self._turns.replies) < 2
 
     def pause(self) -> None:

@@ -65,14 +65,15 @@ def model_folder_problem() -> EngineText | None:
     if folder_variable():
         return None
     try:
-        saved = read_json(_choice_file())
-        if saved is None or chosen_folder() is not None:
+        if read_json(_choice_file()) is None or chosen_folder() is not None:
             return None
-        reason = EngineText.of("model_folder_missing", "“{path}” doesn't contain a folder path.", path=str(_choice_file()))
-    except UserError as error:
-        reason = error.text
-    template = "{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”."
-    return EngineText.of("model_folder_unknown", template, reason=reason, folder=str(model_folder()))
+    except UserError:
+        pass
+    template = (
+        "Can't read the path of your model folder from “{path}”. Until the file is repaired, Slipstream looks for models in "
+        "“{folder}”."
+    )
+    return EngineText.of("model_folder_unknown", template, path=str(_choice_file()), folder=str(model_folder()))
 
 
 def _choice_file() -> Path:

@@ -147,7 +147,7 @@ def load_catalog() -> Catalog:
         try:
             entries.append(parse_entry(raw))
         except UserError as error:
-            template = "Entry {number} in “{file}” is ignored. {reason}"
+            template = "Entry {number} in “{file}” is ignored: {reason}"
             problems.append(EngineText.of("catalog_entry_ignored", template, number=number, file=file, reason=error.text))
     return Catalog(tuple(entries), tuple(problems))
 
@@ -218,7 +218,7 @@ class _Fields:
 
     def _check(self, valid: object, name: str) -> None:
         if not valid:
-            raise UserError("invalid_catalog_field", "Its “{field}” is missing or invalid.", field=name)
+            raise UserError("invalid_catalog_field", "“{field}” is missing or invalid.", field=name)
 
 
 def _is_line(value: Any) -> bool:

@@ -16,7 +16,7 @@ _LARGEST = 16_000_000  # bytes
 
 
 class DamagedFile(UserError):
-    """A file of Slipstream's has content that Slipstream never writes."""
+    """An error for a data file with content that Slipstream never writes."""
 
 
 def data_folder() -> Path:
@@ -50,8 +50,8 @@ def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading, without waiting for a FIFO.
 
     Raises:
-        UserError: it is a FIFO, socket or device.
-        OSError: it can't be opened.
+        UserError: the file is a FIFO, socket, or device.
+        OSError: the file can't be opened.
     """
     stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
     if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -64,7 +64,7 @@ def read_bounded(path: Path, most: int) -> bytes:
     """Return the content of a regular file.
 
     Raises:
-        ValueError: it has more than `most` bytes.
+        ValueError: the file has more than `most` bytes.
         UserError, OSError: as `open_regular`.
     """
     with open_regular(path) as stream:

@@ -159,7 +159,7 @@ class Download:
 
     def _check(self, inspection: Inspection) -> None:
         if inspection.problem:
-            raise IncompatiblePair("nothing_downloaded", "{reason} Nothing was downloaded.", reason=inspection.problem)
+            raise IncompatiblePair.of(inspection.problem)
         if problem := inspection.space_problem(self.cache):
             raise UserError.of(problem)
         for listing in inspection.listings:

@@ -108,7 +108,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case errors.OfflineModeIsEnabled():
             return NoAnswer("hub_offline", "HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.")
         case errors.GatedRepoError() if has_token:
-            template = "Your account can't access {repo} yet. Request access at {page}, using a token that may read gated repos."
+            template = "Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos."
             return UserError("repo_gated_for_account", template, **values)
         case errors.GatedRepoError():
             template = (
@@ -301,7 +301,7 @@ def save_mirror(address: str) -> None:
     """Save the user's replacement for huggingface.co, or "" for none.
 
     Raises:
-        UserError: it isn't a web address, or can't be saved.
+        UserError: the address isn't a web address or can't be saved.
     """
     if address and not _is_web(address):
         template = "“{address}” isn't a web address. Enter one that starts with https://."

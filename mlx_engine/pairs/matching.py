@@ -26,7 +26,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
     """Return the pair of a target repo and the first drafter that fits it.
 
     Raises:
-        NoDrafter: none was found.
+        NoDrafter: no fitting drafter was found.
         NotForDFlash: the target's family doesn't support DFlash.
         UserError: the hub can't be used.
     """
@@ -46,7 +46,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
             return Pair(target, name)
         refused.append((name, problem))
     if refused:
-        template = "No drafter for {target} was found. {drafter} doesn't fit: {reason}"
+        template = "{drafter} doesn't fit {target}: {reason}"
         raise NoDrafter("no_fitting_drafter", template, target=target, drafter=refused[0][0], reason=refused[0][1])
     template = "No drafter for {target} was found in the catalog, on this disk, or on the hub."
     raise NoDrafter("drafter_not_found", template, target=target)

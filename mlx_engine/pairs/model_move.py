@@ -47,10 +47,11 @@ class ModelMove:
     done: int = 0
 
     def run(self, stop: threading.Event, report: Callable[[int, int], None] = lambda done, total: None) -> bool:
-        """Move all models. Return False if stopped before the switch.
+        """Move all models. Return False if stopped before the new folder is in use.
 
         Args:
-            report: called with `done` and `total`.
+            stop: set to stop the move before the new folder is in use.
+            report: called with the bytes moved so far and in total.
 
         Raises:
             UserError: the models can't be moved, and are still in the old folder.
@@ -231,7 +232,7 @@ def _on_one_disk(old: Path, new: Path) -> bool:
 
 
 def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
-    """Copy and verify a file with its time stamps. Return False if stopped."""
+    """Copy a file and its timestamps, and verify the copy. Return False if stopped."""
     wanted, found = hashlib.sha256(), hashlib.sha256()
     with open_regular(place) as source, target.open("wb") as copy:
         before = os.fstat(source.fileno())

@@ -25,7 +25,7 @@ def dflash_problem(target: dict) -> EngineText | None:
     if family_of(target) is not None:
         return None
     family, families = str(target.get("model_type")), ", ".join(sorted(FAMILIES))
-    template = "DFlash isn't available for the “{family}” family yet. Supported families: {families}."
+    template = "DFlash isn't available for the “{family}” family yet (supported: {families})."
     return EngineText.of("family_without_dflash", template, family=family, families=families)
 
 

@@ -20,9 +20,9 @@ _ENDINGS = ("0", "a")  # contents that differ in their first character
 def boundaries(
     tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Sequence[int], cancel: threading.Event | None = None
 ) -> tuple[int, ...]:
-    """Return the ends of what another chat, and the next turn, share with the prompt.
+    """Return how many tokens of a prompt other chats, and the next turn, will share.
 
-    These token counts are ascending and leave out at least the last token.
+    The counts are ascending and exclude at least the last token.
 
     Args:
         tokenizer: of the target.

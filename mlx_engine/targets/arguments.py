@@ -93,7 +93,7 @@ def size_fault(config: dict) -> EngineText | None:
 
 
 def _relation_fault(fields: dict) -> EngineText | None:
-    """Return the first field of a flat config that contradicts another, or None."""
+    """Return the first contradiction between the fields of a flat config, or None."""
     heads, layers = fields.get("num_attention_heads"), fields.get("num_hidden_layers")
     if type(heads) is int and type(hidden := fields.get("hidden_size")) is int and heads > 0:
         fields = {"head_dim": hidden // heads, **fields}
@@ -154,7 +154,7 @@ def value_fault(config: dict) -> EngineText | None:
     layers = [quantization, *quantization.values()] if isinstance(quantization, dict) else []
     for name, value in ((name, each.get(name)) for each in layers if isinstance(each, dict) for name in ("group_size", "bits")):
         if value is not None and (type(value) is not int or not 1 <= value <= 1024):
-            template = "sets “{field}” to {value} in its quantization settings"
+            template = "sets “{field}” to {value} in its quantization settings, which isn't valid"
             return EngineText.of("config_quantization", template, field=name, value=_shortened(value))
     return None
 

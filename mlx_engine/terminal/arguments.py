@@ -132,7 +132,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
 
     def pair(added: argparse.ArgumentParser, default: str = "") -> None:
         added.add_argument("id", nargs="?", help="pair ID from the catalog" + default)
-        added.add_argument("--bits", type=whole(1, 64), metavar="N", help="quantization of the catalog's target")
+        added.add_argument("--bits", type=whole(1, 64), metavar="N", help="bits per weight of the catalog's target")
         added.add_argument("--target", metavar="OWNER/NAME", help="target on the hub, instead of a pair ID")
         added.add_argument("--drafter", metavar="OWNER/NAME", help="drafter on the hub (default: searched by name)")
         added.add_argument("--plain", action="store_true", help="use the target without a drafter")
@@ -145,7 +145,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
     search.add_argument("--hub", action="store_true", help="also search the model hub by name")
     fit = command("fit", "predict the memory, speed, and disk space of a pair")
     pair(fit)
-    fit.add_argument("--context", type=whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
+    fit.add_argument("--context", type=whole(1, 2**24), default=8192, metavar="N", help="context length in tokens (default 8192)")
     pull = command("pull", "download a pair; run again to resume")
     pair(pull)
     pull.add_argument("--limit", type=_MEGABYTES, metavar="MB", help="limit in MB per second (default: the limit set in the app)")

@@ -72,7 +72,7 @@ def ask(prompt: str) -> str:
     """Return a line of standard input.
 
     Raises:
-        EOFError: there is none.
+        EOFError: standard input has ended.
     """
     return input(_line(prompt))
 

@@ -32,7 +32,7 @@ _ENOUGH_S = 20.0  # seconds after which the minimum of turns suffices
 _SURE = 2.5  # standard errors from which a difference is significant
 _RIGHT = EngineText.of("kernel_right", "correct on this machine")
 # In float32, where DFlash's text must equal plain decoding's, these kernels are off: they sum a row differently in a block
-_VERIFIES_ONLY = EngineText.of("kernel_verifies_only", "off in float32: plain steps use mlx-lm's operations")
+_VERIFIES_ONLY = EngineText.of("kernel_verifies_only", "off in float32: plain steps don't use it, so their sums would differ")
 _OFF_IN_FLOAT32 = {
     "verify_attention": EngineText.of("kernel_sums_by_block", "off in float32: its sums depend on the other rows of the block"),
     "delta_inputs": _VERIFIES_ONLY,

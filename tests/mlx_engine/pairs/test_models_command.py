@@ -135,7 +135,7 @@ class TestPull:
     ) -> None:
         pair.repo("owner/phi", {**target_files(9_000), "config.json": config(**{**TARGET, "model_type": "phi3"})})
         status, printed = models(capsys, command, "--target", "owner/phi")
-        assert status == 1 and printed["error"].startswith("DFlash isn't available for the “phi3” family yet. Supported families: ")
+        assert status == 1 and printed["error"].startswith("DFlash isn't available for the “phi3” family yet (supported: ")
         assert printed["error"].endswith(". Use the target alone with --plain.") and "--drafter" not in printed["error"]
         pair.repo("owner/alone", target_files(9_000))
         status, printed = models(capsys, command, "--target", "owner/alone")
