@@ -100,7 +100,7 @@ class ReplyMemory:
     def take(self, reply: Hashable, tokens: int, snapshots: int) -> bool:
         """Reserve memory for a reply, and return whether the reply can begin.
 
-        A reply always can if no other has memory. Replies that must wait begin in the order of their first call.
+        Replies wait in order. The first can always begin if no other reply holds memory.
 
         Args:
             reply: any key, which `release` needs too.

@@ -27,7 +27,7 @@ _LONGEST_REASON = 1000  # characters
 
 
 class _GenerationTag(Extension):
-    """An extension that accepts the tag `{% generation %}`, which marks replies for training."""
+    """An extension for the tag `{% generation %}`, which marks replies for training."""
 
     tags = {"generation"}  # noqa: RUF012
 
@@ -41,7 +41,7 @@ class _GenerationTag(Extension):
 
 
 class _Namespace(Namespace):
-    """A namespace that refuses names that begin with an underscore, as transformers does."""
+    """A namespace without names that begin with an underscore, as in transformers."""
 
     def __init__(*args: Any, **kwargs: Any) -> None:  # allows `namespace(self=...)`
         self, *rest = args

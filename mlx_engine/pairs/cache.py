@@ -67,13 +67,11 @@ def model_folder_problem() -> EngineText | None:
     try:
         if read_json(_choice_file()) is None or chosen_folder() is not None:
             return None
-    except UserError:
-        pass
-    template = (
-        "Can't read the path of your model folder from “{path}”. Until the file is repaired, Slipstream looks for models in "
-        "“{folder}”."
-    )
-    return EngineText.of("model_folder_unknown", template, path=str(_choice_file()), folder=str(model_folder()))
+        reason = EngineText.of("model_folder_missing", "“{path}” doesn't contain a folder path.", path=str(_choice_file()))
+    except UserError as error:
+        reason = error.text
+    template = "Slipstream looks for models in “{folder}” for now: {reason}"
+    return EngineText.of("model_folder_unknown", template, folder=str(model_folder()), reason=reason)
 
 
 def _choice_file() -> Path:

@@ -4388,8 +4388,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
-            <extracomment>{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”.</extracomment>
-            <translation>{reason} Bis die Datei repariert ist, sucht Slipstream Ihre Modelle in „{folder}“.</translation>
+            <extracomment>Slipstream looks for models in “{folder}” for now: {reason}</extracomment>
+            <translation>Slipstream sucht die Modelle vorerst in „{folder}“: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4430,8 +4430,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_entry_ignored</source>
-            <extracomment>Entry {number} in “{file}” is ignored. {reason}</extracomment>
-            <translation>Eintrag {number} in „{file}“ wird ignoriert. {reason}</translation>
+            <extracomment>Entry {number} in “{file}” is ignored: {reason}</extracomment>
+            <translation>Eintrag {number} in „{file}“ wird ignoriert: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4448,8 +4448,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>invalid_catalog_field</source>
-            <extracomment>Its “{field}” is missing or invalid.</extracomment>
-            <translation>Das Feld „{field}“ fehlt oder ist ungültig.</translation>
+            <extracomment>“{field}” is missing or invalid.</extracomment>
+            <translation>„{field}“ fehlt oder ist ungültig.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4552,12 +4552,6 @@
             <source>newer_revision</source>
             <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
             <translation>Von {repo} gibt es eine neuere Revision. Laden Sie das Paar erneut, um sie zu erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>nothing_downloaded</source>
-            <extracomment>{reason} Nothing was downloaded.</extracomment>
-            <translation>{reason} Es wurde nichts geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4802,7 +4796,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
-            <extracomment>Your account can't access {repo} yet. Request access at {page}, using a token that may read gated repos.</extracomment>
+            <extracomment>Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos.</extracomment>
             <translation>Ihr Konto hat noch keinen Zugang zu {repo}. Beantragen Sie ihn auf {page}, und verwenden Sie ein Token, das Repos mit beschränktem Zugang lesen darf.</translation>
         </message>
         <message>
@@ -4892,8 +4886,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>No drafter for {target} was found. {drafter} doesn't fit: {reason}</extracomment>
-            <translation>Für {target} wurde kein Drafter gefunden. {drafter} passt nicht: {reason}</translation>
+            <extracomment>{drafter} doesn't fit {target}: {reason}</extracomment>
+            <translation>{drafter} passt nicht zu {target}: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
@@ -5048,8 +5042,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>family_without_dflash</source>
-            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
-            <translation>DFlash ist für die Familie „{family}“ noch nicht verfügbar. Unterstützte Familien: {families}.</translation>
+            <extracomment>DFlash isn't available for the “{family}” family yet (supported: {families}).</extracomment>
+            <translation>DFlash ist für die Familie „{family}“ noch nicht verfügbar (unterstützt: {families}).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -5204,8 +5198,8 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
-            <extracomment>sets “{field}” to {value} in its quantization settings</extracomment>
-            <translation>gibt „{field}“ in den Quantisierungseinstellungen als {value} an</translation>
+            <extracomment>sets “{field}” to {value} in its quantization settings, which isn't valid</extracomment>
+            <translation>gibt „{field}“ in den Quantisierungseinstellungen mit dem ungültigen Wert {value} an</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -5414,8 +5408,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_verifies_only</source>
-            <extracomment>off in float32: plain steps use mlx-lm's operations</extracomment>
-            <translation>in float32 aus: Schritte ohne DFlash verwenden die Operationen von mlx-lm</translation>
+            <extracomment>off in float32: plain steps don't use it, so their sums would differ</extracomment>
+            <translation>in float32 aus: Schritte ohne DFlash verwenden ihn nicht, daher würden ihre Summen abweichen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />

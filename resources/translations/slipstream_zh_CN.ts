@@ -4388,8 +4388,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
-            <extracomment>{reason} Until the file is repaired, Slipstream looks for your models in “{folder}”.</extracomment>
-            <translation>{reason}在修复该文件之前，Slipstream 会在“{folder}”中查找模型。</translation>
+            <extracomment>Slipstream looks for models in “{folder}” for now: {reason}</extracomment>
+            <translation>Slipstream 暂时在“{folder}”中查找模型：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4430,8 +4430,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_entry_ignored</source>
-            <extracomment>Entry {number} in “{file}” is ignored. {reason}</extracomment>
-            <translation>已忽略“{file}”的第 {number} 项。{reason}</translation>
+            <extracomment>Entry {number} in “{file}” is ignored: {reason}</extracomment>
+            <translation>已忽略“{file}”的第 {number} 项：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4448,8 +4448,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>invalid_catalog_field</source>
-            <extracomment>Its “{field}” is missing or invalid.</extracomment>
-            <translation>其“{field}”缺失或无效。</translation>
+            <extracomment>“{field}” is missing or invalid.</extracomment>
+            <translation>“{field}”缺失或无效。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -4552,12 +4552,6 @@
             <source>newer_revision</source>
             <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
             <translation>{repo} 有更新的修订版本。重新下载模型对即可更新。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>nothing_downloaded</source>
-            <extracomment>{reason} Nothing was downloaded.</extracomment>
-            <translation>{reason}没有下载任何内容。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4802,7 +4796,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
-            <extracomment>Your account can't access {repo} yet. Request access at {page}, using a token that may read gated repos.</extracomment>
+            <extracomment>Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos.</extracomment>
             <translation>您的账户尚无 {repo} 的访问权限。请在 {page} 申请，并使用可读取受限仓库的令牌。</translation>
         </message>
         <message>
@@ -4892,8 +4886,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>No drafter for {target} was found. {drafter} doesn't fit: {reason}</extracomment>
-            <translation>没有找到适用于 {target} 的草稿模型。{drafter} 不适用：{reason}</translation>
+            <extracomment>{drafter} doesn't fit {target}: {reason}</extracomment>
+            <translation>{drafter} 不适用于 {target}：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
@@ -5048,8 +5042,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>family_without_dflash</source>
-            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
-            <translation>DFlash 尚不支持“{family}”系列。支持的系列：{families}。</translation>
+            <extracomment>DFlash isn't available for the “{family}” family yet (supported: {families}).</extracomment>
+            <translation>DFlash 尚不支持“{family}”系列（支持：{families}）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -5204,8 +5198,8 @@
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
-            <extracomment>sets “{field}” to {value} in its quantization settings</extracomment>
-            <translation>的量化设置将“{field}”设为 {value}</translation>
+            <extracomment>sets “{field}” to {value} in its quantization settings, which isn't valid</extracomment>
+            <translation>的量化设置将“{field}”设为无效的值 {value}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -5414,8 +5408,8 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_verifies_only</source>
-            <extracomment>off in float32: plain steps use mlx-lm's operations</extracomment>
-            <translation>在 float32 下关闭：普通步骤使用 mlx-lm 自己的运算</translation>
+            <extracomment>off in float32: plain steps don't use it, so their sums would differ</extracomment>
+            <translation>在 float32 下关闭：普通步骤不使用它，因此求和结果会不同</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
