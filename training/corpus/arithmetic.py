@@ -221,17 +221,18 @@ IS_SMALLER = ("Is {a} (smaller|less|lower) than {b}?", "Is {a} < {b}?", "{a} < {
 
 
 def compare_lines(a: int, b: int) -> list[str]:
-    """Return the comparison of two numbers, digit by digit from the left."""
+    """Return the comparison of two numbers, digit by digit from the left, and what follows from it for the first one."""
+    end = f"- so {a} is {'more than' if a > b else 'less than' if a < b else 'equal to'} {b}"
     x, y = str(a), str(b)
     if len(x) != len(y):
-        return [f"- {a} has {len(x)} {'digit' if a < 10 else 'digits'} and {b} has {len(y)} {'digit' if b < 10 else 'digits'}"]
+        return [f"- {a} has {len(x)} {'digit' if a < 10 else 'digits'} and {b} has {len(y)} {'digit' if b < 10 else 'digits'}", end]
     lines: list[str] = []
     for i, (p, q) in enumerate(zip(x, y, strict=True)):
         verdict = "the same" if p == q else f"{p} is {'more' if p > q else 'less'}"
         lines.append(f"- {COLUMNS[len(x) - 1 - i]}: {p} and {q}, {verdict}")
         if p != q:
             break
-    return lines
+    return [*lines, end]
 
 
 def comparison(rng: random.Random, topic: str | None = None) -> Exchange:

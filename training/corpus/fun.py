@@ -78,7 +78,7 @@ def jokes(rng: random.Random, topic: str | None = None) -> Exchange:
             rng, "jokes", one_of(rng, rng.choice(MORE)).replace("haiku", "joke"), others, "", "This asks for another joke."
         )
     sort = rng.random()
-    if sort < 0.55:
+    if sort < 0.4:
         return _exchange(rng, "jokes", one_of(rng, rng.choice(JOKE_SHAPES)), known, "", "This asks for a joke.")
     shape = one_of(
         rng,

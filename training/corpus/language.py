@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 
 from .exchange import Exchange
+from .subjects import ADJECTIVES, JOBS, SUBJECTS, VERBS
 from .wording import one_of
 
+SHORT = re.compile("[a-z]{3,8}$")
 WORDS = tuple(
     "apple banana cat dog house mouse tree river table chair hello world python window garden summer winter spring autumn flower "
     "bird horse tiger lion bear fish water fire stone cloud rain snow sun moon star light dark green blue red yellow orange purple "
@@ -27,6 +30,9 @@ WORDS = tuple(
     "honor brave quiet clever gentle simple perfect secret silent strange sudden famous modern ancient future memory moment reason "
     "answer question problem idea plan story poem novel model draft target token block slip space alpha delta omega".split()
 )
+REAL_WORDS = sorted(
+    {*WORDS, *(word for text in (*SUBJECTS, *VERBS, *ADJECTIVES, *JOBS) for word in text.split() if SHORT.match(word))}
+)
 REVERSE_SHAPES = (
     "(Reverse|reverse) (the word |the letters of |)(x).", "(Spell|Write|Say) (the word |)(x) (backwards|backward|in reverse).",
     "What is (the word |)(x) (backwards|backward|spelled backwards|in reverse|reversed)?", "(x) (backwards|backward|reversed|in reverse)",
@@ -44,9 +50,9 @@ def made_up(rng: random.Random, sizes: tuple[int, int] = (2, 3)) -> str:
 
 def _short(rng: random.Random) -> str:
     sort = rng.random()
-    if sort < 0.6:
-        return rng.choice(WORDS)
-    if sort < 0.8:
+    if sort < 0.7:
+        return rng.choice(REAL_WORDS)
+    if sort < 0.88:
         return made_up(rng)
     return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(3, 6)))
 
