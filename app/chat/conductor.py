@@ -290,7 +290,7 @@ class Conductor(QObject):
 
         def show(chat: Chat) -> None:
             if chat.id != self._opening:
-                return  # the user has opened another chat meanwhile
+                return  # the user has opened another chat
             self._opening = ""
             if chat is not self.chat:
                 self._show(chat)

@@ -25,7 +25,7 @@ def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fold
         UserError: there is nothing to export, or the file can't be written.
     """
     if not chats:
-        raise UserError("nothing_to_export", "There are no chats to export.")
+        raise UserError("nothing_to_export", "No chats to export.")
     if to.suffix.lower() == ".json":
         write_file(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
     else:

@@ -136,4 +136,4 @@ class ModelSettings(QWidget):
         self._storage.log_out(while_open(self._logged_out), while_open(self._say))
 
     def _logged_out(self, removed: bool) -> None:
-        self._say(tr("Token removed.") if removed else tr("There is no token in the keychain."))
+        self._say(tr("Token removed.") if removed else tr("No token is stored in the keychain."))

@@ -76,7 +76,7 @@ class Sidebar(QWidget):
 
         def show(hits: tuple[SearchHit, ...]) -> None:
             if words != self.search.text():
-                return  # the search text has changed meanwhile
+                return  # the search text has changed
             chats = self._library.entries
             terms = [term.casefold() for term in terms_of(words)]
             found = [

@@ -260,7 +260,7 @@ class DividerView(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        text = tr("Messages above this line are no longer sent to the model.")
+        text = tr("The model no longer sees messages above this line.")
         self.label = small_label(theme, text, "secondary", wrap=True)
         self.label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column(line(), self.label, spacing=6, parent=self)

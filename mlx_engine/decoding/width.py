@@ -35,7 +35,7 @@ _BATCH = 8  # plain steps per recorded median
 _REVIEW_EVERY = 32  # plain steps between comparisons of costs
 
 FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
-VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens at once is too slow on this machine")
+VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens in one pass is too slow on this machine")
 WIDTH_1_REQUESTED = EngineText.of("width_1_requested", "width 1 was requested")
 TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being timed")
 

@@ -48,7 +48,7 @@ class CompletionExchange:
         prompts = given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
         count = fields.n or 1
         if len(prompts) * count > openai.MAX_REPLIES:
-            raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested at once.", "prompt", "invalid_value")
+            raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested together.", "prompt", "invalid_value")
         options = fields.request(pair, max_tokens=_MAX_TOKENS)
         self.requests: Sequence[GenerationRequest] = [
             request

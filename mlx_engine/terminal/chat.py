@@ -106,7 +106,7 @@ class Conversation:
 
     def _compare(self) -> None:
         if self._last is None:
-            raise UserError("nothing_to_compare", "There is no reply to compare yet. Ask a question first.")
+            raise UserError("nothing_to_compare", "No reply to compare yet. Ask a question first.")
         if self._info.why_plain:
             raise UserError("dflash_unavailable", "DFlash isn't available: {reason}.", reason=str(self._info.why_plain))
         result = compare.show(cancellable(self._door, CompareRequest(self._last)), printing=True)

@@ -338,7 +338,7 @@ def _login(given: argparse.Namespace) -> int:
         if given.json:
             print_json({"endpoint": endpoint, "forgotten": removed})
         else:
-            say(f"Removed the token for {endpoint}." if removed else f"There is no token for {endpoint} in the keychain.")
+            say(f"Removed the token for {endpoint}." if removed else f"No token for {endpoint} is stored in the keychain.")
         return 0
     account = store_token(endpoint, _read_token(endpoint))
     if given.json:

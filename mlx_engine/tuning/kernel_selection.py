@@ -60,7 +60,7 @@ def select(
         UserError: the pair has no drafter, Metal is missing, or memory ran out.
     """
     if pair.drafter is None:
-        raise UserError("no_kernels_to_try", "There are no kernels to test: the pair has no drafter.")
+        raise UserError("no_kernels_to_try", "This pair has no kernels to test, because it has no drafter.")
     if not available():
         raise UserError("no_kernels_without_metal", "Kernels can't be tested: Metal isn't available on this machine.")
     if not again and (found := known(pair)):

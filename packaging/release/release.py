@@ -274,7 +274,7 @@ def checksums(release: Release) -> None:
     """Write SHA256SUMS of all disk images in dist/, for `shasum -a 256 -c`."""
     images = sorted(release.dist.glob("*.dmg"))
     if not images and not release.dry:
-        raise Refusal(f"There is no disk image in {release.dist}. Run the step `image` first.")
+        raise Refusal(f"Can't find a disk image in {release.dist}. Run the step `image` first.")
     if release.does(f"{(release.dist / 'SHA256SUMS').relative_to(release.dist.parent)}: {len(images)} disk images"):
         lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in images]
         (release.dist / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")

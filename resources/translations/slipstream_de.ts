@@ -1585,6 +1585,11 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
+            <source>No token is stored in the keychain.</source>
+            <translation>Im Schlüsselbund ist kein Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -1607,11 +1612,6 @@
             <location filename="../../app/models/model_settings.py" />
             <source>The folder is set by {variable} and can't be changed here.</source>
             <translation>Der Ordner ist durch {variable} festgelegt und lässt sich hier nicht ändern.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>There is no token in the keychain.</source>
-            <translation>Im Schlüsselbund ist kein Token.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2815,11 +2815,6 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
-            <source>Messages above this line are no longer sent to the model.</source>
-            <translation>Nachrichten über dieser Linie werden nicht mehr an das Modell gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
             <source>Next version</source>
             <translation>Nächste Version</translation>
         </message>
@@ -2857,6 +2852,11 @@
             <location filename="../../app/transcript/message_views.py" />
             <source>Show thinking</source>
             <translation>Gedanken einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>The model no longer sees messages above this line.</source>
+            <translation>Nachrichten über dieser Linie werden nicht mehr an das Modell gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -3812,7 +3812,7 @@
         <message>
             <location filename="../../app/conversations/chat_export.py" />
             <source>nothing_to_export</source>
-            <extracomment>There are no chats to export.</extracomment>
+            <extracomment>No chats to export.</extracomment>
             <translation>Es gibt keine Chats zu exportieren.</translation>
         </message>
         <message>
@@ -3968,7 +3968,7 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
-            <extracomment>There is no message to reply to. Write one first.</extracomment>
+            <extracomment>This chat has no message to reply to. Write one first.</extracomment>
             <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>
         </message>
         <message>
@@ -4016,7 +4016,7 @@
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
-            <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
+            <extracomment>verifying several tokens in one pass is too slow on this machine</extracomment>
             <translation>mehrere Tokens auf einmal zu prüfen, ist auf diesem Computer zu langsam</translation>
         </message>
         <message>
@@ -5318,7 +5318,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_to_try</source>
-            <extracomment>There are no kernels to test: the pair has no drafter.</extracomment>
+            <extracomment>This pair has no kernels to test, because it has no drafter.</extracomment>
             <translation>Es gibt nichts zu testen: Das Paar hat keinen Drafter.</translation>
         </message>
         <message>

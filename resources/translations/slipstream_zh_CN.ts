@@ -1585,6 +1585,11 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
+            <source>No token is stored in the keychain.</source>
+            <translation>钥匙串中没有令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
             <source>Remove</source>
             <translation>移除</translation>
         </message>
@@ -1607,11 +1612,6 @@
             <location filename="../../app/models/model_settings.py" />
             <source>The folder is set by {variable} and can't be changed here.</source>
             <translation>此文件夹由 {variable} 指定，无法在此更改。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>There is no token in the keychain.</source>
-            <translation>钥匙串中没有令牌。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2815,11 +2815,6 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
-            <source>Messages above this line are no longer sent to the model.</source>
-            <translation>此线以上的消息不再发送给模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
             <source>Next version</source>
             <translation>下一个版本</translation>
         </message>
@@ -2857,6 +2852,11 @@
             <location filename="../../app/transcript/message_views.py" />
             <source>Show thinking</source>
             <translation>显示思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>The model no longer sees messages above this line.</source>
+            <translation>此线以上的消息不再发送给模型。</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -3812,7 +3812,7 @@
         <message>
             <location filename="../../app/conversations/chat_export.py" />
             <source>nothing_to_export</source>
-            <extracomment>There are no chats to export.</extracomment>
+            <extracomment>No chats to export.</extracomment>
             <translation>没有可导出的对话。</translation>
         </message>
         <message>
@@ -3968,7 +3968,7 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
-            <extracomment>There is no message to reply to. Write one first.</extracomment>
+            <extracomment>This chat has no message to reply to. Write one first.</extracomment>
             <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>
         </message>
         <message>
@@ -4016,7 +4016,7 @@
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
-            <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
+            <extracomment>verifying several tokens in one pass is too slow on this machine</extracomment>
             <translation>在这台电脑上一次验证多个词元太慢</translation>
         </message>
         <message>
@@ -5318,7 +5318,7 @@
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_to_try</source>
-            <extracomment>There are no kernels to test: the pair has no drafter.</extracomment>
+            <extracomment>This pair has no kernels to test, because it has no drafter.</extracomment>
             <translation>没有可测试的内容：此模型对没有草稿模型。</translation>
         </message>
         <message>

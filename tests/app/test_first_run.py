@@ -144,11 +144,11 @@ def test_the_examples_have_two_columns_next_to_the_sidebar(start: Start) -> None
 
 
 def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> None:
-    engine = ScriptedEngine(load_error=refuse("There is no folder /models/target."))
+    engine = ScriptedEngine(load_error=refuse("Can't find the folder /models/target."))
     app = start(engine, loaded=False)
     app.slipstream.start()
     app.until(lambda: app.conductor.loader.progress is None)
-    app.until(lambda: app.notices == ["There is no folder /models/target."])
+    app.until(lambda: app.notices == ["Can't find the folder /models/target."])
     texts = [button.text() for button in app.window.findChildren(QPushButton) if button.isVisible()]
     assert texts.count("Choose Another…") == texts.count("Use Demo") == 1
     assert not {"Try Again", "Load Again"} & set(texts)

@@ -71,7 +71,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     kinds = [item.kind for item in app.window.transcript.column.items]
     assert kinds == ["prompt", "reply", "prompt", "reply", "divider", "prompt", "reply", "prompt", "reply"]
     (divider,) = app.window.transcript.findChildren(DividerView)
-    assert divider.label.text() == "Messages above this line are no longer sent to the model."
+    assert divider.label.text() == "The model no longer sees messages above this line."
     chat = app.conductor.chat.id
     app.window.close()
     app.until(lambda: not app.slipstream.store._thread.is_alive())

@@ -250,7 +250,7 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "There is no folder /models/target. Give the folder that holds the target's config.json and weights.",
+        "Can't find the folder /models/target. Give the folder that holds the target's config.json and weights.",
         "The target's model.safetensors is cut short: it holds 10 of 100 bytes. Download it again.",
         "The drafter was made for another target: it expects hidden size 4096, this target has 256.",
     ],

@@ -72,20 +72,20 @@ def test_stop_ends_waiting_for_a_tokenizer(monkeypatch):
 
 def test_abandoned_threads_do_not_pile_up(monkeypatch):
     monkeypatch.setattr(template_sandbox, "_TOKENIZER_SECONDS", 0.2)
-    end, begun = threading.Event(), []
-    monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", lambda *_, **__: (begun.append(1), end.wait(600), [7])[2])
+    end, starts = threading.Event(), []
+    monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", lambda *_, **__: (starts.append(1), end.wait(600), [7])[2])
     for _ in range(3):
         with pytest.raises(UserError, match="tokenizer takes longer"):
             rendered("x")
-    assert len(begun) == 1
+    assert len(starts) == 1
     with pytest.raises(UserError, match="tokenizer takes longer"):  # another tokenizer doesn't wait for this one
         rendered("y")
-    assert len(begun) == 2
+    assert len(starts) == 2
     canceled = threading.Event()
     canceled.set()
     with pytest.raises(template_sandbox.RenderingCancelled):
         rendered("x", canceled)
-    assert len(begun) == 2
+    assert len(starts) == 2
     end.set()
     monkeypatch.setattr(template_sandbox, "_TOKENIZER_SECONDS", 60)
     assert rendered("x") == [7]
