@@ -62,7 +62,8 @@ class BlendedAcceptance:
     """A mixture of acceptance estimates, weighted by their recent accuracy.
 
     Args:
-        memories: in rounds, descending. Each estimate borrows from the one before it, the first from `longest`.
+        memories: memory of each estimate in rounds, descending. Each estimate borrows from the one before it, and the first
+            borrows from `longest`.
         weight: weight of the borrowed rate, in rounds.
         longest: estimate that persists across replies.
     """
@@ -73,7 +74,7 @@ class BlendedAcceptance:
         self._refresh()
 
     def record(self, tested: int, accepted: int, rounds: float) -> None:
-        """Record a round, as `Acceptance.record`. The longest memory ignores `rounds`."""
+        """Record a round, as in `Acceptance.record`. The longest memory ignores `rounds`."""
         for i, chances in enumerate(self._chances):
             likelihood = 0.0
             for p in chances[:accepted]:

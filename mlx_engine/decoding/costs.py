@@ -155,7 +155,7 @@ class PassCosts:
         return self._tabulated[key]
 
     def _update_scatter(self, error: float, variance: float) -> None:
-        """Update the scatter by the part of an error beyond the cost's uncertainty."""
+        """Update the scatter with the part of an error that exceeds the uncertainty."""
         excess = min(1.25 * max(abs(error) - sqrt(variance), 0.0), _MAX_SCATTER)
         self._scatter = max(self._scatter + (excess - self._scatter) / _SCATTER_MEMORY, _SCATTER)
 

@@ -30,7 +30,7 @@ def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int
 def key(seed: int) -> tuple[mx.array, mx.array]:
     """Return the low and high word of a 64-bit seed.
 
-    Arrays are inputs of a graph, so that all seeds share one graph.
+    The words are arrays, and thus inputs of a graph, so that all seeds share one graph.
     """
     return mx.array(seed & 0xFFFFFFFF, mx.uint32), mx.array(seed >> 32, mx.uint32)
 

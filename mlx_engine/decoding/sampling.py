@@ -103,8 +103,8 @@ class Chooser:
 class Penalties:
     """Penalties for tokens that have already appeared in a request.
 
-    The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of prompt and
-    reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply.
+    The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of the prompt and
+    the reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply.
     """
 
     def __init__(self, sampling: Sampling, prompt: Sequence[int]) -> None:

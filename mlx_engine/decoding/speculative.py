@@ -35,7 +35,10 @@ class _Block:
 
 @dataclass(frozen=True)
 class _PlainPass:
-    """A queued plain step. `ahead` if queued before the previous token was read."""
+    """A queued plain step.
+
+    `ahead` tells whether the step was queued before the previous token was read.
+    """
 
     choice: WidthChoice
     token: mx.array

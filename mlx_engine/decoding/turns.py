@@ -5,7 +5,7 @@ from typing import Any
 
 
 class Turns:
-    """The replies in progress. They run one at a time, a step each.
+    """The replies in progress, which take turns of one step each.
 
     Attributes:
         replies: the generators of these replies.
@@ -18,7 +18,7 @@ class Turns:
 
 
 class ReplyClock:
-    """Seconds since a reply was requested, excluding waiting time.
+    """Clock of the seconds since a reply was requested, excluding waiting time.
 
     Args:
         turns: the replies in progress.

@@ -138,7 +138,7 @@ class DFlash2Drafter(DFlashDrafter):
 def largest(values: mx.array, count: int) -> mx.array:
     """Return the unordered indices of each row's largest values, [rows, count] uint32.
 
-    Partitioning entire rows is slow for a large vocabulary. The largest values all lie in the spans with the largest maxima.
+    Partitioning entire rows is slow for a large vocabulary. The largest values are all in the spans with the largest maxima.
     """
     rows, n = values.shape
     spans = -(-n // _SPAN)

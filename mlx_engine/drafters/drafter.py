@@ -12,7 +12,7 @@ _INJECTED_ROWS = 64  # rows per injection of a `Backlog`
 
 
 class ProposalChooser(Protocol):
-    """Interface that chooses proposals, implemented by `decoding.sampling.Chooser`."""
+    """Interface for choosing proposals, implemented by `decoding.sampling.Chooser`."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         """Return the chosen indices, uint32 [rows].
@@ -53,7 +53,7 @@ class Drafter(Protocol):
             anchor: the last token, [1] uint32.
             rows: rows of the block, including the anchor: 2 to the block size.
             chooser: chooses tokens from scores.
-            noise: Gumbel noise for the tokens after the anchor, [at least rows - 1, V] float32; None for greedy.
+            noise: Gumbel noise for the tokens after the anchor, [at least rows - 1, V] float32; None for greedy choice.
 
         Returns:
             Token ids of the target, uint32 [rows - 1].
@@ -69,7 +69,7 @@ class Backlog:
     """Features of plain steps, injected into the drafter's context in batches.
 
     Args:
-        drafter: the drafter.
+        drafter: injects the features.
         context: the drafter's context; complete except for the positions added here.
     """
 

@@ -32,7 +32,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Injected:
-    """Weights that turn fused features into a layer's keys, then values."""
+    """Weights that turn fused features into a layer's keys and values."""
 
     keys_values: Matrix
     bias: mx.array | None

@@ -46,6 +46,6 @@ def usual_bits(nbytes: int) -> int:
     """Return the default bits per weight for a drafter of `nbytes` bytes.
 
     A draft reads every weight once, so fewer bits are faster on a GPU and hardly change the proposals. Small drafters keep their
-    published format. On a CPU all do, because quantized products are slow there.
+    published format. On a CPU, all drafters do, because quantized products are slow there.
     """
     return 4 if mx.default_device().type == mx.gpu and nbytes > _LARGE else 16

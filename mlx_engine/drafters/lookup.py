@@ -1,7 +1,7 @@
 """Lookup drafting: propose what followed an earlier occurrence of the last tokens.
 
-Edits, summaries, and quotations repeat their sources verbatim, which makes copies free drafts (prompt lookup decoding, Saxena,
-2023). The longest match among the latest occurrences wins.
+Edits, summaries, and quotations repeat their sources verbatim, so copied tokens are drafts at no cost (prompt lookup decoding,
+Saxena, 2023). The longest match among the latest occurrences wins.
 """
 
 from collections.abc import Sequence

@@ -22,7 +22,7 @@ class Tensors:
     """A drafter's tensors, each of which must be taken exactly once.
 
     Args:
-        weights: by published name.
+        weights: tensors by published name.
         dtype: dtype of taken tensors.
         stored: storage format of quantized tensors; None if the config declares none.
         bits: bits per weight of floating-point matrices; 16 leaves them unquantized.
@@ -164,7 +164,7 @@ def read(folder: Path) -> dict[str, mx.array]:
     """Return all tensors in a drafter's folder, unevaluated.
 
     Raises:
-        UserError: files are missing or damaged, or loading one would run Python code.
+        UserError: files are missing or damaged, or loading a file would run Python code.
     """
     if (folder / "mask_embedding.pt").exists():
         raise UserError(

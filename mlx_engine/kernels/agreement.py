@@ -21,7 +21,7 @@ MOST = {mx.float32: 1e-4, mx.float16: 4e-3, mx.bfloat16: 3e-2}
 def off_by(found: mx.array, wanted: mx.array) -> float:
     """Return the largest difference as a share of the largest value.
 
-    Infinite if the shapes differ, or if NaN or infinity occurs in only one array.
+    Returns infinity if the shapes differ, or if NaN or infinity occurs in only one array.
     """
     if found.shape != wanted.shape:
         return float("inf")
@@ -72,7 +72,7 @@ class CheckedKernel:
         return Agreement(len(self._calls), self._off, self._wrong)
 
     def operations(self) -> Operations:
-        """Return plain MLX operations with this kernel in its place."""
+        """Return plain MLX operations, with this kernel instead of its reference."""
         entry: dict[str, Any] = {self._name: self._run}
         return replace(PLAIN, **entry, traceable=False)
 

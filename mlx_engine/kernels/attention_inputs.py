@@ -37,7 +37,7 @@ def reference(
     scale: float = 1.0,
     gated: bool = False,
 ) -> Inputs:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         projected: [S, C], float16, bfloat16, or float32: query heads, each followed by its gate if `gated`, key heads, value heads.
@@ -119,7 +119,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Inputs:
-    """Compute the result in one dispatch, with the contract of `reference`."""
+    """Metal implementation of `reference`, in one dispatch."""
     rows, dim = projected.shape[0], q_norm.size
     kv_heads = (projected.shape[1] // dim - heads * (2 if gated else 1)) // 2
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)

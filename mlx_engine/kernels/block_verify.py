@@ -76,7 +76,7 @@ class BlockVerdict:
 
 
 def reference(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> BlockVerdict:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         logits: penalized and filtered logits, [R, V], float32, float16, or bfloat16; R from 1 to 32, V at least 8.
@@ -137,7 +137,7 @@ def _settle(build: Any) -> Any:
 def metal(
     logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel
 ) -> BlockVerdict:
-    """Compute the result in two dispatches, with the contract of `reference`.
+    """Metal implementation of `reference`, in two dispatches.
 
     The noise differs from the reference's by at most 4 ulp.
     """

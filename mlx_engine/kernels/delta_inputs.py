@@ -65,7 +65,7 @@ class Rows:
 def reference(
     projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
 ) -> Rows:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         projected: [S, heads.columns], float32, float16, or bfloat16: queries, keys, values, output gate, b, a.
@@ -145,7 +145,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Rows:
-    """Compute the result in one dispatch, with the contract of `reference`."""
+    """Metal implementation of `reference`, in one dispatch."""
     rows, dtype = projected.shape[0], projected.dtype
     at = first if isinstance(first, mx.array) else mx.array([first], mx.int32)
     sizes = {"DK": heads.key_dim, "DV": heads.value_dim, "HK": heads.keys, "HV": heads.values, "TAPS": taps.shape[1]}

@@ -94,7 +94,7 @@ def reference(
     tape: Tape,
     kept: mx.array | int,
 ) -> tuple[mx.array, mx.array, Tape]:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         queries: normalized and scaled, [1, S, Hk, Dk], float32, float16, or bfloat16; S from 1 to 16.
@@ -172,7 +172,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> tuple[mx.array, mx.array, Tape]:
-    """Compute the result in one dispatch, with the contract of `reference`."""
+    """Metal implementation of `reference`, in one dispatch."""
     rows, value_heads, value_dim = values.shape[1:]
     eights = -(-value_dim // 8)
     count = kept if isinstance(kept, mx.array) else mx.array([kept], mx.int32)

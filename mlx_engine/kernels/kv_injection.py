@@ -35,7 +35,7 @@ _BODY = """
 def reference(
     projected: mx.array, k_norm: mx.array, frequencies: mx.array, first_position: int | mx.array, eps: float, scale: float = 1.0
 ) -> mx.array:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         projected: K and V of each layer, [S, L, 2, H, D], float16, bfloat16, or float32; may be strided. D is even, 16 to 512.
@@ -95,7 +95,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """Compute the result in one dispatch, with the contract of `reference`."""
+    """Metal implementation of `reference`, in one dispatch."""
     rows, layers, _, heads, dim = projected.shape
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)
     context: mx.array = _kernel(build)(

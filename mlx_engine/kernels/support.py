@@ -1,4 +1,4 @@
-"""What all kernels share: dtypes, array descriptions, and checks of arguments."""
+"""Helpers for all kernels: dtype names, array descriptions, and argument checks."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -49,7 +49,7 @@ def reference(
     window: int = 0,
     sinks: mx.array | None = None,
 ) -> mx.array:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         queries: [1, Hq, M, D], float32, float16, or bfloat16; M from 1 to 16; D is 32, 64, 80, 96, 128, 192, or 256.
@@ -138,7 +138,7 @@ def metal(
     row_exact: bool = False,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """Compute the result in two dispatches, with the contract of `reference`.
+    """Metal implementation of `reference`, in two dispatches.
 
     The result is stored as [1, M, Hq, D], the layout of the output projection. Contiguous keys and values, such as a cache's buffer
     or one layer of a stacked buffer, are not copied.

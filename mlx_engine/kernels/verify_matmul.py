@@ -48,7 +48,7 @@ def reference(
     residual: mx.array | None = None,
     gated: bool = False,
 ) -> mx.array:
-    """Compute the result in plain MLX; the fallback without Metal.
+    """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
         x: [M, K], float32, float16, or bfloat16; M from 1 to 16. Inside a larger buffer, it starts at a multiple of 4 elements.
@@ -140,7 +140,7 @@ def metal(
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
-    """Compute the result in one dispatch, with the contract of `reference`."""
+    """Metal implementation of `reference`, in one dispatch."""
     (rows, depth), columns = x.shape, weight.shape[0]
     wide, split = _shape(columns, depth)
     sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": split}

@@ -43,7 +43,7 @@ class Throttle:
             self._changes += 1
 
     def take(self, count: int, stop: threading.Event) -> None:
-        """Wait until `count` bytes fit under the limit, it changes, or `stop` is set."""
+        """Wait until `count` bytes fit the limit, the limit changes, or `stop` is set."""
         with self._lock:
             if self._rate is None:
                 return

@@ -188,7 +188,7 @@ class Cache:
             raise UserError("models_moved", "The models were moved to “{folder}”. Try again.", folder=str(now))
 
     def _may_be_moved(self) -> bool:
-        """Return whether a move in progress would be moving models out of this folder."""
+        """Return whether a move in progress may be moving models out of this folder."""
         return self._was_current or self.root in (model_folder(), uncleared_folder())
 
     def _exclusive(self, repo: str) -> AbstractContextManager[None]:

@@ -104,7 +104,7 @@ class CatalogEntry:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All catalog entries, the user's last, and the problems of ignored entries."""
+    """All catalog entries (the user's own last), and problems of ignored entries."""
 
     entries: tuple[CatalogEntry, ...]
     problems: tuple[EngineText, ...] = ()

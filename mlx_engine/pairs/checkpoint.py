@@ -26,7 +26,7 @@ _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0)
 def read_config(folder: Path) -> dict:
     """Return the config.json of a checkpoint folder.
 
-    Refuses model files that aren't regular or are far too large, since reading them could block forever or fill the memory.
+    Refuses model files that aren't regular or are far too large, since reading them could block forever or exhaust memory.
     """
     path = folder / "config.json"
     try:

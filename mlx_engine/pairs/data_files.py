@@ -16,7 +16,7 @@ _LARGEST = 16_000_000  # bytes
 
 
 class DamagedFile(UserError):
-    """An error for a data file with content that Slipstream never writes."""
+    """An error for a damaged data file, with content that Slipstream never writes."""
 
 
 def data_folder() -> Path:
@@ -65,7 +65,7 @@ def read_bounded(path: Path, most: int) -> bytes:
 
     Raises:
         ValueError: the file has more than `most` bytes.
-        UserError, OSError: as `open_regular`.
+        UserError, OSError: as for `open_regular`.
     """
     with open_regular(path) as stream:
         data = stream.read(most + 1)
@@ -75,10 +75,10 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file of Slipstream's, or None if it is missing.
+    """Return the content of a Slipstream JSON file, or None if it is missing.
 
     Raises:
-        DamagedFile: the file holds no JSON, or is far too large.
+        DamagedFile: the file isn't valid JSON, or is far too large.
         UserError: the file can't be read at the moment.
     """
     try:

@@ -412,7 +412,7 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
 
 
 def number(name: str, value: Any, default: float | None = None, above: float = -_LARGEST) -> float:
-    """Return `value`, or the default if it is None, as a finite number above `above`."""
+    """Return `value` (the default if None) as a finite number greater than `above`."""
     value = default if value is None else value
     if value is None:
         raise missing(name)

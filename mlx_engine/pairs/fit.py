@@ -111,7 +111,7 @@ def predict_fit(
     Args:
         target, drafter: contents of the config.json files.
         target_bytes, drafter_bytes: sizes of the stored weights.
-        context: tokens.
+        context: context length in tokens.
         facts: measurements of this machine, if known.
         free: bytes available now.
     """

@@ -53,7 +53,7 @@ hub_logging.set_verbosity_error()  # otherwise the client prints warnings sent b
 
 
 class NoAnswer(UserError):
-    """An error after which the hub can't be used at all, such as being offline."""
+    """An error that makes the hub unusable, such as being offline."""
 
 
 class Unreachable(NoAnswer):
@@ -95,7 +95,7 @@ def busy(response: httpx2.Response) -> Unreachable:
 
 
 def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> UserError:
-    """Return the UserError for an exception of the hub's client about `repo`."""
+    """Return the UserError for the hub client's exception about `repo`."""
     values: dict[str, Any] = {
         "repo": repo,
         "endpoint": endpoint,

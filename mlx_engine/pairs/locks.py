@@ -2,7 +2,7 @@
 
 A program takes a repo's exclusive lock to start a download or remove the repo. During a download, it holds its own mark
 (ID.fetching.lock) in the repo's lock folder. The system releases both if the program dies. The hub's own client makes no marks, but
-it locks each file that it downloads, which counts too.
+it locks each file that it downloads. Such a lock counts as a mark.
 
 On file systems without locks, mostly network ones, the file's existence is the lock, as in the hub's own client. The file names its
 holder, so that the lock of a dead program is removed.

@@ -71,7 +71,7 @@ def machine_model() -> str:
 
 
 def working_set(facts: MachineFacts | None) -> int | None:
-    """Return the bytes that a pair and its buffers should not exceed, or None."""
+    """Return the most bytes that a pair should use, or None if unknown."""
     if facts is not None:
         return facts.working_set_bytes
     memory = total_memory()

@@ -19,7 +19,7 @@ class NoDrafter(UserError):
 
 
 class NotForDFlash(UserError):
-    """An error for a target that no drafter can fit."""
+    """An error for a target that DFlash doesn't support."""
 
 
 def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: str) -> Pair:

@@ -96,7 +96,7 @@ class Partial:
         _write_all(self._fd, record, _record_offset(self.size))
 
     def missing(self, index: int) -> tuple[int, int]:
-        """Return the first missing byte and the end of a segment."""
+        """Return a segment's range of missing bytes: start and end offsets."""
         bounds, done = self._segments
         return bounds[index] + done[index], bounds[index + 1]
 
@@ -135,7 +135,7 @@ class Partial:
             return True
 
     def read(self, start: int, into: memoryview) -> int:
-        """Read bytes from `start`, and return their number, 0 if the file is closed."""
+        """Read bytes from `start` and return their number, or 0 if the file is closed."""
         with self._duplicate() as fd:
             return 0 if fd is None else os.preadv(fd, [into], start)
 
@@ -164,7 +164,7 @@ class Partial:
                 os.close(fd)
 
     def finish(self, destination: Path) -> bool:
-        """Sync the file and give it its final name. Return False if it was closed before."""
+        """Sync the file and give it its final name. Return False if already closed."""
         with self._lock:
             if self._fd is None:
                 return False

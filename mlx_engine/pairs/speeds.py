@@ -179,7 +179,7 @@ class _Passes:
         return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
 
     def seconds(self, rows: int, full: bool) -> float:
-        """Return the least seconds of a pass, with a full context if `full`."""
+        """Return a pass's minimum seconds, with a full context if `full`."""
         element = 4 if self._facts.device == "CPU" else 2
         past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
         used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights used per row

@@ -83,7 +83,7 @@ class _FileDownload:
 
 
 class FileTransfer:
-    """A transfer of the missing files of listings, into existing folders.
+    """A transfer of listings' missing files into existing folders.
 
     Call `run` once. The other attributes can be read at any time.
 

@@ -41,7 +41,7 @@ class CacheAdapter:
         return self.cache
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` of the latest pass's `passed` rows.
+        """Drop the last `rows` rows of the latest pass, which had `passed` rows.
 
         Also discards the saved rollback state.
         """
@@ -74,7 +74,7 @@ class CacheAdapter:
         self.cache.state = _copy_handles(frozen)
 
     def cut(self, length: int) -> None:
-        """Drop every token from position `length` on. Does nothing unless `can_cut`."""
+        """Drop every token from position `length` on, if `can_cut`."""
 
     def fill(self, source: "CacheAdapter", length: int) -> None:
         """Copy the first `length` tokens of another cache into this empty one.
@@ -117,7 +117,7 @@ def repeated(array: mx.array, rows: int) -> mx.array:
 def _copy_handles(state: Any) -> Any:
     """Copy containers and array handles, but no buffers.
 
-    MLX copies a shared buffer on write, and only the handle written through sees the change.
+    MLX copies a shared buffer on write, so a write through one handle doesn't affect the others.
     """
     if isinstance(state, mx.array):
         return copy.copy(state)

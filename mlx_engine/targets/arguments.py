@@ -55,7 +55,7 @@ _GROUP_SIZES, _BITS = (16, 32, 64, 128), (2, 3, 4, 5, 6, 8)  # supported by MLX
 def fault(config: dict) -> EngineText | None:
     """Return the first fault in a target's config.json as a predicate, or None.
 
-    The caller puts “The config.json of “NAME”” before the predicate. Families that mlx-lm doesn't know are not checked.
+    The caller prepends the subject, `The config.json of “NAME”`. Families that mlx-lm doesn't know are not checked.
     """
     if found := _type_fault(config, _COMMON, frozenset({"model_type"})):
         return found
@@ -138,7 +138,7 @@ def _above(fields: dict, pairs: Iterable[tuple[str, str]]) -> EngineText | None:
 
 
 def value_fault(config: dict) -> EngineText | None:
-    """Return the first value that no forward pass can run with, or None."""
+    """Return the first fault of a value that makes a forward pass impossible, or None."""
     fields = text_config(config)
     nested = [part for part in fields.values() if isinstance(part, dict)]
     for name, value in (item for part in (fields, *nested) for item in part.items()):

@@ -35,7 +35,7 @@ class Caches:
     Args:
         layers: mlx-lm's caches.
         rewindable: whether passes can be rewound; False for a target that supports only plain decoding.
-        row_exact: factory of the adapters for row-exact passes. Blocks then have 1 to 16 rows.
+        row_exact: creates the adapters for row-exact passes, whose blocks have 1 to 16 rows.
 
     Attributes:
         adapters: one adapter per layer.
@@ -70,7 +70,7 @@ class Caches:
     def rewind(self, rows: int) -> None:
         """Drop the last `rows` rows of the latest pass and its rollback state.
 
-        Only a block can be rewound, unless every cache is a growing one.
+        If any cache isn't a growing one, only a block can be rewound.
 
         Raises:
             ValueError: the pass can't be rewound.

@@ -4,7 +4,7 @@ Building the graph of a small target one operation at a time takes the host abou
 with kernels, because MLX rebuilds a kernel's signature on every call. A compiled function is traced once per set of shapes; later
 calls only copy its graph. Tracing one layer takes no longer than building it, whereas tracing a whole round would stall the next.
 
-Everything in which the layers differ is an input: weights, cache contents, and positions. During a trace, the layer holds
+Everything that differs between layers is an input: weights, cache contents, and positions. During a trace, the layer holds
 placeholders for its weights.
 """
 
@@ -26,7 +26,7 @@ Compilable = GrowingCache | RecurrentCache
 class LayerFunction:
     """A compiled function shared by identical layers.
 
-    It keeps no reference to the layers, so that a target's weights are freed with the target.
+    Holds no reference to the layers, so that a target's weights are freed with the target.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def _trace(
 class LayerFunctions:
     """The compiled functions of a target's layers.
 
-    Those from before the last change of kernels are kept for a switch back.
+    The functions for the previous kernels are kept, so that switching back needs no new trace.
     """
 
     def __init__(self) -> None:

@@ -8,7 +8,9 @@ from mlx_engine.targets.adapter import CacheAdapter
 
 
 class CompoundCache(CacheAdapter):
-    """Adapter of a `CacheList`, as in sparse attention. Forwards calls to all parts.
+    """Adapter of a `CacheList`, which sparse attention uses.
+
+    Forwards calls to all parts.
 
     Args:
         cache: mlx-lm's cache.

@@ -1,7 +1,7 @@
 """Row-exact passes: a row has the same bits alone and in a block.
 
 In passes of up to 16 rows, including plain steps, these parts replace everything whose summation order depends on the number of
-rows. DFlash's text then equals plain decoding's bit for bit.
+rows. DFlash then generates exactly the same text as plain decoding.
 
 - Linear layers and the head: `verify_matmul`, for single rows too (`products`).
 - Attention: `verify_attention` with parts of fixed size that begin at the same positions for every row. A sliding window is kept in
@@ -116,7 +116,7 @@ def attention(
 
 
 def redirect_attention(modules: Iterable[nn.Module]) -> None:
-    """Make mlx-lm's code for the parts of these modules call `attention`."""
+    """Make the mlx-lm source modules that define these layers call `attention`."""
     for name in {type(part).__module__ for module in modules for part in module.modules()}:
         names = vars(sys.modules[name])
         if names.get("scaled_dot_product_attention") is base.scaled_dot_product_attention:

@@ -69,7 +69,7 @@ def _alone(target: Target) -> mx.array:
 
 
 def _in_blocks(target: Target, alone: mx.array) -> bool:
-    """Return whether blocks give the same bits, keeping one row of each block."""
+    """Return whether blocks give the same bits. Keeps one row of each block."""
     caches, tokens = _start(target), _tokens(target, alone.shape[0])
     attending = sum(isinstance(each, GrowingCache | RotatingCache) for each in caches.adapters)
     assert target.attend is not None

@@ -2,7 +2,7 @@
 
 A pass of few rows reads every weight once and computes little, so every operation's overhead counts. Query, key, and value are one
 fused projection here, and so are gate and up. With kernels, everything between two projections is one dispatch or part of the
-projection before.
+preceding projection.
 
 Without kernels, the arithmetic and its order are mlx-lm's. The results are bit-identical if BLAS computes a row independently of
 the number of rows (tested), and equal within rounding otherwise. Weights are not duplicated.
@@ -65,7 +65,7 @@ class Fusion:
         Args:
             inputs: the `attention_inputs` kernel, or None for mlx-lm's operations.
             attend: the `verify_attention` kernel, or None for MLX's attention.
-            fewest_rows: rows from which on the kernels are used.
+            fewest_rows: smallest number of rows for which the kernels are used.
         """
         for part in self.parts:
             if isinstance(part, _Attention):
@@ -205,7 +205,7 @@ class _FeedForward(nn.Module):
 
 
 def _layers(model: nn.Module) -> list:
-    """Return the list of layers that a model's forward pass walks; may be empty."""
+    """Return the list of layers that a model's forward pass runs; may be empty."""
     named = list(getattr(model, "layers", ()))
     lists = [part["layers"] for part in model.modules() if isinstance(part.get("layers"), list)]
     return next((each for each in lists if named and each and each[0] is named[0]), [])
@@ -215,7 +215,7 @@ def _rotation(rope: Any) -> tuple[mx.array, float] | None:
     """Return RoPE's frequencies and scale, or None if its kind isn't supported.
 
     Returns:
-        Positions per radian, [R / 2] float32, and a factor on the rotated elements.
+        Positions per radian, [R / 2] float32, and the scale of the rotated elements.
     """
     if type(rope) is nn.RoPE and not rope.traditional and isinstance(rope.base, int | float):
         frequencies = rope.base ** (mx.arange(0, rope.dims, 2, dtype=mx.float32) / rope.dims) / rope.scale

@@ -21,7 +21,7 @@ from mlx_engine.targets.adapter import CacheAdapter, repeated
 def _buffer(name: str) -> property:
     """Return a property for a buffer of the cache, [1, H, capacity, D].
 
-    Some models assign to it.
+    The property is writable because some models assign to the buffer.
     """
 
     def get(adapter: CacheAdapter) -> mx.array:
@@ -108,7 +108,7 @@ class GrowingCache(CacheAdapter):
 def share_mask(cache: KVCache) -> None:
     """Make a model's first cache return the causal mask as an array, not by name.
 
-    On a CPU, MLX rebuilds a named mask in every layer. Metal kernels need no array. The sums are bit-identical.
+    On a CPU, MLX rebuilds a named mask in every layer. Metal kernels need no array. The results are bit-identical.
     """
     by_name = type(cache).make_mask
     own = weakref.proxy(cache)  # a cycle would keep the arrays until garbage collection

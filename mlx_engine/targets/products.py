@@ -16,7 +16,7 @@ Multiply = Callable[..., mx.array]
 
 
 class Replacements:
-    """Replacements for a model's modules, in place until `release`.
+    """Replacements for a model's modules, active until `release`.
 
     Args:
         modules: the modules to search, with all their children.
@@ -84,7 +84,7 @@ class KernelLinear(nn.Module):
 
 
 class _KernelEmbedding(nn.Module):
-    """Replacement for an embedding table, which can also be a tied head.
+    """Replacement for an embedding table, which can also serve as a tied head.
 
     Token ids [..] -> [.., H]; hidden states [.., H] -> logits [.., V].
     """

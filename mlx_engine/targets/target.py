@@ -24,7 +24,7 @@ from mlx_engine.targets.products import KernelLayers, Replacements
 
 
 class _Tap:
-    """Wrapper of a layer that stores the layer's latest output while `keep` is set."""
+    """Wrapper around a layer that stores the layer's latest output if `keep` is set."""
 
     def __init__(self, layer: nn.Module) -> None:
         self.layer = layer
@@ -47,7 +47,7 @@ class Target:
     Args:
         model: mlx-lm's model.
         vocabulary: number of logits.
-        family: names the model's modules; None for a target that supports only plain decoding.
+        family: attribute names of the model's modules; None for a target that supports only plain decoding.
         taps: 0-based indices of the layers whose outputs form the features, in order.
 
     Attributes:
@@ -96,7 +96,8 @@ class Target:
 
         Args:
             operations: the table of operations.
-            compiled: whether to compile fused layers for queued passes; None: on a GPU, if the operations can be traced.
+            compiled: whether to compile fused layers for queued passes; None to compile on a GPU if
+                the operations can be traced.
         """
 
         compiled = operations.traceable and runs_beside_host() if compiled is None else compiled

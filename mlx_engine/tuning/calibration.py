@@ -102,7 +102,7 @@ def _queuing_is_faster(timer: PassTimer, width: int, cancel: threading.Event) ->
 def table_of(depths: tuple[int, ...], widths: tuple[int, ...], found: list[dict[tuple[str, int], list[float]]]) -> CostTable:
     """Return a cost table from sorted times, one dictionary per depth.
 
-    The lower quartile of each pass's times counts, because disturbances only make a pass slower.
+    Uses the lower quartile of each pass's times, because disturbances only make a pass slower.
     """
     spreads = [log(seconds[3 * len(seconds) // 4] / _quartile(seconds)) for times in found for seconds in times.values()]
     return CostTable(

@@ -49,7 +49,7 @@ def select(
 
     Args:
         pair: the pair, which must have a drafter.
-        generate: generates its replies.
+        generate: generates the pair's replies.
         cancel: set to stop. The pair then runs its previous kernels, and a later call reuses the measurements so far.
         again: whether to repeat a known selection.
 

@@ -120,7 +120,7 @@ def fewest_rows(pair: LoadedPair) -> int:
 
 
 def failure(error: Exception) -> EngineText:
-    """Return the reason for not using a kernel that raised."""
+    """Return the reason for not using a kernel that raised an exception."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return EngineText.of("kernel_fails", "failed during generation: {reason}", reason=reason)
 

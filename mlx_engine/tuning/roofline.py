@@ -2,7 +2,7 @@
 
 A pass takes at least as long as reading its data from memory and as its arithmetic; the larger time is the lower bound (Williams,
 Waterman, and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured with MLX on the kinds of products that decoding
-runs, as the best of several tries. Practice doesn't reach data-sheet figures.
+runs, as the best of several tries. Data-sheet rates aren't reached in practice.
 """
 
 import os
@@ -72,7 +72,7 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
 
 
 def _measure_machine(cancel: threading.Event) -> Generator[TuningProgress, None, MachineFacts | None]:
-    """Measure memory and arithmetic in about two seconds; return None if canceled."""
+    """Measure peak rates in about two seconds; return None if canceled."""
     metal = mx.default_device() == mx.Device(mx.gpu)
     yield TuningProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
     size = min(_STREAM_BYTES, memory.working_set() // 8)
@@ -179,7 +179,7 @@ def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
 def _pass(
     pair: LoadedPair, caches: Caches, name: Literal["prefill", "plain", "verify"], rows: int, depth: int, seconds: float
 ) -> Phase:
-    """Return a pass of the target after `depth` tokens.
+    """Return the measured phase for a pass of the target after `depth` tokens.
 
     On average, a row attends to half of the pass's own rows.
     """

@@ -57,7 +57,10 @@ def write(kind: str, of: dict[str, Any], result: Any) -> bool:
 
 
 def _file(kind: str, of: dict[str, Any]) -> Path:
-    """Return a result's file. Its name omits versions, so newer results replace it."""
+    """Return a result's file, without versions in its name.
+
+    Newer results thus replace older ones.
+    """
     key = {name: value for name, value in of.items() if name not in _VERSIONS}
     name = re.sub(r"[^\w.-]+", "-", str(of["pair"][0]))[-60:]
     return folder(kind) / f"{name}-{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:12]}.json"

@@ -56,7 +56,7 @@ def check_kernels(build: Any = mx.fast.metal_kernel) -> Iterator[CheckResult]:
 
 
 def _difference(name: str, build: Any) -> str:
-    """Describe the first difference of a kernel from its reference; empty if none."""
+    """Describe a kernel's first difference from its reference; empty if none."""
     checked, count = CheckedKernel(name, build), 0
     run = getattr(checked.operations(), name)
     try:
