@@ -1,8 +1,8 @@
 """Attention of up to 16 rows over a long K/V cache whose length is on the device.
 
-MLX's attention for few queries supports up to 8 rows, and that for many queries supports head dims up to 128. Otherwise MLX stores
-the scores of the entire pass. This kernel loads each tile of K and V once for all rows and all query heads that share it. It reads
-a cache's buffers in place, including their spare rows.
+MLX's attention kernel for few queries supports up to 8 rows, and its kernel for many queries supports head dims up to 128. For
+other shapes, MLX stores the scores of the entire pass. This kernel loads each tile of K and V once for all rows and all query heads
+that share it. It reads a cache's buffers in place, including their spare rows.
 """
 
 from functools import cache

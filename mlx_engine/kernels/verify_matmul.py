@@ -1,8 +1,8 @@
 """Matrix product of up to 16 rows that reads each weight once.
 
 A verify multiplies a block of 2 to 16 rows by all of the target's weights, so a round takes as long as reading the weights. MLX's
-kernels for few rows read the weights again for every few rows, and those for many rows pad 16 rows to 32 or 64. This kernel reads
-each weight once and pads rows to a multiple of 8.
+kernels for few rows read the weights again for every few rows, and its kernels for many rows pad 16 rows to 32 or 64. This kernel
+reads each weight once and pads rows to a multiple of 8.
 
 Two steps that follow a product can be fused into its dispatch: the gate of a feed-forward with concatenated gate and up weights,
 and the addition of the residual.
