@@ -34,7 +34,7 @@ def prepare() -> Blas:
     """Load the BLAS that the environment selects, once, before anything imports `mlx`.
 
     Raises:
-        UserError: a variable has an invalid value, or a required OpenBLAS isn't installed.
+        UserError: an environment variable has an invalid value, or a required OpenBLAS isn't installed.
     """
     global _in_use
     if _in_use is None:

@@ -31,7 +31,7 @@ class ChannelMarkers:
     """The channel markers of a target.
 
     Attributes:
-        next_section: for each section, the token sequences that end it, with the section that follows.
+        next_section: for each section, the token sequences that end it, and the section after each.
         opening: text that opens a channel.
         separator: text before `opening` if another message is open.
         closing: marker that ends thinking, if any.
@@ -46,7 +46,7 @@ class ChannelMarkers:
 
 
 def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
-    """Return the markers of a target's tokenizer, or None if all text is answer."""
+    """Return a tokenizer's channel markers, or None if the tokenizer has none."""
     if _id(tokenizer, _TEXT) is not None and _id(tokenizer, _HEADERS[0]) is not None:
         return _header_markers(tokenizer)
     opening, closing = tokenizer.think_start, tokenizer.think_end
@@ -67,7 +67,8 @@ def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
 def call_format(tokenizer: TokenizerWrapper) -> CallFormat | None:
     """Return the format of a target's tool calls, or None if it can't call tools.
 
-    It can't if its chat template takes no tools or the format is unknown."""
+    A target can't call tools if its chat template takes no tools or the format is unknown.
+    """
     template = tokenizer.chat_template
     if not template_reads(tokenizer, "tools"):
         return None
@@ -116,11 +117,11 @@ class ChannelParser:
 
     Args:
         tokenizer: decodes headers.
-        markers: None for a target without markers.
+        markers: the target's channel markers, if any.
 
     Attributes:
-        section: the current one.
-        tool: the tool to which the section is addressed by its header, or empty.
+        section: the current section.
+        tool: name of the tool that the section's header addresses; empty if none.
     """
 
     def __init__(self, tokenizer: TokenizerWrapper, markers: ChannelMarkers | None) -> None:
@@ -198,7 +199,7 @@ class ChannelParser:
 def tokens_opening(
     tokenizer: TokenizerWrapper, markers: ChannelMarkers | None, start: Sequence[int], channel: Channel
 ) -> list[int]:
-    """Return the tokens that open a channel after `start`, or [] if it is open."""
+    """Return the tokens that open a channel after `start`, or [] if already open."""
     parser = ChannelParser(tokenizer, markers)
     for token in start:
         parser.add(token)

@@ -39,7 +39,8 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
     An unfinished reply is continued in its own channel, even if the template has opened another.
 
     Raises:
-        UserError: neither or both are given, a message or the whole prompt is empty, or the template rejects the chat.
+        UserError: the request has both messages and a raw prompt or neither, a message or the whole prompt is empty, or the
+            template rejects the chat.
         RenderingCancelled: `cancel` was set.
     """
     if request.prompt_tokens is not None or request.prompt_text is not None:
@@ -133,7 +134,7 @@ def template(
     reply: bool = True,
     cancel: threading.Event | None = None,
 ) -> list[int]:
-    """Return the tokens of a chat, up to where the reply begins if `reply`.
+    """Return the tokens of a chat, with the opening of a reply if `reply` is set.
 
     If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
 
@@ -187,11 +188,13 @@ def _tools(tools: Sequence[str]) -> list[dict]:
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a message as templates expect it. Templates decide about past thinking.
+    """Return a message as templates expect it.
+
+    The template decides whether past thinking is kept.
 
     Args:
-        message: of the chat.
-        names: tools of the chat's calls, by the IDs of the calls.
+        message: a message of the chat.
+        names: names of the called tools, by the ID of the call.
     """
     turn: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.role == "assistant" and message.thinking:
@@ -207,7 +210,7 @@ def _turn(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _arguments(call: ToolCall) -> dict:
-    """Return the arguments of a call. Clients also repeat calls with broken arguments."""
+    """Return the arguments of a call, which may be invalid JSON from a client."""
     try:
         found = json.loads(call.arguments)
     except (ValueError, RecursionError):
@@ -216,7 +219,10 @@ def _arguments(call: ToolCall) -> dict:
 
 
 def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat without system messages and with messages of one role merged."""
+    """Return the chat with consecutive messages of one role merged.
+
+    System messages become user messages.
+    """
     out: list[dict[str, Any]] = []
     for turn in turns:
         turn = {**turn, "role": "user"} if turn["role"] == "system" else dict(turn)

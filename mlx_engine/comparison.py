@@ -37,7 +37,8 @@ def compare(
     """Generate replies in both modes with one seed, and compare them.
 
     Yields:
-        A `CompareRun` and the events of each run. Last a `CompareResult`, or the `Failed` or canceled `Finished` of a run.
+        A `CompareRun` and the events of each run. The last event is a `CompareResult`, or the `Failed` or canceled `Finished` of
+        a run.
 
     Raises:
         UserError: memory ran out while comparing.
@@ -90,7 +91,7 @@ def collect(events: Sequence[Event], end: Finished) -> CompletedReply:
 
 
 def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
-    """Return the index of the first token that differs, or None."""
+    """Return the index of the first token that differs, or None if all are equal."""
     if tuple(a) == tuple(b):
         return None
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -137,7 +138,8 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
 def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
     """Return the largest margin of two penalized logits that rounding alone can flip.
 
-    This is one rounding of the row's largest logit, or of 16 if larger. The repetition penalty scales it like logits.
+    This is one rounding of the row's largest logit, or of 16 if larger. The repetition penalty scales the margin like
+    the logits.
     """
     rounding = _FLOAT32_TIE if dtype == mx.float32 else _TYPICAL_LOGIT * mx.finfo(dtype).eps
     penalty = max(sampling.repetition_penalty, 1 / sampling.repetition_penalty)
@@ -147,7 +149,7 @@ def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
 def _worst_pair(
     pair: LoadedPair, request: GenerationRequest, plain: Sequence[CompletedReply], dflash: Sequence[CompletedReply]
 ) -> tuple[CompletedReply, CompletedReply, TextDifference | None]:
-    """Return two replies that differ, or those of median rate if none do."""
+    """Return two replies that differ, or those with the median rates if none do."""
     worst: tuple[CompletedReply, CompletedReply, TextDifference] | None = None
     for one, other in product(_distinct(plain), _distinct(dflash)):
         at = first_difference(one.tokens, other.tokens)
@@ -159,7 +161,7 @@ def _worst_pair(
 
 
 def _distinct(replies: Sequence[CompletedReply]) -> list[CompletedReply]:
-    """Return one reply per text, preferring the one of median rate."""
+    """Return one reply per text, preferably the one with the median rate."""
     return list({reply.tokens: reply for reply in (*replies, _median(replies))}.values())
 
 

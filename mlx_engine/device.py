@@ -12,13 +12,13 @@ def runs_beside_host() -> bool:
 
 @dataclass(frozen=True)
 class DevicePosition:
-    """A position on the device, of which the host may know only bounds.
+    """A position on the device. The host may know only its bounds.
 
     Attributes:
         value: position, [1] int32.
         minimum: lower bound.
         maximum: upper bound.
-        kept: rows kept of the previous pass, [1] int32, if the host hasn't read that pass.
+        kept: number of rows kept from the previous pass, [1] int32; None if the host has read that pass.
     """
 
     value: mx.array
@@ -53,7 +53,8 @@ class DeviceSpan:
 def write_rows(buffer: mx.array, rows: mx.array, positions: mx.array) -> mx.array:
     """Write rows [.., S, D] to a buffer [.., capacity, D] at positions [S] int32.
 
-    Works in place unless the buffer is shared, in one dispatch; `mx.slice_update` takes two, because it computes its offset first.
+    Takes one dispatch, and works in place unless the buffer is shared. `mx.slice_update` takes two dispatches, because it computes
+    its offset first.
     """
     axis = buffer.ndim - 2
     return mx.put_along_axis(buffer, positions.reshape(*[1] * axis, -1, 1), rows, axis=axis)

@@ -108,7 +108,7 @@ class Engine:
             drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
 
         Yields:
-            Progress, and last the `PairInfo`.
+            `LoadProgress` events, then the `PairInfo`.
 
         Raises:
             UserError: the pair can't be run.
@@ -182,13 +182,13 @@ class Engine:
     ) -> Generator[Events, None, None]:
         """Generate a reply step by step.
 
-        If memory runs out before the first token, the reply is tried once more after other replies have ended. Steps of several
+        If memory runs out before the first token, the reply is retried once after other replies have ended. Steps of several
         replies can alternate, but an exact reply must be the only one.
 
         Args:
             request: the reply to generate.
             cancel: ends the reply after the current step.
-            submitted: when it was requested, on `time.perf_counter`; None for now.
+            submitted: time of the request, from `time.perf_counter`; None means now.
 
         Yields:
             The events of each step: `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed`. A step of a reply

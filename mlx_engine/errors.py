@@ -27,7 +27,7 @@ class EngineText:
 
 
 class UserError(Exception):
-    """An error that the user can understand and fix. Bugs are never wrapped in it.
+    """An error that the user can understand and fix, never a bug.
 
     Args:
         code: stable identifier of the template.

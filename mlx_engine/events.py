@@ -26,7 +26,7 @@ class TokenCount:
 
 @dataclass(frozen=True)
 class Queued:
-    """The place of a reply in the queue, 1 if it is next. Sent when it changes."""
+    """The position of a reply in the queue, 1 if next. Sent on every change."""
 
     position: int
 
@@ -48,7 +48,7 @@ class PairInfo:
         why_plain: why DFlash isn't available, or None.
         drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
         takes_effort: whether requests can set a reasoning effort.
-        sampling: recommended by the target's authors.
+        sampling: sampling settings recommended by the target's authors.
         calibrated: whether the costs of passes are known, or not needed.
         kernels_selected: whether the Metal kernels to run are known, or not needed.
         kernels: evidence for the selected kernels, if known.
@@ -82,7 +82,9 @@ class TuningProgress:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Measured seconds of plain steps [depths], verifies, and drafts [depths][widths].
+    """Measured seconds of passes.
+
+    `plain_s` is [depths]; `verify_s` and `draft_s` are [depths][widths].
 
     Attributes:
         saved: whether later starts use the results too.
@@ -98,7 +100,7 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class KernelSaving:
-    """The share of a token's time that a kernel saves; negative if it is slower."""
+    """Share of a token's time saved by a kernel; negative if the kernel is slower."""
 
     depth: int  # tokens of context
     share: float
@@ -110,7 +112,7 @@ class KernelTrial:
     """The trial of a Metal kernel on this machine.
 
     Attributes:
-        used_at: measured context lengths at which the kernel is used; empty if it is off.
+        used_at: measured context lengths at which the kernel is used; empty if the kernel is off.
         savings: by measured context length; empty if the kernel wasn't timed.
         off: largest difference from the reference on the pair's arrays, relative to the largest value.
         shapes: number of compared combinations of shapes, dtypes, and settings.
@@ -148,8 +150,8 @@ class MachineFacts:
         device: “Metal” or “CPU”.
         bandwidth: bytes per second when reading weights that exceed all caches.
         compute: floating-point operations per second of large matrix products in `dtype`.
-        blas: the BLAS of a CPU.
-        measured: date.
+        blas: the BLAS used on a CPU.
+        measured: date of the measurement.
     """
 
     name: str
@@ -192,7 +194,7 @@ class Roofline:
     phases: tuple[Phase, ...]
 
     def floor_s(self, phase: Phase) -> float:
-        """Return the least possible seconds of a pass on this machine."""
+        """Return the minimum seconds of a pass on this machine."""
         return max(phase.bytes / self.facts.bandwidth, phase.operations / self.facts.compute)
 
     def bound(self, phase: Phase) -> Literal["memory", "compute"]:
@@ -200,7 +202,7 @@ class Roofline:
         return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
 
     def reached(self, phase: Phase) -> float:
-        """Return least / measured seconds, 0 to 1; higher if weights came from a cache."""
+        """Return minimum / measured seconds, 0 to 1; above 1 if weights were cached."""
         return self.floor_s(phase) / phase.seconds
 
     @property
@@ -227,11 +229,12 @@ class PrefillProgress:
 class Commit:
     """Final text of a reply, which can lag behind its tokens.
 
-    It lags while a character, a stop string, or a tool call is incomplete. If the request has tools, calls are events, not text.
+    The text lags while a character, a stop string, or a tool call is incomplete. If the request has tools, calls are events, not
+    text.
 
     Attributes:
         sources: the source of each token.
-        runs: source and number of characters of each token in `text`; empty if unknown. The token may belong to an earlier commit.
+        runs: source and number of characters of each token in `text`; empty if unknown. A token may belong to an earlier commit.
             A character that spans several tokens counts for the first.
         at_s: seconds after the request, without waiting; None if unknown.
     """
@@ -268,13 +271,13 @@ class Stats:
     Attributes:
         ttft_s: seconds from the request to the first token, with all waiting.
         decode_tok_s: (tokens - 1) / decode_s.
-        peak_memory_bytes: of all replies that ran at the same time.
+        peak_memory_bytes: peak memory of all replies that ran at the same time.
         lookup_rounds: rounds whose drafts were copied from the prompt and reply.
-        trials: passes made to learn their cost or yield.
+        trials: passes run only to measure their cost or the number of tokens they yield.
         why_plain: why the whole reply was decoded plainly.
         plain_because: reasons for plain steps of a DFlash reply, with counts.
         exact: whether text with and without DFlash is guaranteed to be identical.
-        waiting_s: seconds in the queue and during other replies' turns. No rate includes them.
+        waiting_s: seconds in the queue and during other replies' turns. Rates exclude this time.
         prefill_s: seconds up to the first token, without waiting.
         decode_s: seconds from the first token to the last, without waiting.
     """
@@ -363,7 +366,7 @@ class CompareRun:
 
 @dataclass(frozen=True)
 class CompareResult:
-    """The replies with both modes: those of median rate, or a pair that differs.
+    """The replies in both modes: those with the median rates, or two that differ.
 
     Attributes:
         ratio: DFlash's decode rate / the plain rate, median over repeats.

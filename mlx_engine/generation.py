@@ -51,12 +51,12 @@ def generate_reply(
     in between.
 
     Args:
-        pair: runs the reply.
-        snapshots: of earlier prompts.
+        pair: the pair that runs the reply.
+        snapshots: snapshots of earlier prompts.
         request: the reply to generate.
         cancel: ends the reply after the current step.
-        clock: stops between two steps, while other replies run.
-        room: memory of all replies. Steps are empty while the reply waits for memory.
+        clock: measures the reply's time, without that of other replies between its steps.
+        room: memory reserved for all replies. Steps are empty while the reply waits for memory.
 
     Raises:
         UserError: the request can't be run.
@@ -184,7 +184,7 @@ def _token_limit(request: GenerationRequest, length: int, context_limit: int) ->
 
 @dataclass
 class Tally:
-    """Statistics of a reply in progress. Times are those of its clock."""
+    """Statistics of a reply in progress, with times measured by the reply's clock."""
 
     clock: ReplyClock
     mode: Mode

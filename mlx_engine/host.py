@@ -41,8 +41,8 @@ class Job:
 
     Attributes:
         takes_turns: whether other requests may run between its steps.
-        foreground: whether it has every second turn.
-        submitted: time of `time.perf_counter`.
+        foreground: whether the job gets every second turn.
+        submitted: time of submission, from `time.perf_counter`.
         steps: yields the events of each step, once the job has begun.
         position: last reported position in the queue.
     """
@@ -62,7 +62,7 @@ class Job:
     def cancel(self) -> None:
         """End the job within one round. Can be called from any thread.
 
-        Events until then still arrive.
+        Events still arrive until the job has ended.
         """
         self.cancelled.set()
 
@@ -164,7 +164,7 @@ class EngineHost:
             closed()
 
     def wait(self, seconds: float) -> bool:
-        """Close, and return whether the thread ended within this time."""
+        """Close the host, and return whether its thread ended within `seconds`."""
         self.close()
         return self._ended.wait(seconds)
 
@@ -284,7 +284,7 @@ class EngineHost:
 
 
 def _deliver(job: Job, event: Event | None) -> None:
-    """Deliver an event, and log a front end's bug."""
+    """Deliver an event, and log any exception that the front end raises."""
     try:
         job.deliver(event)
     except BaseException:
@@ -328,7 +328,7 @@ def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | 
 def _next(inbox: "queue.SimpleQueue[Event | None]") -> Event | None:
     """Return the next event.
 
-    Waits with a timeout: if another thread receives the signal of Ctrl-C, an endless wait isn't interrupted.
+    Waits with a timeout, because Ctrl-C doesn't interrupt an endless wait if another thread receives the signal.
     """
     while True:
         with suppress(queue.Empty):

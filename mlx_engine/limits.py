@@ -27,7 +27,7 @@ def rolling_window(
 
     Args:
         messages: the whole chat.
-        left_out: number of messages, without system messages, that an earlier request left out. They stay left out.
+        left_out: number of messages, without system messages, that an earlier request left out and that stay left out.
         limit: context length in tokens.
         max_tokens: token limit of the reply.
         count: returns the number of tokens of a prompt.
@@ -66,13 +66,13 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
 
 
 def check_choices(request: GenerationRequest, block: int | None) -> None:
-    """Refuse a request with values out of range, except in its prompt.
+    """Refuse a request with options out of range. The prompt isn't checked.
 
     Args:
         block: the drafter's block size, or None without a drafter.
 
     Raises:
-        UserError: a value is out of range or not a number.
+        UserError: an option is out of range or not a number.
     """
     s = request.sampling
     for name, number, least, most, note in (

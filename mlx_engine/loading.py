@@ -92,7 +92,7 @@ class LoadedPair:
     def held(self) -> int:
         """Bytes of all weights in memory.
 
-        These are more than in the files on a CPU, and fewer if the drafter was quantized.
+        On a CPU, weights take more memory than in their files. A quantized drafter takes less.
         """
         return self.weights.held + (sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0)
 
@@ -182,12 +182,12 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
 
     Args:
-        target_folder: the target.
-        drafter_folder: its drafter, or None.
+        target_folder: folder of the target.
+        drafter_folder: folder of the drafter, or None.
         drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
 
     Yields:
-        Progress, and last the `LoadedPair`.
+        `LoadProgress` events, then the `LoadedPair`.
 
     Raises:
         UserError: the files can't be read as a model.
@@ -285,12 +285,12 @@ def _check_drafter_tokens(config: DrafterConfig, target: Target, declared: bool)
     """Refuse a drafter with tokens that the target's embedding table lacks.
 
     Args:
-        config: the drafter's.
-        target: in memory.
-        declared: the target's config.json states the size of the vocabulary, which the drafter's was compared with.
+        config: config of the drafter.
+        target: the loaded target.
+        declared: whether the target's config.json states a vocabulary size, which `check` has compared with the drafter's.
 
     Raises:
-        UserError: they have different vocabularies.
+        UserError: target and drafter have different vocabularies.
     """
     tokens = config.vocab_size or target.rows
     if tokens > target.rows or (tokens < target.rows and not declared) or config.mask_token >= target.rows:
@@ -373,7 +373,7 @@ def _config_fault(folder: Path, fault: EngineText) -> UserError:
 
 
 def _load_error(error: Exception, folder: Path) -> UserError:
-    """Return why a target can't be loaded, if possible as a fault of its config.json."""
+    """Return why a target can't be loaded, naming the config.json field if possible."""
     config, name, reason = read_config(folder), folder.name, str(error)
     if reason.startswith("Model type "):
         return UserError(

@@ -24,7 +24,10 @@ def _recommended() -> int:
 
 
 def bound_spare_buffers() -> None:
-    """Limit MLX's unused buffers to a share of the working set. Lower limits stay."""
+    """Limit MLX's unused buffers to a share of the working set.
+
+    A lower limit that is already set is kept.
+    """
     bound = int(working_set() * _SPARE_SHARE)
     before = mx.set_cache_limit(bound)
     if before < bound:
@@ -84,7 +87,7 @@ class ReplyMemory:
 
     Args:
         needs: returns the bytes of a reply's caches, and of its largest pass, for a number of tokens.
-        weights: bytes of the pair.
+        weights: bytes of the pair's weights.
         limit: bytes that can be allocated, or None if unknown.
     """
 
@@ -94,17 +97,17 @@ class ReplyMemory:
         self._waiting: list[Hashable] = []
 
     def fits(self, tokens: int) -> bool:
-        """Return whether a reply can have this many tokens if it is alone."""
+        """Return whether a reply can have this many tokens if it runs alone."""
         return self._limit is None or self._weights + sum(self._needs(tokens)) <= self._limit
 
     def take(self, reply: Hashable, tokens: int, snapshots: int) -> bool:
         """Reserve memory for a reply, and return whether the reply can begin.
 
-        Replies wait in order. The first can always begin if no other reply holds memory.
+        Replies wait in order. The first one can always begin if no other reply holds memory.
 
         Args:
-            reply: any key, which `release` needs too.
-            tokens: maximum for prompt and reply together.
+            reply: any key. Pass the same one to `release`.
+            tokens: maximum length of prompt and reply together.
             snapshots: bytes of all snapshots.
         """
         if reply not in self._waiting:

@@ -22,7 +22,7 @@ class _Text:
     runs: list[tuple[Source, int]] = field(default_factory=list)
 
     def add(self, text: str, sources: Sequence[Source]) -> None:
-        """Add the text of these tokens. Each but the last began an unfinished character."""
+        """Add the text of tokens, of which only the last completes a character."""
         left = len(text)
         for source in sources[:-1]:
             if left:
@@ -71,13 +71,13 @@ class ReplyText:
     complete first ends the answer, however the text is split into tokens. Calls that can't be parsed become text of the answer.
 
     Args:
-        tokenizer: of the target.
-        prompt: its opening may begin the thinking or the answer.
+        tokenizer: the target's tokenizer.
+        prompt: the rendered prompt, whose opening may begin the thinking or the answer.
         stop: strings that end the answer; they are not shown.
-        tools: of the request. Without tools, calls are text.
+        tools: tools of the request. Without tools, calls are text.
 
     Attributes:
-        channel: of the current section.
+        channel: channel of the current section.
         stopped: whether a stop string has ended the answer.
         called: whether the reply has called a tool.
     """

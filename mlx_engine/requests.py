@@ -12,7 +12,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 class ToolCall:
     """A complete call of a tool by the model.
 
-    No tool need have this name or accept these arguments.
+    The model may name an unknown tool or give invalid arguments.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Sampling settings. Temperature 0 is greedy and ignores all but penalties."""
+    """Sampling settings. Greedy at temperature 0, where only penalties apply."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -62,16 +62,16 @@ class GenerationRequest:
         width: rows per verify, 1 to the drafter's block size; None for automatic.
         seed: None draws a new one, which `Stats` reports.
         max_tokens: token limit of the reply.
-        ignore_eos: continue after the end of the reply.
+        ignore_eos: whether to continue after an end token.
         effort: reasoning effort, for chat templates that support it.
         stop: strings that end the answer.
-        reuse: use and save snapshots of the prompt.
-        rolling: number of messages to leave out at least; more if the prompt leaves too little room for the reply. None sends all.
+        reuse: whether to use and save snapshots of the prompt.
+        rolling: least number of messages to leave out; more are left out if the reply would have too little room. None sends all.
         gives_way: whether any other request cancels this one.
         foreground: whether a user is waiting for this reply: it skips the queue, and has every second turn.
-        exact: compute each row in an order that doesn't depend on the number of rows, so that text with and without DFlash is
-            identical in every format. Slower, and without snapshots.
-        tools: those that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
+        exact: whether to compute each row in an order that doesn't depend on the number of rows, so that text with and without
+            DFlash is identical in every format. Slower, and without snapshots.
+        tools: tools that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
             tools, calls in the reply are text.
     """
 
@@ -124,7 +124,7 @@ class CountTokens:
 
 @dataclass(frozen=True)
 class LoadPair:
-    """A request to load a pair from folders, or the demo pair without a target.
+    """A request to load a pair from folders. Without a target, loads the demo pair.
 
     Attributes:
         drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.

@@ -61,7 +61,7 @@ def _check_name(name: object) -> None:
 
 
 class _Dict:
-    """`dict` without the attributes of the class."""
+    """A replacement for `dict` with only the constructor and `fromkeys`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict:
         return dict(*args, **kwargs)

@@ -61,7 +61,7 @@ def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
 def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, tokenizer: object = None) -> T:
     """Run work with a tokenizer on a new thread, and return its result.
 
-    A tokenizer's rules come from the hub too, and nothing interrupts them. The thread is abandoned if it takes too long or if
+    A tokenizer's rules come from the hub too, and can't be interrupted. The thread is abandoned if it takes too long or if
     `cancel` is set. Until it ends, other work with the same `tokenizer` waits, so that no more than one keeps a core busy.
 
     Raises:

@@ -23,8 +23,8 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
     """Run a prefill, a plain step, and drafts and verifies of several widths.
 
     Args:
-        target: already uses `operations`.
-        drafter: already uses `operations`; None without DFlash.
+        target: the target, already set to use `operations`.
+        drafter: the drafter, already set to use `operations`; None without DFlash.
         limit: context length of the target in tokens.
         operations: used to choose tokens.
         ahead: also queue two rounds ahead.

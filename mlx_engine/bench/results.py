@@ -14,7 +14,7 @@ from mlx_engine.terminal import generate
 
 @dataclass(frozen=True)
 class BenchMode:
-    """A decoding mode. A width of None is automatic."""
+    """A decoding mode. A `width` of None means automatic."""
 
     mode: Mode
     width: int | None = None
@@ -25,7 +25,7 @@ PLAIN, DFLASH = BenchMode("plain"), BenchMode("dflash")
 
 @dataclass(frozen=True)
 class MeasuredReply:
-    """A reply of a run, with the processor's energy including prefill."""
+    """A reply of a run, and the processor's energy for it, including prefill."""
 
     run: int
     prompt: Prompt
@@ -88,7 +88,7 @@ def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
 
 
 def by_position(stats: Sequence[Stats]) -> tuple[list[int], list[int]]:
-    """Return accepted and tested drafts by position in the block, without the anchor."""
+    """Return counts of accepted and tested drafts by position after the anchor."""
     accepted, tested = Counter[int](), Counter[int]()
     for each in stats:
         for width, count in zip(each.widths, each.accepted_per_round, strict=False):

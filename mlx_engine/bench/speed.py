@@ -84,7 +84,7 @@ class Plan:
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    """Measure, report, and return the exit code."""
+    """Measure, print the report, and return the exit code."""
     if given.compare:
         return comparison.run(given.compare[0], given.compare[1], given.json)
     if given.roofline:

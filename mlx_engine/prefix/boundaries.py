@@ -1,7 +1,8 @@
 """The positions in a prompt from which later turns will continue.
 
 Templates render history differently from the current turn: they drop thinking and the opening of the reply. The prompt is compared
-with renderings of two different continuations: the next turn shares with the prompt what both share with it.
+with renderings of two different continuations. The tokens that the prompt shares with both are also shared
+with the next turn.
 """
 
 import threading
@@ -20,14 +21,14 @@ _ENDINGS = ("0", "a")  # contents that differ in their first character
 def boundaries(
     tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Sequence[int], cancel: threading.Event | None = None
 ) -> tuple[int, ...]:
-    """Return how many tokens of a prompt other chats, and the next turn, will share.
+    """Return the counts of prompt tokens shared with other chats and the next turn.
 
     The counts are ascending and exclude at least the last token.
 
     Args:
-        tokenizer: of the target.
-        request: the request that gave the prompt.
-        prompt: the tokens.
+        tokenizer: the target's tokenizer.
+        request: the request for the reply.
+        prompt: tokens of the request's prompt.
         cancel: stops the search.
     """
     last = len(prompt) - 1

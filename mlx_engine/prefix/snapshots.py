@@ -1,8 +1,8 @@
-"""Caches and drafter contexts of earlier requests, found again by their tokens.
+"""Caches and drafter contexts of earlier requests, looked up by their tokens.
 
 A *branch* is a sequence of tokens with everything computed for it. A request continues the branch that shares the most with its
-prompt, cut back to the shared tokens. Recurrent and rotating caches, and a drafter's sliding windows, cannot be cut back: for
-them a branch has *marks*, their states at tokens that the chat template will render the same way again.
+prompt, cut back to the shared tokens. Recurrent and rotating caches, and a drafter's sliding windows, cannot be cut back. For
+these, a branch has *marks*: states saved at tokens that the chat template will render the same way again.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of 
 
 @dataclass
 class Mark:
-    """States of target layers and drafter windows that can't be cut, at one token."""
+    """States at one token of the layers and windows that can't be cut back."""
 
     layers: dict[int, Any]
     windows: list[LayerContext]
@@ -44,7 +44,7 @@ class Branch:
     last_used: int = 0
 
     def mark(self) -> None:
-        """Save the current states that can't be cut."""
+        """Save the current states that can't be cut back."""
         mark = Mark(self.caches.freeze(), self.context.freeze() if self.context else [])
         mx.eval(mark.arrays())
         self.marks[self.caches.length] = mark
@@ -81,7 +81,7 @@ class Snapshots:
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
     def take(self, prompt: Sequence[int]) -> Branch:
-        """Return a branch with the most tokens of the prompt, but never its last one."""
+        """Return a branch with the most prompt tokens, but never the last one."""
         found = [(self._reach(branch, prompt), branch.last_used, at) for at, branch in enumerate(self._branches)]
         length, _, at = max(found, default=(0, 0, 0))
         branch = self._cut(self._branches[at], length) if length else self.new_branch()
@@ -127,7 +127,7 @@ class Snapshots:
         return sum({id(array): array.nbytes for branch in self._branches for array in branch.arrays()}.values())
 
     def _reach(self, branch: Branch, prompt: Sequence[int]) -> int:
-        """Return how many tokens of the prompt both models' states in the branch cover."""
+        """Return how many prompt tokens the branch covers for both models."""
         shared, end = min(_shared(branch.tokens, prompt), len(prompt) - 1), len(prompt)
         lengths = [at for at in branch.marks if at <= shared]
         live = branch.context.reach(shared, end) if branch.context else shared

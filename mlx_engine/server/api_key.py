@@ -6,7 +6,10 @@ _SERVICE, _ACCOUNT = "Slipstream", "local API server"
 
 
 def stored_key() -> tuple[str, bool]:
-    """Return the API key, which is created on first use, and whether it is in the keychain."""
+    """Return the API key, and whether it is stored in the keychain.
+
+    The key is created on first use.
+    """
     key = f"sk-slipstream-{secrets.token_urlsafe(24)}"
     try:
         import keyring  # slow to import

@@ -1,4 +1,4 @@
-"""The server's routes, and what every request passes: checks, error messages, and the log."""
+"""The server's routes, request checks, error responses, and log."""
 
 import logging
 import traceback

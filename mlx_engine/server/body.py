@@ -24,7 +24,7 @@ class Fields(BaseModel):
     """The supported fields of a request.
 
     Attributes:
-        refused: fields that would change the reply but aren't supported, with the values that change nothing. Null is always one.
+        refused: fields that would change the reply but aren't supported, each with its accepted values. Null is always accepted.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
@@ -35,7 +35,7 @@ class Fields(BaseModel):
         """Check a request. Unknown fields are accepted, and logged by name.
 
         Raises:
-            ApiError: a field is invalid or not supported.
+            ApiError: the body isn't an object, or a field is invalid or not supported.
         """
         if not isinstance(body, dict):
             raise ApiError(400, "The body must be a JSON object.")

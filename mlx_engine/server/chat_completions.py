@@ -57,6 +57,7 @@ class ChatFields(openai.GenerationFields):
         None, description="turns thinking on, except for `none`; the level counts if the chat template takes one"
     )
     chat_template_kwargs: TemplateOptions | None = Field(None, description="`enable_thinking`")
+    return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "tools": ([],),

@@ -16,14 +16,14 @@ OPEN_PATHS = frozenset({"/health"})  # served without a key
 
 @dataclass(frozen=True)
 class Guard:
-    """Refuses requests from web pages of other sites, and those without the key.
+    """A filter against requests from other sites' web pages or without the API key.
 
     A web page can make its own host name resolve to this machine (DNS rebinding), so that its requests reach the server. Their Host
     header still has the page's host name.
 
     Attributes:
         host: address that the server listens on.
-        key: None if requests need none.
+        key: the API key, or None if requests don't need one.
     """
 
     host: str
@@ -33,7 +33,7 @@ class Guard:
         """Refuse a request.
 
         Raises:
-            ApiError: its host, origin, or key is not allowed.
+            ApiError: the request's host, origin, or key is not allowed.
         """
         headers = scope["headers"]
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
@@ -51,7 +51,7 @@ class Guard:
             raise ApiError(401, message, code="invalid_api_key")
 
     def _is_own(self, name: str) -> bool:
-        """Return whether a host name can only mean this machine: no other site can own it."""
+        """Return whether a host name always means this machine."""
         if name in ("localhost", self.host.lower()):
             return True
         with suppress(ValueError):
@@ -69,7 +69,10 @@ def is_loopback(host: str) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """Return a Host header's name or address, without port, brackets, and a last dot; empty if malformed."""
+    """Return the name or address in a Host header, or "" if malformed.
+
+    The port, brackets, and a trailing dot are removed.
+    """
     with suppress(ValueError):
         parts = urlsplit(f"//{host}")
         if parts.netloc == host and "@" not in host and not parts.path:

@@ -1,4 +1,4 @@
-"""The listening socket, and the limits of connections."""
+"""The listening socket, and the limits on connections."""
 
 import asyncio
 import errno
@@ -72,10 +72,10 @@ class Listener:
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
 
     async def serve(self, api: Api, stop: asyncio.Event, ready: Callable[[], None]) -> None:
-        """Serve until `stop` is set. Replies in progress are then cancelled.
+        """Serve until `stop` is set. Replies in progress are then canceled.
 
         Args:
-            ready: called when requests are served.
+            ready: called once requests are served.
         """
         config = uvicorn.Config(
             api,

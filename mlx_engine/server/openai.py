@@ -1,4 +1,4 @@
-"""What OpenAI's endpoints share: sampling fields, usage, timings, errors, and the list of models."""
+"""Request fields and response parts that OpenAI's endpoints share."""
 
 import re
 import time
@@ -59,7 +59,6 @@ class GenerationFields(Fields):
     n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated one after the other")
     stream: bool | None = Field(None, description="server-sent events")
     stream_options: StreamOptions | None = Field(None, description="`include_usage`")
-    return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
     slipstream: Extension | None = Field(None, description="`dflash`: `auto` or `off`; `width`: tokens per verify")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -95,11 +94,11 @@ class GenerationFields(Fields):
         """Return the engine's request, without a prompt.
 
         Args:
-            pair: its recommended sampling applies where the fields say nothing.
-            max_tokens: token limit, unless the fields have one.
+            pair: the loaded pair, whose recommended sampling is the default.
+            max_tokens: token limit if the request sets none.
 
         Raises:
-            ApiError: the model isn't loaded.
+            ApiError: the model isn't loaded, or `width` exceeds the drafter's block size.
         """
         if self.model not in (None, ALIAS, pair.name, model_id(pair)):
             message = f"The model “{self.model[:100]}” isn't loaded. Use “{model_id(pair)}” or “{ALIAS}”."
@@ -133,12 +132,12 @@ def finish_reason(reason: StopReason) -> str:
 
 
 def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chunk:
-    """Return the usage of all replies; those to the same prompt count it once.
+    """Return the usage of all replies. Each prompt counts once.
 
     Args:
-        stats: of the replies, by prompt.
+        stats: statistics of the replies, grouped by prompt.
         prompts: number of prompts.
-        thinking_tokens: of all replies.
+        thinking_tokens: number of thinking tokens in all replies.
     """
     firsts = stats[:: len(stats) // prompts]
     read, written = sum(each.prompt_tokens for each in firsts), sum(each.tokens for each in stats)
@@ -157,7 +156,10 @@ def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chu
 
 
 def timings(stats: Stats) -> Chunk:
-    """Return a reply's timings in llama.cpp's shape, with rounds, tokens per round, and mean width."""
+    """Return a reply's timings in llama.cpp's format.
+
+    Adds the rounds, the tokens per round, and the mean width.
+    """
     read = stats.prompt_tokens - stats.reused_tokens
     rate, prompt_rate = stats.decode_tok_s, stats.prompt_tok_s
     return {
@@ -178,7 +180,7 @@ def timings(stats: Stats) -> Chunk:
 
 
 def details(stats: Stats) -> Chunk:
-    """Return the object `slipstream` of a reply."""
+    """Return a reply's `slipstream` object."""
     return {"mode": stats.mode, "why_plain": str(stats.why_plain) if stats.why_plain else None, "seed": stats.seed}
 
 
@@ -193,11 +195,11 @@ def error_body(error: ApiError) -> Chunk:
 
 
 def model_id(pair: PairInfo) -> str:
-    """Return a pair's name for programs, such as “demo-pair”."""
+    """Return a pair's model ID, such as “demo-pair”."""
     return re.sub(r"[^\w.]+", "-", pair.name.lower()).strip("-") or ALIAS
 
 
 def models(pair: PairInfo) -> Chunk:
-    """Return the list of models: the loaded pair, and its alias."""
+    """Return the list of models: the loaded pair under its ID and its alias."""
     entry = {"object": "model", "created": STARTED, "owned_by": "slipstream", "context_length": pair.context_limit}
     return {"object": "list", "data": [{"id": name, **entry} for name in (model_id(pair), ALIAS)]}

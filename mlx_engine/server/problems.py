@@ -23,9 +23,9 @@ class ApiError(Exception):
     Attributes:
         status: HTTP status.
         message: what happened, then what to do.
-        param: the field that caused it, such as “messages.0.role”.
+        param: the field that caused the error, such as “messages.0.role”.
         code: stable identifier.
-        retry_after: seconds after which another try may succeed.
+        retry_after: seconds after which a retry may succeed.
     """
 
     def __init__(

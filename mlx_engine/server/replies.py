@@ -26,7 +26,10 @@ Chunk = dict[str, Any]
 
 
 class Exchange(Protocol):
-    """A request and its replies in the words of a dialect. Chunks become server-sent events."""
+    """A request and its replies in an API's dialect.
+
+    Chunks become server-sent events.
+    """
 
     requests: Sequence[GenerationRequest]
     streams: bool
@@ -36,7 +39,7 @@ class Exchange(Protocol):
         ...
 
     def sign_of_life(self, index: int) -> Chunk:
-        """Return a chunk that changes nothing."""
+        """Return an empty chunk, which keeps the connection alive."""
         ...
 
     def end(self) -> Iterable[str | Chunk]:
@@ -50,13 +53,16 @@ class Exchange(Protocol):
 
 @dataclass(frozen=True)
 class CountedReply(CompletedReply):
-    """A whole reply, and the number of its tokens that are thinking."""
+    """A whole reply, and its number of thinking tokens."""
 
     thinking_tokens: int = 0
 
 
 class _Inbox:
-    """Carries events from the engine's thread to the event loop, which wakes once per batch."""
+    """A queue of events from the engine's thread to the event loop.
+
+    The loop wakes once per batch.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -72,7 +78,7 @@ class _Inbox:
                 self._loop.call_soon_threadsafe(self._arrived.set)
 
     async def batch(self, seconds: float) -> list[Event | None]:
-        """Return all events since the last call, waiting for the first; none if it takes too long."""
+        """Wait for an event for up to `seconds`, and return all since the last call."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._arrived.wait()
@@ -82,9 +88,9 @@ class _Inbox:
 
 
 async def batches(door: EngineDoor, request: GenerationRequest, quiet_s: float = _NEVER) -> AsyncGenerator[list[Event], None]:
-    """Yield a reply's events, and an empty list whenever `quiet_s` seconds pass without one.
+    """Yield a reply's events in batches.
 
-    Closing the generator cancels the reply.
+    A batch is empty if `quiet_s` seconds passed without an event. Closing the generator cancels the reply.
 
     Raises:
         ApiError: the reply failed.
@@ -128,7 +134,9 @@ async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply
 
 
 async def answer(door: EngineDoor, exchange: Exchange, error_chunk: Any, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the replies to a request, one after the other. A closed connection cancels them.
+    """Send the replies to a request, one after the other.
+
+    A closed connection cancels the replies.
 
     Args:
         error_chunk: converts an `ApiError` to a chunk, for errors after the first event.
@@ -145,7 +153,7 @@ async def _whole(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Re
 async def _stream(door: EngineDoor, exchange: Exchange, error_chunk: Any, send: Send) -> None:
     """Send server-sent events.
 
-    Headers wait for the engine to accept the first request, so that an error has its own status, but not longer than `QUIET_S`.
+    Headers are sent when the engine has accepted the first request, or after `QUIET_S`. An earlier error has its own status.
     """
     started = False
     try:

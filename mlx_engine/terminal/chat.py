@@ -73,7 +73,7 @@ class Conversation:
         return "on" if self._options.mode == "dflash" else "off"
 
     def _answer(self, text: str) -> None:
-        """Answer a message. It joins the chat only together with its reply."""
+        """Answer a message, then add message and reply to the chat."""
         question = Message("user", text)
         system = (Message("system", self._system),) if self._system else ()
         self._last = request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)

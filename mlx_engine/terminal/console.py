@@ -1,7 +1,7 @@
 """Output to the terminal. No other module writes to it.
 
-Terminals obey control characters, and replies, names of files and repos, and error messages may contain them. So they are replaced
-with visible symbols.
+Terminals execute control characters. Replies, file and repo names, and error messages may contain such characters, so they are
+replaced with visible symbols.
 """
 
 import json
@@ -97,7 +97,7 @@ def _show_bug(kind: type[BaseException], error: BaseException, trace: TracebackT
 def prepare() -> None:
     """Print “?” for unencodable characters, and replace closed streams.
 
-    Python's own log messages, warnings, and tracebacks are made visible too.
+    Control characters in Python's log messages, warnings, and tracebacks are replaced too.
     """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_VisibleFormatter())
@@ -116,7 +116,7 @@ def flush() -> None:
 
 
 def discard_unreadable() -> None:
-    """Flush the output, discarding it if the reader is gone, such as `head`."""
+    """Flush the output, or discard it if the reader, such as `head`, has exited."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

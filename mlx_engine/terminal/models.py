@@ -317,9 +317,10 @@ def _check_catalog(given: argparse.Namespace, known: Catalog) -> int:
 
 
 def _why_missing(hub: Hub, repo: str) -> str:
-    """Return the hub's refusal of a repo, or "" if the repo exists.
+    """Return why the hub refuses a repo, or "" if the repo exists.
 
-    Raises NoAnswer if the hub can't be used at all.
+    Raises:
+        NoAnswer: the hub can't be used at all.
     """
     try:
         hub.listing(repo)
@@ -359,7 +360,7 @@ def _read_token(endpoint: str) -> str:
 
 
 def _move(given: argparse.Namespace) -> int:
-    """Move the model folder. Ctrl-C keeps the copies."""
+    """Move the model folder. Ctrl-C keeps the files copied so far."""
     folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty path is refused later
     made, before, stop = ModelMove(folder), model_folder(), threading.Event()
     shown = shows_progress() and not given.json

@@ -19,7 +19,10 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
 
 
 def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
-    """Yield a request's events. The first Ctrl-C cancels it, a second one interrupts."""
+    """Yield a request's events.
+
+    The first Ctrl-C cancels the request, and the second one interrupts the command.
+    """
     jobs: list[Job] = []
 
     def stop(number: int, frame: FrameType | None) -> None:

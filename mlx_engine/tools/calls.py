@@ -44,15 +44,16 @@ _ID_LENGTH = 9  # Mistral's templates reject other lengths
 
 @dataclass(frozen=True)
 class CallFormat:
-    """How a family writes tool calls.
+    """The format of a family's tool calls.
 
     Attributes:
         start: text that begins a block of calls.
-        end: text that ends the block; empty if the end of the reply does.
-        parse: takes the text of a block and the tools, and returns a call or a list of calls as dicts, or raises anything.
-        one: matches one call of a block, if `parse` skips what it doesn't understand.
-        value: texts around a value, in which `end` has no meaning; empty for JSON.
-        bare: whether a reply that begins with JSON of a call is a block too.
+        end: text that ends the block; empty if the block ends with the reply.
+        parse: takes the text of a block and the tools, and returns a call or a list of calls as dicts. May raise any
+            exception.
+        one: pattern of one call in a block, needed if `parse` skips text that it doesn't understand.
+        value: texts before and after a value, inside which `end` has no meaning; None for JSON.
+        bare: whether a reply that begins with the JSON of a call is also a block.
     """
 
     start: str
@@ -86,9 +87,9 @@ class CallFormat:
         """Return the calls of a block, or () if not all of its text can be parsed.
 
         Args:
-            block: the text.
-            tools: declares the types of arguments.
-            name: tool of a call without a name.
+            block: text of the block.
+            tools: tools of the request, which declare the types of arguments.
+            name: name of the tool for calls without one.
         """
         try:
             return tuple(_checked(call, name, text) for text in self._split(block.strip()) for call in self._parsed(text, tools))
@@ -155,7 +156,7 @@ HARMONY = CallFormat("", "", lambda text, tools: {"arguments": json.loads(text) 
 
 
 def readable(tools: Sequence[str]) -> list[dict]:
-    """Return tools, given as JSON, with schemas that all of mlx-lm's parsers understand."""
+    """Parse tools, and simplify their schemas for mlx-lm's parsers."""
     found = [json.loads(tool) for tool in tools]
     for tool in found:
         parameters = tool["function"].get("parameters")
@@ -173,7 +174,7 @@ def readable(tools: Sequence[str]) -> list[dict]:
 
 @dataclass(frozen=True)
 class Part:
-    """Text of a reply. If it contains calls, they replace the text."""
+    """Part of a reply's text. Any calls in the part replace the text."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -197,7 +198,7 @@ class CallReader:
         self.inside = False
 
     def add(self, text: str) -> Iterator[Part]:
-        """Add text, and yield the parts that are known."""
+        """Add text, and yield the parts that are complete."""
         self._text += text
         while self._text and (self.inside or (yield from self._open())):
             end = self._format.end

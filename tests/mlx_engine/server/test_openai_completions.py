@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.requests import GenerationRequest, Sampling
+from mlx_engine.server.completions import CompletionFields
 from tests.mlx_engine.server.serving import Serving
 
 PATH = "/v1/completions"
@@ -56,3 +57,8 @@ def test_a_prompt_of_another_kind_is_refused(demo_server: Serving, prompt: Any) 
 def test_the_number_of_replies_is_limited(demo_server: Serving) -> None:
     error = demo_server.post(PATH, prompt=["a"] * 17, n=2).json()["error"]
     assert error["param"] == "prompt"
+
+
+def test_progress_of_the_prompt_is_an_ignored_field() -> None:
+    fields = CompletionFields.parse({"prompt": "Hi", "return_progress": True})
+    assert fields.model_extra == {"return_progress": True}
