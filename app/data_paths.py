@@ -44,7 +44,7 @@ def find() -> DataPaths:
 
 
 def _writable(folder: Path) -> bool:
-    """Try to write: permissions don't reveal read-only file systems and full disks."""
+    """Return whether a folder is writable. Permissions don't reveal a full disk."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:

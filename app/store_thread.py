@@ -1,8 +1,8 @@
-"""The thread that owns the chat database, so that the window never waits for disk.
+"""The thread that owns the chat database, so the window never waits for the disk.
 
 Jobs run in order, so a read sees all earlier writes. A write that fails because of the disk is retried before the next one and
-every few seconds. A write that fails for another reason is dropped, so that it can't block the others. The chats of both are listed
-as unsaved.
+every few seconds. A write that fails for another reason is dropped, so that it can't block the others. Chats with failed
+writes are listed as unsaved.
 """
 
 import logging

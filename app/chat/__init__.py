@@ -1,1 +1,1 @@
-"""The chat panel: the composer, the reply in progress, and what may start."""
+"""The chat panel: the composer, the reply in progress, and the context meter."""

@@ -34,7 +34,7 @@ class Announcer(QObject):
 
 
 def sentence(turn: Turn) -> str:
-    """Return the announcement at the end of a reply."""
+    """Return the announcement for a finished reply."""
     reply = turn.reply
     if reply.error:
         return tr("The reply failed. {error}", error=reply.error)

@@ -45,7 +45,7 @@ class AttachmentChips(QWidget):
         self.hide()
 
     def show_files(self, files: list[Attachment], counts: dict[Attachment, TokenCount], reading: str = "") -> None:
-        """Show these files; `reading` is the name of one still being read."""
+        """Show these files. `reading` names a file that is still being read."""
         for chip in self.chips:
             chip.hide()
             self._flow.removeWidget(chip)
@@ -113,7 +113,7 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
 
 
 class DropTarget(QFrame):
-    """An overlay of the window while files are dragged over it."""
+    """An overlay shown while files are dragged over the window."""
 
     dropped = Signal(list)  # of Path
     image_dropped = Signal()  # without a file, for example from a browser

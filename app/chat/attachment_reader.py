@@ -31,7 +31,7 @@ class Reading:
 
 
 class AttachmentReader(QObject):
-    """The reader of the composer's files, each on a thread that may be abandoned."""
+    """A reader of the composer's files, each on a thread that may be abandoned."""
 
     changed = Signal()
     refused = Signal(str)
@@ -64,7 +64,7 @@ class AttachmentReader(QObject):
 
     @Slot()
     def leave_out(self) -> None:
-        """Leave out files of the open message that are still being read."""
+        """Remove files of the open message that are still being read."""
         left_out = [one for one in self.reading if one.result is None]  # a reading that has ended has a result
         self._readings = [one for one in self._readings if one not in left_out]
         for one in left_out:
@@ -80,7 +80,7 @@ class AttachmentReader(QObject):
         self.changed.emit()
 
     def set_files(self, files: list[Attachment]) -> None:
-        """Open another message's files; files still being read stay with their message."""
+        """Switch to another message's files. Unfinished files stay with their message."""
         self.files = files
         for one in self.files:
             self._count(one)
@@ -116,7 +116,7 @@ class AttachmentReader(QObject):
             self._add_results(one.files)
 
     def _add_results(self, files: list[Attachment]) -> None:
-        """Add a message's read files, up to the first that is still being read."""
+        """Add a message's finished files, up to the first one still being read."""
         for one in [one for one in self._readings if one.files is files]:
             if one.result is None:
                 break

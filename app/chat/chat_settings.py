@@ -55,7 +55,7 @@ def _number_fields() -> tuple[NumberField, ...]:
         ("repetition_penalty", tr("Repetition penalty"), tr("Values above 1 make repeated tokens less likely."), 1.0, 2.0, 0.05, 2),
         ("presence_penalty", tr("Presence penalty"), seen, -2.0, 2.0, 0.1, 1),
         ("frequency_penalty", tr("Frequency penalty"), often, -2.0, 2.0, 0.1, 1),
-        ("top_k", "Top-k", tr("Keeps this many of the most likely tokens."), 0, 100_000, 1, 0),
+        ("top_k", "Top-k", tr("Keeps only this many of the most likely tokens."), 0, 100_000, 1, 0),
         ("max_tokens", tr("Token limit"), length, 1, MAX_TOKENS, 256, 0),
     )
 
@@ -228,7 +228,7 @@ class _NoWheel(QObject):
 
 
 class _Seed(QValidator):
-    """A validator for a seed or nothing: other text must not mean a random seed."""
+    """A validator that accepts only a seed or empty text, which means a random seed."""
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
         fits = not text.strip() or _seed(text) is not None

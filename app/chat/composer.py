@@ -90,7 +90,7 @@ class Composer(QFrame):
 
     @property
     def draft(self) -> str:
-        """Text of the unsent message, also while an earlier one is edited."""
+        """Text of the unsent message, even while an earlier message is being edited."""
         return self._draft if self._editing else self.text
 
     @property

@@ -1,4 +1,4 @@
-"""The app's state without widgets: open chat, running jobs, what may start."""
+"""The app's state without widgets: the open chat, its jobs, and what may start."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ SAVE_MS = 500  # delay after the last change of a chat's settings
 
 
 class Conductor(QObject):
-    """The owner of the open chat, which starts replies and comparisons."""
+    """A controller that owns the open chat and starts replies and comparisons."""
 
     busy_changed = Signal()
     settings_changed = Signal()  # of the open chat
@@ -186,7 +186,7 @@ class Conductor(QObject):
 
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
-        """Load a pair in place of the current one, by default the demo pair."""
+        """Load a pair (by default, the demo pair) in place of the current one."""
         if self.busy:
             self._can_start()  # says why not
         else:
@@ -261,7 +261,7 @@ class Conductor(QObject):
             self.editing_changed.emit(None)
 
     def switch(self, node: Node, step: int) -> None:
-        """Show the version `step` places after this one."""
+        """Show another version of a message, `step` places after the current one."""
         assert node.parent is not None
         versions = node.parent.children
         place = versions.index(node) + step
@@ -280,7 +280,7 @@ class Conductor(QObject):
 
     @Slot()
     def new_chat(self) -> None:
-        """Open an empty chat with the settings of new chats, keeping the switches."""
+        """Open an empty chat with the settings of new chats and the current switches."""
         self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings)))
         self.library.set_open_chat("")
 
@@ -305,7 +305,7 @@ class Conductor(QObject):
             self.library.open(chat_id, show)
 
     def _reveal(self, node: Node) -> None:
-        """Show the branch of this message and scroll to it."""
+        """Show a message's branch and scroll to the message."""
         before = self.chat.turns
         self.chat.choose(node)
         if self.chat.turns != before:

@@ -89,7 +89,7 @@ class ContextMeter(QObject):
         return self._counting is not None and sum(len(message.content) for message in self._counting.messages) > LONG_TEXT
 
     def may_exceed(self, text: str) -> bool:
-        """Whether a text might not fit, given at least one byte per token."""
+        """Whether a text might not fit, assuming at least one byte per token."""
         pair = self._conductor.loader.pair
         if pair is None:
             return False
@@ -169,7 +169,7 @@ class ContextMeter(QObject):
                     self._finish(self.use)
 
     def _compared(self, shortest: CountTokens, use: ContextUse, deliveries: list[Delivery]) -> None:
-        """Show whether a shorter message would fit into a full context."""
+        """Report whether even the shortest message would exceed the context."""
         for delivery in deliveries:
             if shortest is self._counting:
                 count = delivery.event

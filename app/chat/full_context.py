@@ -79,7 +79,7 @@ class SummaryJob(QObject):
                     if summary := "".join(pieces).strip():
                         self.written.emit(summary)
                     else:
-                        self._conductor.notify(Notice(tr("The model wrote no summary. Try again."), "error", until="chat"))
+                        self._conductor.notify(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
                 case Failed() as failed:
                     self._end()
                     self._conductor.notify(Notice(translated(failed), "error", until="chat"))
@@ -96,7 +96,7 @@ class FullContextBar(QFrame):
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
         self.roll = button(tr("Continue in a Rolling Window"), look="bordered", clicked=conductor.continue_rolling)
-        self.roll.setToolTip(tr("Leaves out the oldest messages; the chat itself stays complete"))
+        self.roll.setToolTip(tr("Leaves out the oldest messages but keeps them in the chat"))
         self.summarize = button(tr("Start New Chat with Summary"), look="bordered", clicked=self.summary.start)
         self.cancel = button(tr("Cancel"), tr("Cancel the summary"), "bordered", self.summary.cancel)
         buttons = Flow(gap=8)

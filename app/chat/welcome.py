@@ -15,7 +15,7 @@ MIN_CARD_HEIGHT = 56
 
 
 def examples() -> tuple[tuple[str, str], ...]:
-    """Return question types with example prompts. The demo pair needs English."""
+    """Return question types with example prompts, in English for the demo pair."""
     return (
         (tr("Calculation"), "How many divisors does 84 have?"),
         (tr("Table"), "Write the 7 times table as a table."),
@@ -103,7 +103,7 @@ class Welcome(QWidget):
         return self._layout.heightForWidth(width)
 
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:
-        """Show the loaded or loading pair. `demo`: whether it is the demo pair."""
+        """Show the loaded or loading pair. `demo` tells whether this is the demo pair."""
         self.title.setText(tr("Try the built-in demo") if demo else tr("Ask anything, faster"))
         self.recommended.setVisible(demo)
         self.progress.setVisible(loading is not None)
@@ -117,7 +117,9 @@ class Welcome(QWidget):
         elif demo:
             self.subtitle.setText(tr("This tiny pair shows the speedup, but answers only a few kinds of questions."))
         elif not pair.why_plain:
-            self.subtitle.setText(tr("A small model drafts and the large one checks. The output is exactly the large model's."))
+            self.subtitle.setText(
+                tr("A small model drafts tokens, and the large one checks them. The output is exactly the large model's.")
+            )
         else:
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 

@@ -131,7 +131,7 @@ class CompareDialog(QDialog):
 
     @property
     def _full_prompt(self) -> str:
-        """The prompt. A truncated one counts as the full prompt until it is edited."""
+        """The full prompt, even if the field shows a truncated one that wasn't edited."""
         shown = self.prompt.toPlainText()
         return self._long_prompt.strip() if self._long_prompt and shown == _beginning(self._long_prompt) else shown.strip()
 

@@ -56,7 +56,7 @@ class Node:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Number of this version, from 1, and the number of versions."""
+        """This version's number, starting at 1, and the number of versions."""
         versions = self.parent.children if self.parent else [self]
         return versions.index(self) + 1, len(versions)
 
@@ -114,7 +114,7 @@ class Turn:
 
 @dataclass(eq=False)
 class Chat:
-    """A message tree, title, and settings. `changed` is the last question's time."""
+    """A message tree, title, and settings. `changed` is the time of the last question."""
 
     title: str = NEW_CHAT
     settings: ChatSettings = field(default_factory=ChatSettings)
@@ -259,5 +259,5 @@ def same_again(turn: Turn) -> GenerationRequest:
 
 
 def continuation(turn: Turn) -> GenerationRequest:
-    """Return the request for the rest of a reply. Noise depends only on position."""
+    """Return the request that continues a reply with the same seed."""
     return replace(same_again(turn), continue_from=turn.reply.answer, continue_thinking=turn.reply.thinking)

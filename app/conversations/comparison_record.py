@@ -177,7 +177,7 @@ class Difference:
         return self.at, min(word.end(), self.at + MAX_MARKED, len(text))
 
     def words(self, text: str) -> str:
-        """Return the differing word from its start; empty at the end of the text."""
+        """Return the whole differing word, or an empty string at the end of the text."""
         return _words(text, self.at) if self.at < len(text) else ""
 
 

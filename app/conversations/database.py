@@ -81,7 +81,7 @@ def _why_unusable(file: Path) -> str:
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         version = schema.version_of(database)
         if version > schema.VERSION:
-            return tr("Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.")
+            return tr("Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.")
         tables = schema.tables_of(database)
         if not tables:
             return ""

@@ -1,4 +1,4 @@
-"""Typed values from JSON of other versions, other programs, or people."""
+"""Typed values from JSON written by other versions, programs, or people."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def read_as(kind: Any, value: object, default: Any) -> Any:
             tuple drops items that don't fit. A dataclass field that doesn't fit gets its default, or else None, 0, False, (), or
             the last value of a Literal.
         value: parsed JSON.
-        default: returned if `value` has another type or lacks a required text.
+        default: returned if `value` has another type or lacks a required string.
     """
     try:
         return _converted(kind, value)
@@ -35,7 +35,7 @@ def read_fields(kind: Any, data: Mapping[str, Any], names: tuple[str, ...]) -> d
     """Read some fields of a dataclass.
 
     Raises:
-        ValueError: a required text is missing or has another type.
+        ValueError: a required string is missing or has another type.
     """
     hints, found = _hints(kind), {}
     for field in fields(kind):

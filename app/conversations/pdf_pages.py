@@ -1,6 +1,6 @@
 """Extraction of a PDF's text in a child process.
 
-A malicious file can exhaust memory or never end, so it must not be read in the app's process. Doesn't import Qt.
+A malicious file can exhaust memory or take forever, so it must not be read in the app's process. This module doesn't import Qt.
 
 Usage: python -m app.conversations.pdf_pages PAGES CHARACTERS SECONDS    reads the PDF from stdin, writes JSON to stdout
 """
@@ -16,7 +16,7 @@ MEMORY = 4 << 30  # bytes of address space, on systems that enforce it
 
 
 class PdfProblem(Exception):
-    """A PDF that is "locked", "damaged", "invalid", or over a limit ("pages", "text")."""
+    """A PDF error: "locked", "damaged", "invalid", or over a limit ("pages", "text")."""
 
     def __init__(self, kind: str, count: int = 0) -> None:
         super().__init__(kind)

@@ -42,7 +42,7 @@ class Suppliers:
         return self._ends[-1] if self._ends else 0
 
     def add(self, length: int, runs: Sequence[tuple[Supplier, int]] = ()) -> None:
-        """Append characters, with unknown supplier unless `runs` add up to `length`."""
+        """Append characters, with an unknown supplier unless `runs` add up to `length`."""
         for supplier, size in runs if sum(size for _, size in runs) == length else (("unknown", length),):
             if size <= 0:
                 continue

@@ -1,4 +1,4 @@
-"""The database schema, a step per version. Never change a released step; add one."""
+"""The database schema, with one step per version. Never change a released step."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence

@@ -80,7 +80,7 @@ class Snapshot:
 
 
 class Store:
-    """A store of chats, in memory without a file. Each method is one transaction."""
+    """A store of chats, in memory if no file is given. Each method is a transaction."""
 
     def __init__(self, file: Path | None) -> None:
         self._db = sqlite3.connect(file or ":memory:", isolation_level=None)

@@ -60,7 +60,7 @@ def size(count: float) -> str:
 def chip(reply: Reply, short: bool = False) -> str:
     """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 93%".
 
-    An imported reply gives its model. Unless `short`, a plain reply says why.
+    The text for an imported reply names its model. Unless `short`, the text for a plain reply includes the reason.
     """
     if reply.origin:
         return reply.origin

@@ -26,7 +26,7 @@ PairState = Literal["unavailable", "absent", "waiting", "running", "paused", "fa
 
 @dataclass(frozen=True)
 class PairDownload:
-    """The download of one pair. Sizes in bytes, speed in bytes per second."""
+    """The download of one pair. Sizes are in bytes, and speed in bytes per second."""
 
     state: PairState  # waiting, running, paused, or failed
     done: int = 0
@@ -119,7 +119,10 @@ class Downloads(QObject):
         self._send("cancel", pair)
 
     def set_limit(self, rate: float | None) -> None:
-        """Limit the running process in bytes per second. Later ones read the saved limit."""
+        """Limit the running process, in bytes per second.
+
+        Later processes read the saved limit.
+        """
         if self._process is not None:
             self._process.write(json.dumps({"do": "limit", "bytes_per_s": rate}).encode() + b"\n")
 

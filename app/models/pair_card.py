@@ -165,7 +165,7 @@ def _download(shown: Variant) -> str:
 
 
 class FactTable(QWidget):
-    """A table with one row per fact, and its name on the left."""
+    """A table with one row per fact, and the fact's name on the left."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -161,7 +161,7 @@ class Picker(QObject):
             self._check_timer.start()
 
     def show_target(self, id: str, target: str) -> None:
-        """Select a pair and show its variant with this target once it is listed."""
+        """Select a pair and show its variant with this target once the pair is listed."""
         self._target_next = target
         self.select(id)
         self._show_next_target()

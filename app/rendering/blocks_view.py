@@ -288,7 +288,7 @@ class BlocksView(LazyStack):
 
     @property
     def difference_rect(self) -> QRect | None:
-        """The rectangle of the first character that differs, or None if not built."""
+        """The first differing character's rectangle, or None if its part isn't built."""
         part, offset = self.difference or (-1, 0)
         view = self.part_view(part) if part >= 0 else None
         if view is None:

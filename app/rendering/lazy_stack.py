@@ -14,7 +14,7 @@ MAX_PASSES = 8
 
 @dataclass(slots=True)
 class StackEntry:
-    """An entry of a stack. The height is the last measured or an estimate."""
+    """An entry of a stack. The height is the last measured one or an estimate."""
 
     height: int = 0
     gap: int = 0  # space above

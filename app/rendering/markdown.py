@@ -383,7 +383,7 @@ def _split_addresses(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _footnote_mark(found: re.Match[str]) -> str:
-    """Return a superscript number, or a name in brackets."""
+    """Return a footnote's superscript number, or its name in brackets."""
     return found[1].translate(_superscripts) if found[1].isascii() and found[1].isdigit() else f"[{found[1]}]"
 
 

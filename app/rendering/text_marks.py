@@ -50,7 +50,7 @@ def map_blocks(text: str, markdown: StreamingMarkdown, number: int) -> Iterator[
 
 
 class SourceMap:
-    """A mapper from consecutive blocks to their source in the Markdown."""
+    """A map from consecutive blocks to their source in the Markdown."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text

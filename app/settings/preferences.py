@@ -19,7 +19,7 @@ Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"
 
 
 class Settings(Protocol):
-    """An owner of settings: their file, and the effect of a change."""
+    """An owner of settings that stores them in `file` and applies each change."""
 
     file: QSettings
 

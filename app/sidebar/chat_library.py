@@ -220,7 +220,7 @@ class ChatLibrary(QObject):
             self.undo_offered.emit(None)
 
     def _add_undo(self, step: UndoStep) -> None:
-        """Add a step. A deletion drops imports, so that repeated undo never reaches them."""
+        """Add a step. A deletion drops import steps, so repeated undo never reaches them."""
         kept = [one for one in self._undo_steps if one.title in (step.title, tr("Undo &Delete"))]
         self._undo_steps = [*kept, step][-MAX_UNDO:]
         self.undo_offered.emit(step)

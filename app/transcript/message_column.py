@@ -148,7 +148,7 @@ class MessageColumn(LazyStack):
         return TextPosition(index, number, part, view.position_at(view.mapFrom(area, inside)))
 
     def part_at(self, position: TextPosition) -> tuple[BlocksView, PartView] | None:
-        """Return the area and part view at a position, or None if not built."""
+        """Return the area and part view at a position, or None if the part isn't built."""
         area = self.areas(position.item).get(position.area) if position.item < len(self.entries) else None
         view = area.part_view(position.part) if area is not None else None
         return (area, view) if area is not None and view is not None else None
@@ -179,7 +179,7 @@ class MessageColumn(LazyStack):
         return [area for area in areas if area.isVisibleTo(self) and area.rect().contains(area.mapFrom(self, point))]
 
     def rect_of(self, position: TextPosition) -> QRect | None:
-        """Return the rectangle of the character at a position, or None if not built."""
+        """Return the rectangle of a character, or None if its part isn't built."""
         found = self.part_at(position)
         if found is None:
             return None
@@ -188,7 +188,7 @@ class MessageColumn(LazyStack):
         return QRect(view.mapTo(self, rect.topLeft()), rect.size())
 
     def part_top(self, position: TextPosition) -> int | None:
-        """Return the top of the part with a position, or None if not built."""
+        """Return the top of the part at a position, or None if the part isn't built."""
         area = self.areas(position.item).get(position.area)
         if area is None or position.part >= len(area.entries):
             return None

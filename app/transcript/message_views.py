@@ -30,7 +30,10 @@ LINE_GAP = 13  # pixels from the line on the left to the text of thinking
 
 
 class ThinkingView(QWidget):
-    """The model's thinking, open until the answer begins unless the reader toggles it."""
+    """A view of the model's thinking.
+
+    The view is open until the answer begins, unless the user toggles it.
+    """
 
     def __init__(self, theme: Theme, lazy: bool = False) -> None:
         super().__init__()
@@ -182,7 +185,7 @@ class MessageView(QWidget):
 
 
 class PromptView(MessageView):
-    """The user's text as typed, in a bubble on the right."""
+    """A bubble on the right with the user's text as typed."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
         super().__init__()

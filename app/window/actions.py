@@ -28,7 +28,7 @@ _Item = QAction | QMenu | None  # None is a separator
 
 
 class Actions(QObject):
-    """All actions. No shortcut edits text: the chat list handles Delete itself."""
+    """All actions. Shortcuts don't use editing keys: the chat list handles Delete."""
 
     def __init__(
         self,

@@ -131,7 +131,7 @@ class Dialogs(QObject):
 
     @Slot()
     def _reset_settings(self) -> None:
-        question = tr("All settings return to their defaults. Chats, presets, models, and the hub token are kept.")
+        question = tr("All settings will return to their defaults. Chats, presets, models, and the hub token are kept.")
         if confirm(self._window, tr("Reset All Settings?"), question, tr("Reset")):
             self._preferences.reset()
 
@@ -201,7 +201,7 @@ class AboutDialog(QDialog):
         name = styled_label(theme, "Slipstream", size=1.6, bold=True)
         version = tr("Version {version}", version=release.version) if release.version else tr("Development build")
         self.version = styled_label(theme, version, "secondary", selectable=True)
-        about = tr("A small model drafts and the large one checks. The output is exactly the large model's.")
+        about = tr("A small model drafts tokens, and the large one checks them. The output is exactly the large model's.")
         summary = styled_label(theme, about, wrap=True)
         caption = small_label(theme, tr("Licenses"), bold=True)
         self.licenses = QPlainTextEdit(licenses())

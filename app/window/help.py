@@ -28,7 +28,7 @@ Menus = dict[str, list[tuple[str, str]]]  # menu -> titles and shortcuts of its 
 
 
 class HelpDialog(QDialog):
-    """The Help window. The list has the user pages; links lead to all pages."""
+    """The Help window. The list shows the user pages; links can open any page."""
 
     def __init__(self, theme: Theme, shortcuts: Menus, parent: QWidget | None = None) -> None:
         super().__init__(parent)

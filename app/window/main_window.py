@@ -41,7 +41,7 @@ TEXT_FIELDS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox
 
 
 class MainWindow(QMainWindow):
-    """The main window, which connects views and conductor. Emits `closed` once."""
+    """The main window, which connects the views to the conductor. Emits `closed` once."""
 
     closed = Signal()  # the app quits now
 
@@ -235,7 +235,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def quit(self) -> bool:
-        """Close the window and quit, also on a Mac; return False if the user cancels."""
+        """Close the window and quit, even on a Mac. Return False if the user cancels."""
         if not self._quitting:
             self.quits_when_closed = True
             self.close()

@@ -1,4 +1,4 @@
-"""A report for the description of a problem, which is shown but never sent."""
+"""A problem report, which is shown to the user but never sent."""
 
 from pathlib import Path
 

@@ -66,7 +66,9 @@ class Listener:
             if error.errno == errno.EADDRINUSE:
                 raise UserError("port_in_use", "Port {port} is in use. Choose another port.", port=str(port)) from None
             reason = error.strerror or type(error).__name__
-            raise UserError("cannot_listen", "Can't listen on “{host}”: {reason}.", host=host, reason=reason) from None
+            raise UserError(
+                "cannot_listen", "Can't listen on “{host}”: {reason}. Choose another address.", host=host, reason=reason
+            ) from None
         self._socket.listen(128)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"

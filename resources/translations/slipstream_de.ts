@@ -165,13 +165,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
-            <translation>Behält die wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
+            <source>Keeps only this many of the most likely tokens.</source>
+            <translation>Behält nur so viele der wahrscheinlichsten Tokens.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps this many of the most likely tokens.</source>
-            <translation>Behält so viele der wahrscheinlichsten Tokens.</translation>
+            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
+            <translation>Behält die wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -490,8 +490,8 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>Leaves out the oldest messages; the chat itself stays complete</source>
-            <translation>Lässt die ältesten Nachrichten weg; der Chat selbst bleibt vollständig</translation>
+            <source>Leaves out the oldest messages but keeps them in the chat</source>
+            <translation>Lässt die ältesten Nachrichten weg, behält sie aber im Chat</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -510,7 +510,7 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>The model wrote no summary. Try again.</source>
+            <source>The model didn't write a summary. Try again.</source>
             <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
@@ -530,8 +530,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A small model drafts and the large one checks. The output is exactly the large model's.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Der Text ist genau der des großen Modells.</translation>
+            <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
+            <translation>Ein kleines Modell entwirft Tokens, und das große prüft sie. Der Text ist genau der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1045,8 +1045,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.</source>
-            <translation>Ihre Chats wurden von einer neueren Version von Slipstream gesichert; aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
+            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
+            <translation>Ihre Chats wurden von einer neueren Version von Slipstream gesichert. Aktualisieren Sie Slipstream, und importieren Sie dann die Chats.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -3430,7 +3430,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>All settings return to their defaults. Chats, presets, models, and the hub token are kept.</source>
+            <source>All settings will return to their defaults. Chats, presets, models, and the hub token are kept.</source>
             <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle und das Hub-Token bleiben erhalten.</translation>
         </message>
         <message>
@@ -5132,8 +5132,8 @@
         <message>
             <location filename="../../mlx_engine/server/listener.py" />
             <source>cannot_listen</source>
-            <extracomment>Can't listen on “{host}”: {reason}.</extracomment>
-            <translation>Auf „{host}“ kann nicht gelauscht werden: {reason}.</translation>
+            <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
+            <translation>Auf „{host}“ sind keine Verbindungen möglich: {reason}. Wählen Sie eine andere Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

@@ -165,13 +165,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
-            <translation>保留累计概率达到此值的最可能词元；1 表示全部保留。</translation>
+            <source>Keeps only this many of the most likely tokens.</source>
+            <translation>仅保留这么多个最可能的词元。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps this many of the most likely tokens.</source>
-            <translation>保留这么多个最可能的词元。</translation>
+            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
+            <translation>保留累计概率达到此值的最可能词元；1 表示全部保留。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -490,8 +490,8 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>Leaves out the oldest messages; the chat itself stays complete</source>
-            <translation>省略最早的消息；对话本身保持完整</translation>
+            <source>Leaves out the oldest messages but keeps them in the chat</source>
+            <translation>省略最早的消息，但仍保留在对话中</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -510,7 +510,7 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>The model wrote no summary. Try again.</source>
+            <source>The model didn't write a summary. Try again.</source>
             <translation>模型没有写出摘要。请重试。</translation>
         </message>
         <message>
@@ -530,8 +530,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A small model drafts and the large one checks. The output is exactly the large model's.</source>
-            <translation>小模型起草，大模型检查。输出与大模型完全一致。</translation>
+            <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
+            <translation>小模型起草词元，大模型进行检查。输出与大模型完全一致。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1045,8 +1045,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.</source>
-            <translation>对话由较新版本的 Slipstream 存储；请更新 Slipstream，然后导入。</translation>
+            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
+            <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入这些对话。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -3430,7 +3430,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>All settings return to their defaults. Chats, presets, models, and the hub token are kept.</source>
+            <source>All settings will return to their defaults. Chats, presets, models, and the hub token are kept.</source>
             <translation>所有设置都会恢复为默认值。对话、预设、模型和 Hub 令牌会保留。</translation>
         </message>
         <message>
@@ -5132,8 +5132,8 @@
         <message>
             <location filename="../../mlx_engine/server/listener.py" />
             <source>cannot_listen</source>
-            <extracomment>Can't listen on “{host}”: {reason}.</extracomment>
-            <translation>无法在“{host}”上监听：{reason}。</translation>
+            <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
+            <translation>无法在“{host}”上监听：{reason}。请选择其他地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

@@ -354,7 +354,7 @@ def test_a_newer_file_is_moved_aside_unchanged(tmp_path: Path, monkeypatch: pyte
     try:
         opened = open_store(tmp_path)
         assert (
-            language.tr("Your chats were saved by a newer version of Slipstream; update Slipstream, then import them.")
+            language.tr("Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.")
             in opened.notice
         )
     finally:
