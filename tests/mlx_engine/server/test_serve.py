@@ -86,7 +86,7 @@ def test_without_a_keychain_the_key_is_for_this_run() -> None:
     with started() as (process, line):
         assert line["key"].startswith("sk-slipstream-")
         process.send_signal(signal.SIGTERM)
-        assert "no keychain" in process.communicate(timeout=60)[1]
+        assert "No keychain" in process.communicate(timeout=60)[1]
 
 
 def test_the_key_is_generated_once() -> None:
