@@ -309,7 +309,7 @@ class Stats:
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean of accepted + 1 over rounds, including drafts after the end of the reply."""
+        """Mean tokens per round, counting accepted drafts past the end of the reply."""
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property

@@ -39,7 +39,7 @@ _wired_before: list[int] = []  # limits to restore, one per block of `wired`
 
 @contextmanager
 def wired() -> Iterator[None]:
-    """Keep the working set resident on Metal in this block.
+    """Keep Metal's working set wired in memory while the block runs.
 
     Otherwise the system may page out weights. Blocks may overlap.
     """

@@ -152,7 +152,7 @@ class Storage(QObject):
         self._background.run(download_limit, show_limit)
 
     def close(self) -> None:
-        """Purge deleted pairs and stop a move, keeping its copies."""
+        """Purge deleted pairs and stop any move, keeping the files already copied."""
         self._stop.set()
         if self.deleted:
             DeletedModels().purge(self._take_deleted())

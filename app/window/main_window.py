@@ -311,7 +311,7 @@ class MainWindow(QMainWindow):
 
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
-    """Move a window's frame onto the nearest screen if it is out of reach."""
+    """Return the frame `window`, moved onto the nearest screen if it is out of reach."""
     if not screens:
         return window
     top = QRect(window.left(), window.top(), window.width(), GRIP_HEIGHT)

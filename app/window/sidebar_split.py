@@ -70,7 +70,10 @@ class SidebarSplit(QSplitter):
 
     @property
     def _room(self) -> int:
-        """Minimum width of both parts. Large text gets only part of what it needs."""
+        """Window width needed to show the sidebar.
+
+        The chat's share grows half as fast as the text size.
+        """
         chat = (MIN_CHAT_WIDTH + self._theme.scaled(MIN_CHAT_WIDTH)) // 2
         return MIN_WIDTH + chat + self.handleWidth()
 

@@ -22,7 +22,7 @@ _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of 
 
 @dataclass
 class Mark:
-    """States at one token of the layers and windows that can't be cut back."""
+    """States, at one token, of the layers and windows that can't be cut."""
 
     layers: dict[int, Any]
     windows: list[LayerContext]
@@ -44,7 +44,7 @@ class Branch:
     last_used: int = 0
 
     def mark(self) -> None:
-        """Save the current states that can't be cut back."""
+        """Save the current states of the layers that can't be cut."""
         mark = Mark(self.caches.freeze(), self.context.freeze() if self.context else [])
         mx.eval(mark.arrays())
         self.marks[self.caches.length] = mark

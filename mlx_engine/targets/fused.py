@@ -60,7 +60,7 @@ class Fusion:
         self._layers, self.parts = [], []
 
     def use(self, inputs: Operation | None, attend: Operation | None, fewest_rows: int = 1) -> None:
-        """Set the kernels for blocks of `fewest_rows` to 16 rows on a growing cache.
+        """Select the kernels that run blocks of 16 rows or fewer on a growing cache.
 
         Args:
             inputs: the `attention_inputs` kernel, or None for mlx-lm's operations.

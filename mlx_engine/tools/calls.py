@@ -256,5 +256,5 @@ def last_calls(form: CallFormat, text: str, tools: Sequence[dict]) -> tuple[Tool
 
 
 def overlap(text: str, marker: str) -> int:
-    """Return the length of the longest suffix of `text` that begins `marker`."""
+    """Return how many characters at the end of `text` may be the start of `marker`."""
     return next((size for size in range(min(len(text), len(marker) - 1), 0, -1) if text.endswith(marker[:size])), 0)

@@ -225,9 +225,9 @@ def _without(names: Names, name: str) -> Names:
 
 
 def _kept_kernels(times: _PairedTimes, right: Names) -> Iterator[tuple[Names, Names]]:
-    """Yield the kernels to keep and those that slow down plain steps, after each set.
+    """Yield the kernels to keep and the kernels that slow down plain steps.
 
-    Only the last value is complete.
+    Yields a value after each timed set of kernels. Only the last value is the result.
     """
     for _ in times.take(right, *(_without(right, name) for name in right)):
         yield (), ()
