@@ -177,7 +177,7 @@ def test_the_file_name_decides_the_format(tmp_path: Path) -> None:
     assert "## You\n\nQuestion\n\n## Slipstream\n\nAnswer" in (tmp_path / "one.md").read_text()
     with pytest.raises(UserError, match="Can't write"):
         chat_export.export(rows, {}, tmp_path / "nowhere" / "x.md")
-    with pytest.raises(UserError, match="no chats to export"):
+    with pytest.raises(UserError, match="No chats to export"):
         chat_export.export([], {}, tmp_path / "x.md")
     assert not list(tmp_path.glob(".*"))
 

@@ -323,7 +323,7 @@ class TestChat:
         assert engine.requests[1].messages[0].content == "One"
         shown = capsys.readouterr().err
         for sentence in (
-            "no reply to compare yet",
+            "No reply to compare yet",
             "DFlash is off.",
             "System prompt removed.",
             "3.00×",
