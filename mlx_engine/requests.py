@@ -73,6 +73,8 @@ class GenerationRequest:
             DFlash is identical in every format. Slower, and without snapshots.
         tools: tools that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
             tools, calls in the reply are text.
+        tool_choice: "auto", "none" (the model sees the tools but can't call them), "required", or the name of the tool to call.
+        schema: JSON schema that the answer satisfies, as JSON. Calls of tools and thinking are free.
     """
 
     messages: tuple[Message, ...] = ()
@@ -95,6 +97,8 @@ class GenerationRequest:
     foreground: bool = False
     exact: bool = False
     tools: tuple[str, ...] = ()
+    tool_choice: str = "auto"
+    schema: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4171,6 +4171,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
+            <source>bad_schema</source>
+            <extracomment>The schema can't be used: {reason}</extracomment>
+            <translation>Das Schema kann nicht verwendet werden: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>bad_tool_choice</source>
+            <extracomment>This model can't follow the tool choice “{choice}”. Use auto.</extracomment>
+            <translation>Dieses Modell kann der Werkzeugwahl „{choice}“ nicht folgen. Verwenden Sie auto.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>Eine Stoppsequenz ist leer, sodass jede Antwort sofort enden würde. Entfernen Sie sie.</translation>

@@ -4171,6 +4171,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
+            <source>bad_schema</source>
+            <extracomment>The schema can't be used: {reason}</extracomment>
+            <translation>无法使用此架构：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>bad_tool_choice</source>
+            <extracomment>This model can't follow the tool choice “{choice}”. Use auto.</extracomment>
+            <translation>此模型无法遵循工具选择“{choice}”。请使用 auto。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>有一个停止字符串为空，因此每条回复都会立即结束。请将其移除。</translation>
