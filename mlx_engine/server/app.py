@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from mlx_engine.events import PairInfo
 from mlx_engine.host import EngineDoor
-from mlx_engine.server import openai
+from mlx_engine.server import anthropic, openai
 from mlx_engine.server.body import read_json
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.completions import CompletionExchange
@@ -36,6 +36,7 @@ class Api:
         self._door, self._guard = door, guard
         self._routes: dict[tuple[str, str], Endpoint] = {
             ("GET", "/health"): self._health,
+            ("GET", "/api/hello"): self._health,  # asked by Claude Code
             ("GET", "/v1/models"): self._models,
             ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
             ("POST", "/v1/completions"): self._replies(CompletionExchange),
@@ -95,4 +96,5 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
         headers["www-authenticate"] = "Bearer"
     if error.status in (403, 408, 413):
         headers["connection"] = "close"  # the rest of the body isn't read
-    await JSONResponse(openai.error_body(error), error.status, headers)(scope, receive, send)
+    dialect = anthropic if scope["path"].startswith(anthropic.PREFIX) else openai
+    await JSONResponse(dialect.error_body(error), error.status, headers)(scope, receive, send)
