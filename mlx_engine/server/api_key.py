@@ -10,13 +10,23 @@ def stored_key() -> tuple[str, bool]:
 
     The key is created on first use.
     """
-    key = f"sk-slipstream-{secrets.token_urlsafe(24)}"
     try:
         import keyring  # slow to import
 
         if stored := keyring.get_password(_SERVICE, _ACCOUNT):
             return stored, True
+    except Exception:  # backends raise any type
+        pass
+    return new_key()
+
+
+def new_key() -> tuple[str, bool]:
+    """Create an API key in place of the stored one. Returns the same as `stored_key`."""
+    key = f"sk-slipstream-{secrets.token_urlsafe(24)}"
+    try:
+        import keyring
+
         keyring.set_password(_SERVICE, _ACCOUNT, key)
         return key, keyring.get_password(_SERVICE, _ACCOUNT) == key
-    except Exception:  # backends raise any type
+    except Exception:
         return key, False

@@ -21,6 +21,8 @@ from mlx_engine.server.replies import Exchange, answer
 
 log = logging.getLogger(__name__)
 
+LOADING_S = 5  # seconds after which a client may try again, if no pair is loaded
+
 Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -28,12 +30,13 @@ class Api:
     """The server as an ASGI application.
 
     Attributes:
-        pair: the pair that the engine has loaded.
+        pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread, like `guard`.
+        guard: the checks before a request is served.
     """
 
-    def __init__(self, door: EngineDoor, pair: PairInfo, guard: Guard) -> None:
-        self.pair = pair
-        self._door, self._guard = door, guard
+    def __init__(self, door: EngineDoor, pair: PairInfo | None, guard: Guard) -> None:
+        self.pair, self.guard = pair, guard
+        self._door = door
         self._routes: dict[tuple[str, str], Endpoint] = {
             ("GET", "/health"): self._health,
             ("GET", "/api/hello"): self._health,  # asked by Claude Code
@@ -54,7 +57,7 @@ class Api:
             await send(message)
 
         try:
-            self._guard.check(scope)
+            self.guard.check(scope)
             await self._endpoint(scope)(scope, receive, noting)
         except ClientGone:
             pass
@@ -78,11 +81,18 @@ class Api:
         await JSONResponse({"status": "ok"})(scope, receive, send)
 
     async def _models(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await JSONResponse(openai.models(self.pair))(scope, receive, send)
+        await JSONResponse(openai.models(self._loaded()))(scope, receive, send)
+
+    def _loaded(self) -> PairInfo:
+        if (pair := self.pair) is None:
+            message = "No models are loaded. Load a pair in Slipstream, or wait until the models have loaded."
+            raise ApiError(503, message, code="model_not_loaded", retry_after=LOADING_S)
+        return pair
 
     def _replies(self, dialect: Callable[[PairInfo, Any], Exchange]) -> Endpoint:
         async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-            exchange = dialect(self.pair, await read_json(scope, receive))
+            body = await read_json(scope, receive)
+            exchange = dialect(self._loaded(), body)
             await answer(self._door, exchange, openai.error_body, scope, receive, send)
 
         return endpoint

@@ -16,6 +16,7 @@ from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.server import HOST, PORT
 from mlx_engine.server.guard import is_loopback
 from mlx_engine.terminal.session import folders
 
@@ -108,10 +109,10 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
 
 def add_server(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("server")
+    group.add_argument("--host", default=HOST, metavar="H", help=f"address to listen on (default {HOST}: this computer only)")
     group.add_argument(
-        "--host", default="127.0.0.1", metavar="H", help="address to listen on (default 127.0.0.1: this computer only)"
+        "--port", type=whole(0, 65535), default=PORT, metavar="P", help=f"port; 0 selects a free one (default {PORT})"
     )
-    group.add_argument("--port", type=whole(0, 65535), default=8484, metavar="P", help="port; 0 selects a free one (default 8484)")
     group.add_argument(
         "--key",
         type=_key,

@@ -41,6 +41,7 @@ class Serving:
 
     door: WatchedDoor
     pair: PairInfo
+    api: Api
     url: str
     client: httpx2.Client
 
@@ -105,7 +106,7 @@ def serving(make_engine: Any = None, key: str | None = None) -> Iterator[Serving
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx2.Client(base_url=listener.url, headers=headers, timeout=120, trust_env=False) as client:
-            yield Serving(door, pair, listener.url, client)
+            yield Serving(door, pair, api, listener.url, client)
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(60)

@@ -42,6 +42,16 @@ class TestRoutes:
         assert listed["object"] == "list"
         assert [(model["id"], model["object"]) for model in listed["data"]] == [("tiny", "model"), ("default", "model")]
 
+    def test_while_no_pair_is_loaded_a_client_is_told_to_try_again(self, server: Serving) -> None:
+        server.api.pair = None
+        try:
+            response = server.post(PATH, **HI)
+            assert refused(response, 503)["code"] == "model_not_loaded" and int(response.headers["retry-after"]) > 0
+            assert refused(server.client.get("/v1/models"), 503)["code"] == "model_not_loaded"
+        finally:
+            server.api.pair = server.pair
+        assert server.post(PATH, **HI).status_code == 200
+
     def test_unknown_endpoints_and_methods_are_refused(self, server: Serving) -> None:
         assert refused(server.client.get("/v1/nothing"), 404)["code"] == "unknown_endpoint"
         assert refused(server.client.get(PATH), 405)["code"] == "method_not_allowed"

@@ -16,7 +16,7 @@ from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.cli import main
-from mlx_engine.server.api_key import stored_key
+from mlx_engine.server.api_key import new_key, stored_key
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 
 
@@ -94,6 +94,13 @@ def test_the_key_is_generated_once() -> None:
         key, kept = stored_key()
         assert kept and len(key) > 40
         assert stored_key() == (key, True)
+
+
+def test_a_new_key_replaces_the_stored_one() -> None:
+    with keychain(Keychain()):
+        old, _ = stored_key()
+        key, kept = new_key()
+        assert kept and key != old and stored_key() == (key, True)
 
 
 def test_a_keychain_that_fails_is_no_error() -> None:
