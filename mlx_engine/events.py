@@ -226,6 +226,35 @@ class PrefillProgress:
 
 
 @dataclass(frozen=True)
+class TokenLogprob:
+    """A token and its natural log-probability.
+
+    Attributes:
+        text: UTF-8 bytes, which may be only a part of a character.
+    """
+
+    token: int
+    text: bytes
+    logprob: float
+
+
+@dataclass(frozen=True)
+class PositionLogprobs:
+    """Log-probabilities of a reply's token and of the most likely tokens at its position.
+
+    They come from the target's own logits, before bias, penalties, temperature, and filters.
+
+    Attributes:
+        top: the most likely tokens, in descending order. The reply's token may be among them.
+        hidden: whether the reply's token is an end token or another special token, which has no text in the reply.
+    """
+
+    chosen: TokenLogprob
+    top: tuple[TokenLogprob, ...]
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
 class Commit:
     """Final text of a reply, which can lag behind its tokens.
 
@@ -237,6 +266,7 @@ class Commit:
         runs: source and number of characters of each token in `text`; empty if unknown. A token may belong to an earlier commit.
             A character that spans several tokens counts for the first.
         at_s: seconds after the request, without waiting; None if unknown.
+        logprobs: one entry per token, or none if the request has no `logprobs`.
     """
 
     text: str
@@ -245,6 +275,7 @@ class Commit:
     sources: tuple[Source, ...]
     runs: tuple[tuple[Source, int], ...] = ()
     at_s: float | None = None
+    logprobs: tuple[PositionLogprobs, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ PREFILL_ROWS = 512  # tokens per prefill pass: enough to be efficient, few enoug
 MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't be rewound
 _MAX_TEMPERATURE = 100.0  # sampling is random at much lower temperatures
 _MAX_PENALTY = 100.0  # positive or negative
+_MAX_BIAS = 100.0  # positive or negative, as in OpenAI's API
+MAX_LOGPROBS = 20  # most likely tokens per position, as in OpenAI's API
 _ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
 _ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")
 _WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
@@ -82,6 +84,7 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
         ("repetition penalty", s.repetition_penalty, 1 / _MAX_PENALTY, _MAX_PENALTY, _ONE_IS_OFF),
         ("presence penalty", s.presence_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
         ("frequency penalty", s.frequency_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
+        *(("logit bias", bias, -_MAX_BIAS, _MAX_BIAS, _ZERO_IS_OFF) for _, bias in request.logit_bias),
     ):
         if not isinstance(number, int | float) or isinstance(number, bool) or not least <= number <= most:
             template = "The {name} is {value}. Use a number from {least:g} to {most:g}{note}."
@@ -94,6 +97,7 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
         ("token limit", request.max_tokens, 1, math.inf, ""),
         ("width", 1 if request.width is None else request.width, 1, block or math.inf, _WITH_DRAFTER if block else ""),
         ("seed", 0 if request.seed is None else request.seed, 0, (1 << 64) - 1, ""),
+        ("number of log-probabilities", 0 if request.logprobs is None else request.logprobs, 0, MAX_LOGPROBS, ""),
     ):
         if isinstance(whole, int) and not isinstance(whole, bool) and lowest <= whole <= highest:
             continue

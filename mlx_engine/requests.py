@@ -75,6 +75,8 @@ class GenerationRequest:
             tools, calls in the reply are text.
         tool_choice: "auto", "none" (the model sees the tools but can't call them), "required", or the name of the tool to call.
         schema: JSON schema that the answer satisfies, as JSON. Calls of tools and thinking are free.
+        logit_bias: token ID and a number from -100 to 100 that is added to its logit, before penalties and filters.
+        logprobs: number of most likely tokens to report in `Commit.logprobs`, besides the reply's own; None reports nothing.
     """
 
     messages: tuple[Message, ...] = ()
@@ -99,6 +101,8 @@ class GenerationRequest:
     tools: tuple[str, ...] = ()
     tool_choice: str = "auto"
     schema: str | None = None
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    logprobs: int | None = None
 
 
 @dataclass(frozen=True)
