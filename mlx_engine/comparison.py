@@ -121,7 +121,7 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
         return TextDifference(at, None, False)
     prompt = chat.render(pair.tokenizer, request).tokens
     chooser = Chooser(request.sampling, request.seed or 0)
-    penalties = Penalties(request.sampling, prompt)
+    penalties = Penalties(request.sampling, prompt, request.logit_bias)
     penalties.add(a[:at])
     shared = [*prompt, *a[:at]]
     *_, logits = prefill(pair.target, pair.target.caches(), shared, None, None)

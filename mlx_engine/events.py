@@ -246,7 +246,7 @@ class PositionLogprobs:
 
     Attributes:
         top: the most likely tokens, in descending order. The reply's token may be among them.
-        hidden: whether the reply's token is an end token or another special token, which has no text in the reply.
+        hidden: whether the reply's token adds no text to the reply: an end token, a marker, or whitespace before the text.
     """
 
     chosen: TokenLogprob

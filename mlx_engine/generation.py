@@ -11,6 +11,7 @@ from typing import cast
 import mlx.core as mx
 
 from mlx_engine import chat, device, limits
+from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -105,7 +106,8 @@ def _generate(
     if not request.exact:
         pair.run_at(length)
     operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
-    chooser, penalties = Chooser(request.sampling, seed, operations), Penalties(request.sampling, prompt)
+    chooser = Chooser(request.sampling, seed, operations, request.logprobs)
+    penalties = Penalties(request.sampling, prompt, request.logit_bias)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
@@ -113,7 +115,7 @@ def _generate(
     reply = ReplyText(tokenizer, rendered, request.stop, request.tools)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
-    first: int | None = None
+    first: Step | None = None
     steps: Generator[Step, None, None] | None = None
     consistent = True  # whether caches and context hold the same tokens
     try:
@@ -122,7 +124,8 @@ def _generate(
         for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
                 chosen = chooser.choose(penalties.apply(done), length, chooser.noise(length, 1, done.shape[-1]))
-                first = cast(int, chosen.item())
+                report = chooser.report(done, chosen)
+                first = Step((cast(int, chosen.item()),), ("prefill",), logprobs=logprobs.read(report, 1))
                 break
             if done in marks:
                 branch.mark()
@@ -131,27 +134,27 @@ def _generate(
                 break
             yield [PrefillProgress(done, length, branch.reused, left_out)]
         if first is not None:
-            penalties.add((first,))
+            penalties.add(first.tokens)
             progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out)]
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
                 controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)
-                copies = Lookup((*prompt, first), history.block - 1) if history.lookup and not request.width else None
+                copies = Lookup((*prompt, *first.tokens), history.block - 1) if history.lookup and not request.width else None
                 ahead = device.runs_beside_host() and history.costs.table.queued and not request.exact
                 parts = (target, drafter, caches, context, chooser, penalties, controller, copies)
                 rounds = Rounds(*parts, clock=clock, queue_ahead=ahead, alone=clock.alone)
-                steps = rounds.run(first, limit - 1, ends)
+                steps = rounds.run(first.tokens[0], limit - 1, ends)
             elif limit > 1:
                 backlog = Backlog(drafter, context) if request.reuse and drafter is not None and context is not None else None
-                steps = plain(target, caches, first, length, chooser, penalties, limit - 1, backlog, clock.alone)
-            for step in chain((Step((first,), ("prefill",)),), steps or ()):
+                steps = plain(target, caches, first.tokens[0], length, chooser, penalties, limit - 1, backlog, clock.alone)
+            for step in chain((first,), steps or ()):
                 at_s = clock()
                 branch.tokens += step.tokens
                 end = next((at + 1 for at, token in enumerate(step.tokens) if token in ends), 0)
                 tokens = step.tokens[:end] if end else step.tokens
                 added = [
                     replace(part, at_s=at_s) if isinstance(part, Commit) else part
-                    for part in reply.add(tokens, step.sources[: len(tokens)])
+                    for part in reply.add(tokens, step.sources[: len(tokens)], step.logprobs[: len(tokens)])
                 ]
                 tally.add(step, sum(len(part.tokens) for part in added if isinstance(part, Commit)), at_s)
                 if step.drafted:

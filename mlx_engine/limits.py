@@ -77,15 +77,16 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
         UserError: an option is out of range or not a number.
     """
     s = request.sampling
-    for name, number, least, most, note in (
+    numbers: tuple[tuple[str, float, float, float, str | EngineText], ...] = (
         ("temperature", s.temperature, 0.0, _MAX_TEMPERATURE, ""),
         ("top-p", s.top_p, 0.0, 1.0, _ONE_IS_OFF),
         ("min-p", s.min_p, 0.0, 1.0, _ZERO_IS_OFF),
         ("repetition penalty", s.repetition_penalty, 1 / _MAX_PENALTY, _MAX_PENALTY, _ONE_IS_OFF),
         ("presence penalty", s.presence_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
         ("frequency penalty", s.frequency_penalty, -_MAX_PENALTY, _MAX_PENALTY, _ZERO_IS_OFF),
-        *(("logit bias", bias, -_MAX_BIAS, _MAX_BIAS, _ZERO_IS_OFF) for _, bias in request.logit_bias),
-    ):
+        *[("logit bias", bias, -_MAX_BIAS, _MAX_BIAS, _ZERO_IS_OFF) for _, bias in request.logit_bias],
+    )
+    for name, number, least, most, note in numbers:
         if not isinstance(number, int | float) or isinstance(number, bool) or not least <= number <= most:
             template = "The {name} is {value}. Use a number from {least:g} to {most:g}{note}."
             value = str(number)[:40]

@@ -1,14 +1,17 @@
 """Convert reply tokens to text in channels, and to tool calls."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.channels import ChannelParser, call_format, markers_of
 from mlx_engine.chat import RenderedPrompt
-from mlx_engine.events import Channel, Commit, Source
+from mlx_engine.decoding.logprobs import RowLogprobs
+from mlx_engine.events import Channel, Commit, PositionLogprobs, Source
 from mlx_engine.requests import ToolCall
+from mlx_engine.token_texts import TokenTexts
 from mlx_engine.tools.calls import CallReader, Part, last_calls, overlap, readable
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
@@ -59,9 +62,11 @@ class _Piece:
     text: _Text = field(default_factory=_Text)
     tokens: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    logprobs: list[PositionLogprobs] = field(default_factory=list)
 
     def commit(self) -> Commit:
-        return Commit(self.text.text, self.channel, tuple(self.tokens), tuple(self.sources), tuple(self.text.runs))
+        found = Commit(self.text.text, self.channel, tuple(self.tokens), tuple(self.sources), tuple(self.text.runs))
+        return replace(found, logprobs=tuple(self.logprobs)) if self.logprobs else found
 
 
 class ReplyText:
@@ -85,7 +90,7 @@ class ReplyText:
     def __init__(
         self, tokenizer: TokenizerWrapper, prompt: RenderedPrompt, stop: Sequence[str] = (), tools: Sequence[str] = ()
     ) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer, self._texts = tokenizer, TokenTexts(tokenizer)
         self._detokenizer = tokenizer.detokenizer
         self._hidden = set(tokenizer.eos_token_ids)
         self._hidden |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
@@ -124,17 +129,25 @@ class ReplyText:
             self._detokenizer.finalize()  # it holds back a last space until the next token
         self._at_start = not self._detokenizer.last_segment.strip()
 
-    def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit | ToolCall]:
+    def add(
+        self, tokens: Sequence[int], sources: Sequence[Source], logprobs: Sequence[RowLogprobs] = ()
+    ) -> Iterator[Commit | ToolCall]:
         """Yield commits for these tokens, and the tool calls that they complete.
 
         Each commit is within one section. A stop string sets `stopped` and ends the reply.
         """
         piece = _Piece(self.channel)
-        for token, source in zip(tokens, sources, strict=True):
+        for token, source, row in zip(tokens, sources, logprobs or repeat(None, len(tokens)), strict=True):
             piece.tokens.append(token)
             piece.sources.append(source)
             self._queue.append(source)
-            text, ended = self._parser.add(token, self._at_start and not self._call.text, self._in_call)
+            at_start = self._at_start and not self._call.text
+            text, ended = self._parser.add(token, at_start, self._in_call)
+            if row is not None:
+                hidden = ended or token in self._hidden or not (text or self._parser.pending)
+                found = self._texts.logprobs(token, row, hidden)
+                is_cut = at_start and found.chosen.text.isspace()
+                piece.logprobs.append(replace(found, hidden=True) if is_cut else found)
             shown = self._decode(text)
             for part in self._flush(shown) if ended else self._show(shown):
                 if isinstance(part, ToolCall):

@@ -33,7 +33,7 @@ LEVELS = (
     "warmup",
     "prefix reply_text",
     "chat",
-    "channels template_sandbox",
+    "channels template_sandbox token_texts",
     "template_child",
     "decoding",
     "targets",

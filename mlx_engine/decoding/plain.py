@@ -6,6 +6,7 @@ from typing import cast
 
 import mlx.core as mx
 
+from mlx_engine.decoding.logprobs import Report, RowLogprobs, read
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.errors import EngineText
@@ -28,6 +29,7 @@ class Step:
     proposer: Source = "target"
     why: EngineText | None = None  # reason for a plain step
     trial: bool = False  # made to measure its cost or acceptance
+    logprobs: tuple[RowLogprobs, ...] = ()  # one per token, if asked for
 
 
 def plain(
@@ -51,27 +53,27 @@ def plain(
         alone: returns whether no other reply runs before the next step; otherwise, nothing is queued for that step.
     """
 
-    def queue_pass(token: mx.array, at: int) -> mx.array:
+    def queue_pass(token: mx.array, at: int) -> tuple[mx.array, Report]:
         if backlog is None:
             logits = target.forward(token, caches)
         else:
             logits, features = target.forward_tapped(token, caches)
             backlog.add(features)
-        logits = penalties.apply(logits)
-        chosen = chooser.choose(logits, at + 1, chooser.noise(at + 1, 1, logits.shape[-1]))
-        mx.async_eval(chosen)
-        return chosen
+        chosen = chooser.choose(penalties.apply(logits), at + 1, chooser.noise(at + 1, 1, logits.shape[-1]))
+        report = chooser.report(logits, chosen)
+        mx.async_eval(chosen, report)
+        return chosen, report
 
     try:
-        current = queue_pass(mx.array([first]), position)
+        current, report = queue_pass(mx.array([first]), position)
         for count in range(1, limit + 1):
             ahead = None if penalties.active or count == limit or not alone() else queue_pass(current, position + count)
             token = cast(int, current.item())
-            yield Step((token,), ("target",))
+            yield Step((token,), ("target",), logprobs=read(report, 1))
             if count == limit:
                 return
             penalties.add((token,))
-            current = queue_pass(current, position + count) if ahead is None else ahead
+            current, report = queue_pass(current, position + count) if ahead is None else ahead
             if count % _CLEAR_EVERY == 0:
                 mx.clear_cache()
     finally:

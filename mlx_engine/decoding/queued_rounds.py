@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import mlx.core as mx
 
-from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.logprobs import Report, RowLogprobs, read
+from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.device import DevicePosition
 from mlx_engine.drafters.context import DraftContext
@@ -25,6 +26,7 @@ class QueuedRound:
     choice: WidthChoice
     rows: int  # verified rows
     verdict: BlockVerdict
+    report: Report
     anchor: mx.array  # of the next round, [1] uint32
     position: mx.array  # of the next round's anchor, [1] int32
     kept: mx.array  # number of rows that precede the next round, [1] int32
@@ -34,12 +36,13 @@ class QueuedRound:
 class RoundQueue:
     """Queue of drafter rounds.
 
-    Before the first round, caches and context end at the anchor, and the context isn't empty. The chooser's request has no
-    penalties.
+    Before the first round, caches and context end at the anchor, and the context isn't empty. The request has no active penalties.
     """
 
-    def __init__(self, target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser) -> None:
-        self._target, self._drafter, self._chooser = target, drafter, chooser
+    def __init__(
+        self, target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser, penalties: Penalties
+    ) -> None:
+        self._target, self._drafter, self._chooser, self._penalties = target, drafter, chooser, penalties
         self._caches, self._context = caches, context
 
     def put(self, choice: WidthChoice, rows: int, anchor: mx.array, after: QueuedRound | None = None) -> QueuedRound:
@@ -59,16 +62,17 @@ class RoundQueue:
         noise = self._chooser.noise(following, rows, self._target.vocabulary)
         drafts = self._drafter.propose(self._context, anchor, rows, self._chooser, noise)
         logits, features = self._target.forward_tapped(mx.concatenate([anchor, drafts]), self._caches, span)
-        verdict = self._chooser.verify(logits, drafts, following, noise)
+        verdict = self._chooser.verify(self._penalties.apply(logits), drafts, following, noise)
+        report = self._chooser.report(logits, verdict.choices)
         self._drafter.inject(self._context, features)
         count = verdict.count()
         kept = (count[:1] + 1).astype(mx.int32)
         position = at.value + kept
-        mx.async_eval(verdict.choices, drafts, count, position, self._context.state)
-        return QueuedRound(choice, rows, verdict, count[1:], position, kept, after is not None)
+        mx.async_eval(verdict.choices, drafts, count, position, self._context.state, report)
+        return QueuedRound(choice, rows, verdict, report, count[1:], position, kept, after is not None)
 
-    def read(self, queued: QueuedRound, ends: frozenset[int]) -> tuple[tuple[int, ...], int]:
-        """Wait for the first unread round; return its accepted drafts and the next token.
+    def read(self, queued: QueuedRound, ends: frozenset[int]) -> tuple[tuple[int, ...], int, tuple[RowLogprobs, ...]]:
+        """Wait for the first unread round; return its accepted drafts, the next token, and the log-probabilities of both.
 
         Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues. While
         another round is queued, some caches are updated only by `close`.
@@ -78,7 +82,7 @@ class RoundQueue:
         held = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
         self._caches.settle(self._caches.length + held)
         self._context.settle(self._caches.length)
-        return accepted, token
+        return accepted, token, read(queued.report, len(tokens))
 
     def close(self) -> None:
         """Move caches and context to the end of the last read round; discard later rounds."""

@@ -1,15 +1,17 @@
 """Choose tokens from the target's logits, and proposals from the drafter's.
 
-The target's choice alone determines the text: greedy, or Gumbel-max with keyed noise over logits that are penalized, divided by the
-temperature, and filtered, in this order. Proposals may follow any rule. With the *same* noise, the drafter picks the target's token
-wherever their distributions are close.
+The target's choice alone determines the text: greedy, or Gumbel-max with keyed noise over logits that are biased, penalized,
+divided by the temperature, and filtered, in this order. Proposals may follow any rule. With the *same* noise, the drafter picks the
+target's token wherever their distributions are close.
 """
 
 from collections.abc import Sequence
 from math import log
+from typing import cast
 
 import mlx.core as mx
 
+from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.kernels.block_verify import BlockVerdict, Draw
 from mlx_engine.kernels.operations import PLAIN, Operations
@@ -28,10 +30,11 @@ class Chooser:
         sampling: temperature, filters, and penalties.
         seed: 64-bit seed of the noise.
         operations: provides `block_verify`.
+        logprobs: number of most likely tokens in each `report`; None for empty reports.
     """
 
-    def __init__(self, sampling: Sampling, seed: int, operations: Operations = PLAIN) -> None:
-        self.sampling, self.seed, self.operations = sampling, seed, operations
+    def __init__(self, sampling: Sampling, seed: int, operations: Operations = PLAIN, logprobs: int | None = None) -> None:
+        self.sampling, self.seed, self.operations, self._logprobs = sampling, seed, operations, logprobs
         self.greedy = sampling.temperature < MIN_TEMPERATURE
 
     def noise(self, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array | None:
@@ -62,6 +65,10 @@ class Chooser:
     def choose(self, logits: mx.array, position: int, noise: mx.array | None) -> mx.array:
         """Choose one token, [1] uint32, from logits [1, V]."""
         return self.verify(logits, None, position, noise).choices
+
+    def report(self, logits: mx.array, choices: mx.array) -> logprobs.Report:
+        """Return the log-probabilities of the choices [rows] in the target's own logits [rows, V], lazily."""
+        return logprobs.report(logits, choices, self._logprobs)
 
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         """Return the scores [rows, V] to maximize. Filtered tokens score -inf."""
@@ -101,15 +108,20 @@ class Chooser:
 
 
 class Penalties:
-    """Penalties for tokens that have already appeared in a request.
+    """Penalties for tokens that have already appeared in a request, and its bias for single tokens.
 
     The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of the prompt and
     the reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply.
+    The bias comes first.
+
+    Attributes:
+        active: whether there are penalties, which need the tokens before a row.
     """
 
-    def __init__(self, sampling: Sampling, prompt: Sequence[int]) -> None:
+    def __init__(self, sampling: Sampling, prompt: Sequence[int], bias: Sequence[tuple[int, float]] = ()) -> None:
         self.sampling = sampling
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
+        self._bias, self._biases = bias, cast(mx.array | None, None)
         self._prompt, self._reply = list(prompt), list[int]()
         self._prompt_counts: mx.array | None = None
         self._reply_counts: mx.array | None = None  # counted tokens, which `_reply` no longer lists
@@ -120,7 +132,12 @@ class Penalties:
             self._reply += tokens
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
-        """Return penalized logits [rows, V]. Row i follows the first i tokens of `ahead`."""
+        """Return biased and penalized logits [rows, V]. Row i follows the first i tokens of `ahead`."""
+        if self._bias:
+            if self._biases is None:
+                tokens, values = zip(*self._bias, strict=True)
+                self._biases = mx.zeros((logits.shape[-1],), mx.float32).at[mx.array(tokens)].add(mx.array(values, mx.float32))
+            logits = logits.astype(mx.float32) + self._biases
         if not self.active:
             return logits
         s, (rows, vocabulary) = self.sampling, logits.shape

@@ -10,6 +10,7 @@ from typing import cast
 
 import mlx.core as mx
 
+from mlx_engine.decoding.logprobs import Report, RowLogprobs, read
 from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -42,6 +43,7 @@ class _PlainPass:
 
     choice: WidthChoice
     token: mx.array
+    report: Report
     ahead: bool
     rows = 1
 
@@ -81,7 +83,7 @@ class Rounds:
         """
         self._backlog = Backlog(self.drafter, self.context)
         if self.queue_ahead and not self.penalties.active:
-            self._queue = RoundQueue(self.target, self.drafter, self.caches, self.context, self.chooser)
+            self._queue = RoundQueue(self.target, self.drafter, self.caches, self.context, self.chooser, self.penalties)
         self._ended = self.clock()
         left, passes = limit, 0
         try:
@@ -90,12 +92,13 @@ class Rounds:
                 alone = self.alone()
                 ahead = self._queue_next(current, left) if alone else None
                 if isinstance(current, _PlainPass):
-                    step = Step((cast(int, current.token.item()),), ("target",), why=current.choice.why, trial=current.choice.trial)
+                    token, choice = cast(int, current.token.item()), current.choice
+                    step = Step((token,), ("target",), why=choice.why, trial=choice.trial, logprobs=read(current.report, 1))
                 elif isinstance(current, _Block):
                     step = self._verify(current, ends)
                 else:
                     assert self._queue is not None
-                    step = _round_step(current.choice, *self._queue.read(current, ends), current.rows)
+                    step = _round_step(current.choice, current.rows, *self._queue.read(current, ends))
                 self._record(current, step)
                 tokens = step.tokens[:left]
                 self.penalties.add(tokens)
@@ -107,7 +110,7 @@ class Rounds:
                 following = None if done else ahead or (self._begin(tokens[-1], left) if alone else None)
                 if passes % _CLEAR_EVERY == 0:
                     mx.clear_cache()
-                yield replace(step, tokens=tokens, sources=step.sources[: len(tokens)])
+                yield replace(step, tokens=tokens, sources=step.sources[: len(tokens)], logprobs=step.logprobs[: len(tokens)])
                 if done:
                     return
                 self._joined = following is not None and not self.alone()
@@ -166,9 +169,10 @@ class Rounds:
         position = self.caches.length  # of the chosen token
         noise = self.chooser.noise(position, 1, logits.shape[-1])
         token = self.chooser.choose(self.penalties.apply(logits), position, noise)
-        mx.async_eval(token)
+        report = self.chooser.report(logits, token)
+        mx.async_eval(token, report)
         self._backlog.add(features)
-        return _PlainPass(choice, token, ahead)
+        return _PlainPass(choice, token, report, ahead)
 
     def _flush_backlog(self) -> None:
         """Inject the backlog into the drafter's context, outside the round's timing."""
@@ -185,15 +189,16 @@ class Rounds:
         following = self.caches.length + 1
         logits, features = self.target.forward_tapped(mx.concatenate([block.anchor, block.drafts]), self.caches)
         verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
+        report = self.chooser.report(logits, verdict.choices)
         # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
         self.drafter.inject(self.context, features)
-        mx.eval(verdict.choices, self.context.state)
+        mx.eval(verdict.choices, self.context.state, report)
         accepted, token = verdict.read()
         tokens, width = (*accepted, token), block.drafts.size + 1
         held = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
         self.caches.rewind(width - held)
         self.context.drop(width - held)
-        return _round_step(block.choice, accepted, token, width)
+        return _round_step(block.choice, width, accepted, token, read(report, len(tokens)))
 
     def _record(self, current: _Block | QueuedRound | _PlainPass, step: Step) -> None:
         """Report a pass to the controller, timed from the end of the previous pass."""
@@ -210,7 +215,7 @@ class Rounds:
         self.controller.record(PassOutcome(current.choice, self.caches.length, seconds, step.tested, step.accepted, match))
 
 
-def _round_step(choice: WidthChoice, accepted: tuple[int, ...], token: int, width: int) -> Step:
+def _round_step(choice: WidthChoice, width: int, accepted: tuple[int, ...], token: int, logprobs: tuple[RowLogprobs, ...]) -> Step:
     """Return the step of a round: the accepted drafts and the target's next choice."""
     proposer = choice.kind.proposer
     return Step(
@@ -222,4 +227,5 @@ def _round_step(choice: WidthChoice, accepted: tuple[int, ...], token: int, widt
         accepted=len(accepted),
         proposer=proposer,
         trial=choice.trial,
+        logprobs=logprobs,
     )

@@ -6,7 +6,7 @@ import mlx.core as mx
 
 from mlx_engine.decoding.costs import PassKind
 from mlx_engine.decoding.queued_rounds import RoundQueue
-from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
@@ -89,7 +89,7 @@ class PassTimer:
 
     def queued(self, width: int) -> float:
         """Return the mean seconds of rounds that are queued ahead."""
-        rounds = RoundQueue(self._target, self._drafter, self.caches, self.context, self.chooser)
+        rounds = RoundQueue(self._target, self._drafter, self.caches, self.context, self.chooser, Penalties(Sampling(), ()))
         choice = WidthChoice(PassKind("drafter", width))
         began = time.perf_counter()
         current = rounds.put(choice, width, self._anchor)
