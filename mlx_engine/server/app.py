@@ -93,7 +93,7 @@ class Api:
         async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_json(scope, receive)
             exchange = dialect(self._loaded(), body)
-            await answer(self._door, exchange, openai.error_body, scope, receive, send)
+            await answer(self._door, exchange, scope, receive, send)
 
         return endpoint
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
 from mlx_engine.requests import GenerationRequest, Message
 from mlx_engine.server import openai
+from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
 
@@ -123,13 +124,16 @@ class ChatExchange:
             chunk = self._chunk(index, {}, openai.finish_reason(event.reason))
             yield chunk | {"timings": openai.timings(event.stats), "slipstream": openai.details(event.stats)}
 
-    def sign_of_life(self, index: int) -> Chunk:
-        return self._chunk(index, {})
+    def sign_of_life(self, index: int) -> Iterable[Chunk]:
+        yield self._chunk(index, {})
 
     def end(self) -> Iterable[str | Chunk]:
         if self._with_usage:
             yield self._streamed([]) | {"usage": openai.usage(self._stats, 1, self._thinking_tokens)}
         yield "[DONE]"
+
+    def failed(self, error: ApiError) -> Iterable[Chunk]:
+        yield openai.error_body(error)
 
     def whole(self, replies: Sequence[CountedReply]) -> Chunk:
         stats = [reply.stats for reply in replies]

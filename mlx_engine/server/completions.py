@@ -78,13 +78,16 @@ class CompletionExchange:
             chunk = self._chunk(index, "", openai.finish_reason(event.reason))
             yield chunk | {"timings": openai.timings(event.stats), "slipstream": openai.details(event.stats)}
 
-    def sign_of_life(self, index: int) -> Chunk:
-        return self._chunk(index, "")
+    def sign_of_life(self, index: int) -> Iterable[Chunk]:
+        yield self._chunk(index, "")
 
     def end(self) -> Iterable[str | Chunk]:
         if self._with_usage:
             yield self._head | {"choices": [], "usage": openai.usage(self._stats, self._prompts)}
         yield "[DONE]"
+
+    def failed(self, error: ApiError) -> Iterable[Chunk]:
+        yield openai.error_body(error)
 
     def whole(self, replies: Sequence[CountedReply]) -> Chunk:
         stats = [reply.stats for reply in replies]

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, PrefillProgress, Round
 from mlx_engine.host import BATCH_S, EngineDoor
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.requests import GenerationRequest, ToolCall
 from mlx_engine.server.problems import ApiError, ClientGone
 
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
@@ -28,7 +28,7 @@ Chunk = dict[str, Any]
 class Exchange(Protocol):
     """A request and its replies in an API's dialect.
 
-    Chunks become server-sent events.
+    Chunks become server-sent events. A chunk's `type`, if any, is the name of its event.
     """
 
     requests: Sequence[GenerationRequest]
@@ -38,12 +38,16 @@ class Exchange(Protocol):
         """Return the chunks for an event of reply `index`."""
         ...
 
-    def sign_of_life(self, index: int) -> Chunk:
-        """Return an empty chunk, which keeps the connection alive."""
+    def sign_of_life(self, index: int) -> Iterable[Chunk]:
+        """Return chunks that keep the connection alive."""
         ...
 
     def end(self) -> Iterable[str | Chunk]:
         """Return the data of the last server-sent events."""
+        ...
+
+    def failed(self, error: ApiError) -> Iterable[Chunk]:
+        """Return the last chunks, for an error after the first event."""
         ...
 
     def whole(self, replies: "Sequence[CountedReply]") -> Chunk:
@@ -53,9 +57,19 @@ class Exchange(Protocol):
 
 @dataclass(frozen=True)
 class CountedReply(CompletedReply):
-    """A whole reply, and its number of thinking tokens."""
+    """A whole reply.
+
+    Attributes:
+        thinking_tokens: number of thinking tokens.
+        parts: the reply's text and tool calls, in order.
+    """
 
     thinking_tokens: int = 0
+    parts: tuple[Commit | ToolCall, ...] = ()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
 class _Inbox:
@@ -120,28 +134,28 @@ async def batches(door: EngineDoor, request: GenerationRequest, quiet_s: float =
 async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply:
     """Return a whole reply."""
     texts, tokens, thinking_tokens = {"answer": "", "thinking": ""}, list[int](), 0
+    parts: list[Commit | ToolCall] = []
     async with aclosing(batches(door, request)) as events:
         async for batch in events:
             for event in batch:
+                if isinstance(event, Commit | ToolCall):
+                    parts.append(event)
                 if isinstance(event, Commit):
                     texts[event.channel] += event.text
                     tokens += event.tokens
                     thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
                 elif isinstance(event, Finished):
                     found = (texts["answer"], texts["thinking"], tuple(tokens), event.reason, event.stats)
-                    return CountedReply(*found, thinking_tokens)
+                    return CountedReply(*found, thinking_tokens, tuple(parts))
     raise AssertionError("a reply ends with Finished or Failed")
 
 
-async def answer(door: EngineDoor, exchange: Exchange, error_chunk: Any, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
     """Send the replies to a request, one after the other.
 
     A closed connection cancels the replies.
-
-    Args:
-        error_chunk: converts an `ApiError` to a chunk, for errors after the first event.
     """
-    work = _stream(door, exchange, error_chunk, send) if exchange.streams else _whole(door, exchange, scope, receive, send)
+    work = _stream(door, exchange, send) if exchange.streams else _whole(door, exchange, scope, receive, send)
     await _until_gone(receive, work)
 
 
@@ -150,19 +164,20 @@ async def _whole(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Re
     await JSONResponse(exchange.whole(replies))(scope, receive, send)
 
 
-async def _stream(door: EngineDoor, exchange: Exchange, error_chunk: Any, send: Send) -> None:
+async def _stream(door: EngineDoor, exchange: Exchange, send: Send) -> None:
     """Send server-sent events.
 
     Headers are sent when the engine has accepted the first request, or after `QUIET_S`. An earlier error has its own status.
     """
-    started = False
+    now = asyncio.get_running_loop().time
+    started, sent_at = False, now()
     try:
         for index, request in enumerate(exchange.requests):
             async with aclosing(batches(door, request, QUIET_S)) as events:
                 async for batch in events:
                     chunks = [chunk for event in batch for chunk in exchange.chunks(index, event)]
-                    if not batch:
-                        chunks = [exchange.sign_of_life(index)]
+                    if not chunks and (not batch or now() - sent_at >= QUIET_S):
+                        chunks = list(exchange.sign_of_life(index))
                     elif not started and not any(isinstance(event, PrefillProgress | Round | Commit | Finished) for event in batch):
                         continue
                     if not started:
@@ -170,11 +185,12 @@ async def _stream(door: EngineDoor, exchange: Exchange, error_chunk: Any, send: 
                         started = True
                     if chunks:
                         await _send(send, _body(chunks))
+                        sent_at = now()
         await _send(send, _body(exchange.end(), last=True))
     except ApiError as error:
         if not started:
             raise
-        await _send(send, _body([error_chunk(error)], last=True))
+        await _send(send, _body(exchange.failed(error), last=True))
 
 
 _START: AsgiMessage = {
@@ -185,9 +201,15 @@ _START: AsgiMessage = {
 
 
 def _body(chunks: Iterable[str | Chunk], last: bool = False) -> AsgiMessage:
-    lines = [chunk if isinstance(chunk, str) else json.dumps(chunk, ensure_ascii=False) for chunk in chunks]
-    data = "".join(f"data: {line}\n\n" for line in lines).encode()
+    data = "".join(map(_server_sent, chunks)).encode()
     return {"type": "http.response.body", "body": data, "more_body": not last}
+
+
+def _server_sent(chunk: str | Chunk) -> str:
+    if isinstance(chunk, str):
+        return f"data: {chunk}\n\n"
+    name = f"event: {chunk['type']}\n" if "type" in chunk else ""
+    return f"{name}data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 
 async def _send(send: Send, message: AsgiMessage) -> None:

@@ -287,6 +287,19 @@ class TestReplies:
         assert [chunk["choices"][0]["delta"] for chunk in chunks] == [{"role": "assistant", "content": ""}, {}, {}]
         assert engine.ended.wait(60)
 
+    def test_a_reply_that_shows_nothing_for_long_shows_signs_of_life(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(replies, "QUIET_S", 0.05)
+
+        class Reading(ScriptedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                assert cancel is not None
+                while not cancel.wait(0.01):
+                    yield PrefillProgress(1, 7, 0)
+                yield Finished("cancelled", stats("dflash"))
+
+        with serving(Reading) as server, server.client.stream("POST", PATH, json=HI | {"stream": True}) as response:
+            assert len([line for line, _ in zip(response.iter_lines(), range(3), strict=False)]) == 3
+
     @pytest.mark.parametrize(
         ("code", "status", "kind"),
         [
