@@ -357,10 +357,15 @@ class Stats:
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of a complete reply."""
+    """The end of a complete reply.
+
+    Attributes:
+        stop_string: the stop string that ended the reply, or "".
+    """
 
     reason: StopReason
     stats: Stats
+    stop_string: str = ""
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def _generate(
     rest = list(reply.finish(reason == "eos"))
     if reply.stopped or (reply.called and reason == "eos"):
         reason = "stop_string" if reply.stopped else "tool_calls"
-    yield [*rest, Finished(reason, tally.stats())]
+    yield [*rest, Finished(reason, tally.stats(), reply.stopped)]
 
 
 def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:

@@ -83,7 +83,7 @@ class ReplyText:
 
     Attributes:
         channel: channel of the current section.
-        stopped: whether a stop string has ended the answer.
+        stopped: the stop string that has ended the answer, or "".
         called: whether the reply has called a tool.
     """
 
@@ -102,7 +102,7 @@ class ReplyText:
         self._source: Source = "prefill"  # of the last decoded token
         self._at_start = True  # the section has only whitespace so far
         self._shown: set[Channel] = set()  # channels that have text
-        self.stopped = self.called = False
+        self.stopped, self.called = "", False
         markers = markers_of(tokenizer)
         self._headed = markers is not None and markers.headed
         self._parser = ChannelParser(tokenizer, markers)
@@ -273,10 +273,10 @@ class ReplyText:
         self._held.extend(found)
         found, self._held = self._held, _Text()
         text = found.text
-        ends = [(at + len(stop), at) for stop in self._stop if (at := text.find(stop)) >= 0]
+        ends = [(at + len(stop), at, stop) for stop in self._stop if (at := text.find(stop)) >= 0]
         if ends:
-            self.stopped = True
-            return found.take(min(ends)[1])
+            _, at, self.stopped = min(ends)
+            return found.take(at)
         shown = found.take(len(text) - max(overlap(text, stop) for stop in self._stop))
         self._held = found
         return shown

@@ -54,7 +54,7 @@ def test_a_stop_string_ends_the_answer_and_is_not_shown(demo, text, stop, pieces
     reply, commits = written(tokenizer, ids, (stop,), pieces)
     shown = text.lstrip()
     assert answer(commits) == shown.split(stop)[0]
-    assert reply.stopped == (stop in shown)
+    assert reply.stopped == (stop if stop in shown else "")
 
 
 def test_thinking_and_answer_are_separated(demo):

@@ -58,7 +58,7 @@ def shown(tokenizer, tokens, blocks, stop=(), prompt=FRESH):
         if not reply.stopped:
             keep(reply.add(block, ["drafter"] * len(block)))
     keep(reply.finish())
-    return states, seen, reply.stopped
+    return states, seen, bool(reply.stopped)
 
 
 def cut(sections, stop, between=""):
