@@ -17,7 +17,7 @@ MAX_BYTES = 16 << 20
 MAX_DEPTH = 64  # nested lists and objects
 READ_S = 30.0  # seconds for a whole body
 _SHOWN_NAMES = 20
-_logged: set[str] = set()  # names of ignored fields
+_logged: set[str] = set()  # what was ignored
 
 
 class Fields(BaseModel):
@@ -50,17 +50,22 @@ class Fields(BaseModel):
             where = ".".join(map(str, problem["loc"]))
             why = problem["msg"].removeprefix("Value error, ")
             raise ApiError(400, f"“{where}” is invalid: {why}.", where, "invalid_value") from None
-        _log_ignored((fields.model_extra or {}).keys() - cls.refused.keys())
+        log_ignored("the field", (fields.model_extra or {}).keys() - cls.refused.keys())
         return fields
 
 
-def _log_ignored(names: Iterable[str]) -> None:
-    """Log each name once. Values are never logged."""
+def log_ignored(what: str, names: Iterable[str]) -> None:
+    """Log each name once. Values are never logged.
+
+    Args:
+        what: what the names belong to, such as “the field”.
+        names: names in requests.
+    """
     for name in sorted(names):
-        shown = ascii(name[:60])
+        shown = f"{what} {name[:60]!a}"
         if shown not in _logged and len(_logged) < _SHOWN_NAMES:
             _logged.add(shown)
-            log.warning("Ignoring the field %s of requests", shown)
+            log.warning("Ignoring %s of requests", shown)
 
 
 async def read_json(scope: Scope, receive: Receive) -> Any:

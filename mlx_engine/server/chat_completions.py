@@ -2,46 +2,45 @@
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
-from mlx_engine.requests import GenerationRequest, Message
-from mlx_engine.server import openai
+from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.server import openai, openai_tools
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
 
-def _as_parts(value: Any) -> Any:
-    """Return a text as a list of one part."""
-    return [{"type": "text", "text": value}] if isinstance(value, str) else value
-
-
-def _no_calls(value: list[Any] | None) -> None:
-    if value:
-        raise ValueError("tool calls aren't supported")
-
-
-class TextPart(BaseModel):
-    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
-    type: Literal["text"]
-    text: str
-
-
 class ChatMessage(BaseModel):
-    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
-    role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[list[TextPart] | None, BeforeValidator(_as_parts)] = None
-    reasoning_content: str | None = None
-    tool_calls: Annotated[list[Any] | None, AfterValidator(_no_calls)] = None
+    """A message. Any history of a chat is accepted, such as unknown roles and malformed calls."""
 
-    def message(self) -> Message:
-        text = "".join(part.text for part in self.content or ())
-        thinking = (self.reasoning_content or "") if self.role == "assistant" else ""
-        return Message("system" if self.role == "developer" else self.role, text, thinking)
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    role: str
+    content: Any = None
+    reasoning_content: str | None = None
+    tool_calls: list[Any] | None = None
+    tool_call_id: str | None = None
+
+    def message(self, where: str) -> Message:
+        """Return the engine's message.
+
+        Args:
+            where: name of this field.
+
+        Raises:
+            ApiError: the content isn't text.
+        """
+        role = openai_tools.role_of(self.role)
+        text = openai_tools.text_of(self.content, role, f"{where}.content")
+        if role == "assistant":
+            calls = tuple(_past_call(call) for call in self.tool_calls or () if isinstance(call, dict))
+            return Message(role, text, self.reasoning_content or "", calls)
+        return Message(role, text, call_id=(self.tool_call_id or "") if role == "tool" else "")
 
 
 class TemplateOptions(BaseModel):
@@ -51,21 +50,23 @@ class TemplateOptions(BaseModel):
 
 class ChatFields(openai.GenerationFields):
     messages: list[ChatMessage] = Field(
-        min_length=1, description="roles `system`, `developer`, `user`, and `assistant`; text only; `reasoning_content`"
+        min_length=1, description="any roles; text only; `reasoning_content`, `tool_calls`, and `tool_call_id`"
     )
     max_completion_tokens: int | None = Field(None, ge=1, description="precedes `max_tokens`")
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
+    reasoning_effort: openai.Effort | None = Field(
         None, description="turns thinking on, except for `none`; the level counts if the chat template takes one"
     )
+    reasoning_budget: Literal[-1, 0] | None = Field(None, description="0 turns thinking off")
+    tools: list[Any] | None = Field(None, description="types `function` and `custom`; others are ignored, and logged")
+    tool_choice: Any = Field(None, description="`auto`, `none`, `required`, or a tool")
+    parallel_tool_calls: bool | None = Field(None, description="if false, only the first call is returned")
+    response_format: Any = Field(None, description="`text`, `json_object`, or `json_schema`")
     chat_template_kwargs: TemplateOptions | None = Field(None, description="`enable_thinking`")
     return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
-        "tools": ([],),
-        "tool_choice": ("none",),
         "functions": ([],),
         "function_call": ("none",),
-        "response_format": ({"type": "text"},),
         "logprobs": (False,),
         "top_logprobs": (0,),
         "modalities": (["text"],),
@@ -77,7 +78,6 @@ class ChatFields(openai.GenerationFields):
         "add_generation_prompt": (True,),
         "continue_final_message": (False,),
         "thinking_budget": (),
-        "reasoning_budget": (-1,),
     }
 
 
@@ -88,19 +88,24 @@ class ChatExchange:
         fields = ChatFields.parse(body)
         effort = fields.reasoning_effort
         asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None
+        self._tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"))
+        messages = [message.message(f"messages.{at}") for at, message in enumerate(fields.messages)]
         request = replace(
-            fields.request(pair, max_tokens=pair.context_limit),
-            messages=tuple(message.message() for message in fields.messages),
-            thinking=asked and effort != "none",
-            effort={"none": None, "minimal": "low", "xhigh": "high"}.get(effort, effort) if effort else None,
+            fields.request(pair, fields.max_completion_tokens or fields.max_tokens or pair.context_limit),
+            messages=openai_tools.with_a_user(messages),
+            thinking=asked and effort != "none" and fields.reasoning_budget != 0,
+            effort=openai.effort_of(effort),
+            tools=self._tools.declared,
+            tool_choice=self._tools.choice(fields.tool_choice),
+            schema=openai_tools.schema_of(fields.response_format, "response_format"),
         )
-        if fields.max_completion_tokens is not None:
-            request = replace(request, max_tokens=min(fields.max_completion_tokens, pair.context_limit))
         self.requests: Sequence[GenerationRequest] = openai.repeated(request, fields.n or 1)
         self.streams = bool(fields.stream)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
         self._with_progress = bool(fields.return_progress)
+        self._one_call = fields.parallel_tool_calls is False
         self._opened: set[int] = set()  # replies whose role was sent
+        self._called = Counter[int]()  # calls by reply
         self._stats: list[Stats] = []
         self._thinking_tokens = 0
         self._began = time.monotonic()
@@ -119,6 +124,9 @@ class ChatExchange:
             self._thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
             if event.text:
                 yield self._chunk(index, {"content" if event.channel == "answer" else "reasoning_content": event.text})
+        elif isinstance(event, ToolCall) and not (self._one_call and self._called[index]):
+            yield self._chunk(index, {"tool_calls": [{"index": self._called[index], **self._shown_call(event)}]})
+            self._called[index] += 1
         elif isinstance(event, Finished):
             self._stats.append(event.stats)
             chunk = self._chunk(index, {}, openai.finish_reason(event.reason))
@@ -140,12 +148,7 @@ class ChatExchange:
         choices = [
             {
                 "index": index,
-                "message": {
-                    "role": "assistant",
-                    "content": reply.text,
-                    **({"reasoning_content": reply.thinking} if reply.thinking else {}),
-                    "refusal": None,
-                },
+                "message": self._shown_message(reply),
                 "logprobs": None,
                 "finish_reason": openai.finish_reason(reply.reason),
             }
@@ -158,6 +161,21 @@ class ChatExchange:
             "timings": openai.timings(stats[0]),
             "slipstream": openai.details(stats[0]),
         }
+
+    def _shown_message(self, reply: CountedReply) -> Chunk:
+        calls = reply.calls[:1] if self._one_call else reply.calls
+        return {
+            "role": "assistant",
+            "content": None if calls and not reply.text else reply.text,
+            **({"reasoning_content": reply.thinking} if reply.thinking else {}),
+            **({"tool_calls": [self._shown_call(call) for call in calls]} if calls else {}),
+            "refusal": None,
+        }
+
+    def _shown_call(self, call: ToolCall) -> Chunk:
+        tool = self._tools.of(call)
+        kind, field = ("custom", "input") if tool.custom else ("function", "arguments")
+        return {"id": call.id, "type": kind, kind: {"name": tool.name, field: tool.text(call)}}
 
     def _chunk(self, index: int, delta: Chunk, reason: str | None = None) -> Chunk:
         if index not in self._opened:
@@ -175,3 +193,11 @@ class ChatExchange:
 
     def _elapsed_ms(self) -> int:
         return round(1000 * (time.monotonic() - self._began))
+
+
+def _past_call(call: dict[str, Any]) -> ToolCall:
+    custom = call.get("type") == "custom"
+    inner = call.get("custom" if custom else "function")
+    inner = inner if isinstance(inner, dict) else {}
+    tool = openai_tools.ClientTool(str(inner.get("name", "")), custom=custom)
+    return openai_tools.past_call(call.get("id"), tool, inner.get("input" if custom else "arguments"))

@@ -29,7 +29,7 @@ def _is_prompt(value: Any) -> Any:
 
 class CompletionFields(openai.GenerationFields):
     prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a text or token IDs, or a list of either")
-    max_tokens: int | None = Field(None, ge=1, description=f"token limit of the reply; {_MAX_TOKENS} if missing")
+    max_tokens: int | None = Field(None, ge=1, description=f"completions: {_MAX_TOKENS} if missing")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "suffix": ("",),
@@ -49,7 +49,7 @@ class CompletionExchange:
         count = fields.n or 1
         if len(prompts) * count > openai.MAX_REPLIES:
             raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested together.", "prompt", "invalid_value")
-        options = fields.request(pair, max_tokens=_MAX_TOKENS)
+        options = fields.request(pair, fields.max_tokens or _MAX_TOKENS)
         self.requests: Sequence[GenerationRequest] = [
             request
             for prompt in prompts

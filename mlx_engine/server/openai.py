@@ -25,6 +25,7 @@ def as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Stops = Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=16), BeforeValidator(as_list)]
 
 
@@ -41,11 +42,10 @@ class Extension(BaseModel):
     width: int | None = Field(default=None, ge=1, le=64)
 
 
-class GenerationFields(Fields):
-    """Fields of all OpenAI endpoints that generate text."""
+class SamplingFields(Fields):
+    """Fields of all endpoints that generate text."""
 
     model: str | None = Field(None, description=f"ID of the loaded pair, or `{ALIAS}`")
-    max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
     temperature: float | None = Field(None, ge=0, le=100, description="0 is greedy")
     top_p: float | None = Field(None, gt=0, le=1)
     top_k: int | None = Field(None, ge=0, description="0 is off")
@@ -56,9 +56,7 @@ class GenerationFields(Fields):
     seed: int | None = Field(None, ge=0, lt=1 << 64, description="reply `i` of `n` uses `seed + i`")
     stop: Stops | None = Field(None, description="one text, or a list")
     ignore_eos: bool | None = Field(None, description="continue to the token limit")
-    n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated one after the other")
     stream: bool | None = Field(None, description="server-sent events")
-    stream_options: StreamOptions | None = Field(None, description="`include_usage`")
     slipstream: Extension | None = Field(None, description="`dflash`: `auto` or `off`; `width`: tokens per verify")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -95,7 +93,7 @@ class GenerationFields(Fields):
 
         Args:
             pair: the loaded pair, whose recommended sampling is the default.
-            max_tokens: token limit if the request sets none.
+            max_tokens: token limit. A limit beyond the context is that of the context.
 
         Raises:
             ApiError: the model isn't loaded, or `width` exceeds the drafter's block size.
@@ -114,10 +112,23 @@ class GenerationFields(Fields):
             width=extension.width,
             sampling=replace(pair.sampling, **given) if given else pair.sampling,
             seed=self.seed,
-            max_tokens=min(self.max_tokens or max_tokens, pair.context_limit),
+            max_tokens=min(max_tokens, pair.context_limit),
             ignore_eos=bool(self.ignore_eos),
             stop=tuple(self.stop or ()),
         )
+
+
+class GenerationFields(SamplingFields):
+    """Fields of OpenAI's endpoints that generate choices."""
+
+    max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated one after the other")
+    stream_options: StreamOptions | None = Field(None, description="`include_usage`")
+
+
+def effort_of(effort: Effort | None) -> str | None:
+    """Return the effort that chat templates know, which have three levels."""
+    return {None: None, "none": None, "minimal": "low", "xhigh": "high", "max": "high"}.get(effort, effort)
 
 
 def repeated(request: GenerationRequest, count: int) -> list[GenerationRequest]:
@@ -128,7 +139,7 @@ def repeated(request: GenerationRequest, count: int) -> list[GenerationRequest]:
 
 
 def finish_reason(reason: StopReason) -> str:
-    return "length" if reason == "length" else "stop"
+    return reason if reason in ("length", "tool_calls") else "stop"
 
 
 def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chunk:

@@ -85,10 +85,18 @@ class TestFields:
         [
             ("messages", [], "messages"),
             ("messages", "Hi", "messages"),
-            ("messages", [{"role": "tool", "content": "x"}], "messages.0.role"),
+            ("messages", [{"content": "x"}], "messages.0.role"),
             ("messages", [{"role": "user", "content": 7}], "messages.0.content"),
             ("messages", [{"role": "user", "content": [{"type": "image_url"}]}], "messages.0.content.0.type"),
-            ("messages", [{"role": "assistant", "tool_calls": [{}]}], "messages.0.tool_calls"),
+            ("messages", [{"role": "user", "content": [{"text": "x"}]}], "messages.0.content.0.type"),
+            ("tools", [{"function": {"name": "f"}}], "tools.0.type"),
+            ("tools", [{"type": "function"}], "tools.0.name"),
+            ("tools", [{"type": "function", "function": {"name": "f", "parameters": [1]}}], "tools.0"),
+            ("tool_choice", "required", "tool_choice"),
+            ("tool_choice", {"type": "function", "function": {"name": "f"}}, "tool_choice"),
+            ("response_format", {"type": "xml"}, "response_format.type"),
+            ("response_format", {"type": "json_schema", "json_schema": {"schema": 1}}, "response_format.schema"),
+            ("reasoning_budget", 100, "reasoning_budget"),
             ("model", "gpt-9", "model"),
             ("temperature", -1, "temperature"),
             ("temperature", "0.5", "temperature"),
@@ -139,13 +147,9 @@ class TestFields:
     @pytest.mark.parametrize(
         "unsupported",
         [
-            {"tools": [{"type": "function"}]},
-            {"tool_choice": "auto"},
             {"logprobs": True},
             {"top_logprobs": 2},
             {"logit_bias": {"5": 1}},
-            {"response_format": {"type": "json_object"}},
-            {"response_format": {"type": "json_schema", "json_schema": {}}},
         ],
     )
     def test_unsupported_features_are_refused(self, server: Serving, unsupported: dict[str, Any]) -> None:

@@ -1,0 +1,195 @@
+"""Messages, tools, and schemas in OpenAI's dialects."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlx_engine.requests import Message, Role, ToolCall
+from mlx_engine.server.body import log_ignored
+from mlx_engine.server.problems import ApiError
+
+_ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
+_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+@dataclass(frozen=True)
+class ClientTool:
+    """A tool as the client knows it.
+
+    Attributes:
+        namespace: namespace that the client declared the tool in.
+        custom: whether the tool takes any text. The model calls it with a JSON object that has only the field `input`.
+    """
+
+    name: str
+    namespace: str = ""
+    custom: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The name for the model, unique in all namespaces."""
+        return f"{self.namespace.removesuffix('__')}__{self.name}" if self.namespace else self.name
+
+    def text(self, call: ToolCall) -> str:
+        """Return what the tool gets: JSON, or any text if the tool is custom."""
+        given = json.loads(call.arguments).get("input") if self.custom else None
+        return given if isinstance(given, str) else call.arguments
+
+
+class OfferedTools:
+    """The tools of a request.
+
+    Args:
+        given: tools in the format of chats or of responses.
+        kinds: supported types of tools. Others are ignored, and logged by name.
+
+    Attributes:
+        declared: the tools as JSON in the format of chats, for the engine.
+
+    Raises:
+        ApiError: a tool has no name.
+    """
+
+    def __init__(self, given: Iterable[Any], kinds: Collection[str]) -> None:
+        found = list(self._read(given, kinds, "tools", ""))
+        self.declared = tuple(json.dumps({"type": "function", "function": function}, ensure_ascii=False) for _, function in found)
+        self._tools = {tool.full_name: tool for tool, _ in found}
+
+    def _read(self, given: Iterable[Any], kinds: Collection[str], where: str, namespace: str) -> Iterator[tuple[ClientTool, Any]]:
+        for at, tool in enumerate(given):
+            kind = tool.get("type") if isinstance(tool, dict) else None
+            if not isinstance(kind, str):
+                raise ApiError(400, f"“{where}.{at}” has no type.", f"{where}.{at}.type", "invalid_value")
+            if kind not in kinds:
+                log_ignored("tools of type", [kind])
+                continue
+            inner = tool[kind] if isinstance(tool.get(kind), dict) else tool
+            name, nested = inner.get("name"), inner.get("tools")
+            if not isinstance(name, str) or not name:
+                raise ApiError(400, f"“{where}.{at}” has no name.", f"{where}.{at}.name", "invalid_value")
+            if kind == "namespace":
+                yield from self._read(nested if isinstance(nested, list) else (), kinds, f"{where}.{at}.tools", name)
+                continue
+            offered = ClientTool(name, namespace, kind == "custom")
+            yield offered, {"name": offered.full_name, **_declaration(inner, offered.custom, f"{where}.{at}")}
+
+    def choice(self, value: Any) -> str:
+        """Return the engine's tool choice for the field `tool_choice`.
+
+        Raises:
+            ApiError: the choice isn't supported, or isn't one of the tools.
+        """
+        if value in (None, "auto", "none"):
+            return value or "auto"
+        if value == "required" and self._tools:
+            return "required"
+        if isinstance(value, dict) and value.get("type") in ("function", "custom"):
+            inner = value[value["type"]] if isinstance(value.get(value["type"]), dict) else value
+            name, namespace = inner.get("name"), inner.get("namespace")
+            name = ClientTool(str(name), namespace if isinstance(namespace, str) else "").full_name
+            if name in self._tools:
+                return name
+        message = "“tool_choice” must be “auto”, “none”, “required”, or the name of one of the tools."
+        raise ApiError(400, message, "tool_choice", "invalid_value")
+
+    def of(self, call: ToolCall) -> ClientTool:
+        """Return the tool that a call names, even if it isn't one of the tools."""
+        return self._tools.get(call.name) or ClientTool(call.name)
+
+
+def _declaration(given: dict[str, Any], custom: bool, where: str) -> dict[str, Any]:
+    """Return a tool's description and parameters as chat templates expect them."""
+    description, parameters = given.get("description"), given.get("parameters") or {"type": "object", "properties": {}}
+    if custom:
+        form, parameters = given.get("format"), _FREE_TEXT
+        grammar = form.get("definition") if isinstance(form, dict) else None
+        description = f"{description or ''}\n\nThe input matches this grammar:\n{grammar}".strip() if grammar else description
+    if not isinstance(parameters, dict) or not isinstance(description, str | None):
+        message = f"The parameters of “{where}” must be a JSON schema, and its description a text."
+        raise ApiError(400, message, where, "invalid_value")
+    strict = {"strict": True} if given.get("strict") is True else {}
+    return {**({"description": description} if description else {}), "parameters": parameters, **strict}
+
+
+def past_call(identifier: Any, tool: ClientTool, arguments: Any) -> ToolCall:
+    """Return a call in a chat's history, whose parts may have any type."""
+    if tool.custom or not arguments or not isinstance(arguments, str):
+        arguments = json.dumps({"input": arguments or ""} if tool.custom else arguments or {}, ensure_ascii=False)
+    return ToolCall(identifier if isinstance(identifier, str) else "", tool.full_name, arguments)
+
+
+def role_of(name: str) -> Role:
+    """Return the engine's role for any role in a chat."""
+    return _ROLES.get(name, "user")
+
+
+def text_of(content: Any, role: Role, where: str) -> str:
+    """Return the text of a message's content.
+
+    In results of tools and in the model's own messages, parts that aren't text are replaced with their type, such as “[image]”.
+
+    Args:
+        content: a text, a list of parts, or None.
+        role: role of the message.
+        where: name of the field.
+
+    Raises:
+        ApiError: a part isn't text, or the content has another type.
+    """
+    if isinstance(content, str) or content is None:
+        return content or ""
+    if not isinstance(content, list):
+        raise ApiError(400, f"“{where}” must be a text or a list of parts.", where, "invalid_value")
+    return "".join(_part_text(part, role, f"{where}.{at}") for at, part in enumerate(content))
+
+
+def _part_text(part: Any, role: Role, where: str) -> str:
+    if isinstance(part, str):
+        return part
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(kind, str):
+        raise ApiError(400, f"“{where}” has no type.", f"{where}.type", "invalid_value")
+    text = part.get("refusal" if kind == "refusal" else "text")
+    if isinstance(text, str):
+        return text
+    name = kind.removeprefix("input_").removesuffix("_url")[:40]
+    if role in ("tool", "assistant"):
+        return f"[{name}]"
+    message = f"“{where}” has the type “{name}”, but the model reads only text. Remove it."
+    raise ApiError(400, message, f"{where}.type", "unsupported_content")
+
+
+def with_a_user(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages, the last of which becomes the user's if none is.
+
+    Chat templates need a user's message.
+    """
+    if any(message.role == "user" for message in messages) or not messages or messages[-1].role != "system":
+        return tuple(messages)
+    return (*messages[:-1], replace(messages[-1], role="user"))
+
+
+def schema_of(given: Any, where: str) -> str | None:
+    """Return the JSON schema that a response format asks for, or None.
+
+    Args:
+        given: the format, as in chats or in responses.
+        where: name of the field.
+
+    Raises:
+        ApiError: the format isn't supported.
+    """
+    kind = given.get("type") if isinstance(given, dict) else None
+    if given is None or kind == "text":
+        return None
+    if kind == "json_object":
+        return json.dumps({"type": "object"})
+    if kind == "json_schema":
+        inner = given.get("json_schema", given)
+        schema = inner.get("schema", {}) if isinstance(inner, dict) else None
+        if isinstance(schema, dict | bool):
+            return json.dumps(schema, ensure_ascii=False)
+        raise ApiError(400, f"“{where}” has no schema.", f"{where}.schema", "invalid_value")
+    message = f"“{where}” must have the type “text”, “json_object”, or “json_schema”."
+    raise ApiError(400, message, f"{where}.type", "invalid_value")
