@@ -1,11 +1,12 @@
 """The server's routes, request checks, error responses, and log."""
 
 import logging
+import time
 import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
@@ -16,14 +17,16 @@ from mlx_engine.server.body import read_json
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.completions import CompletionExchange
 from mlx_engine.server.guard import Guard
+from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
 from mlx_engine.server.problems import ApiError, ClientGone
 from mlx_engine.server.replies import Exchange, answer
 
 log = logging.getLogger(__name__)
 
 LOADING_S = 5  # seconds after which a client may try again, if no pair is loaded
+_CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 
-Endpoint = Callable[[Scope, Receive, Send], Awaitable[None]]
+Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
 
 
 class Api:
@@ -32,14 +35,17 @@ class Api:
     Attributes:
         pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread, like `guard`.
         guard: the checks before a request is served.
+        metrics: counts of requests and replies, which any thread can read.
     """
 
     def __init__(self, door: EngineDoor, pair: PairInfo | None, guard: Guard) -> None:
         self.pair, self.guard = pair, guard
+        self.metrics = Metrics()
         self._door = door
         self._routes: dict[tuple[str, str], Endpoint] = {
             ("GET", "/health"): self._health,
             ("GET", "/api/hello"): self._health,  # asked by Claude Code
+            ("GET", "/metrics"): self._metrics,
             ("GET", "/v1/models"): self._models,
             ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
             ("POST", "/v1/completions"): self._replies(CompletionExchange),
@@ -49,25 +55,37 @@ class Api:
         """Serve a request. Its content is never logged."""
         if scope["type"] != "http":
             return
-        started = False
+        status, began = 0, time.monotonic()
+        known = any(path == scope["path"] for _, path in self._routes)
+        door = MeteredDoor(self._door, self.metrics, scope["path"] if known else "other", _client(scope))
 
         async def noting(message: AsgiMessage) -> None:
-            nonlocal started
-            started = True
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                self.metrics.count_request(door.endpoint, status)
             await send(message)
 
         try:
             self.guard.check(scope)
-            await self._endpoint(scope)(scope, receive, noting)
+            await self._endpoint(scope)(door, scope, receive, noting)
         except ClientGone:
             pass
         except ApiError as error:
-            await _refuse(error, scope, receive, send)
+            await _refuse(error, scope, receive, noting)
         except Exception as bug:
             trace = "".join(traceback.format_tb(bug.__traceback__))  # without the message, which may contain text of a request
             log.error("The server failed with %s\n%s", type(bug).__name__, trace)
-            if not started:
-                await _refuse(ApiError(500, "Something went wrong in Slipstream.", code="internal_error"), scope, receive, send)
+            if not status:
+                await _refuse(ApiError(500, "Something went wrong in Slipstream.", code="internal_error"), scope, receive, noting)
+        finally:
+            if not status:
+                status = _CLIENT_GONE
+                self.metrics.count_request(door.endpoint, status)
+            seconds = time.monotonic() - began
+            log.info(
+                "%s %s %d, %d tokens, %.2f s", scope["method"][:20], ascii(scope["path"][:100])[1:-1], status, door.tokens, seconds
+            )
 
     def _endpoint(self, scope: Scope) -> Endpoint:
         method, path = "GET" if scope["method"] == "HEAD" else scope["method"], scope["path"]
@@ -77,10 +95,14 @@ class Api:
             raise ApiError(405, f"This endpoint doesn't support {method[:20]}.", code="method_not_allowed")
         raise ApiError(404, "This endpoint doesn't exist.", code="unknown_endpoint")
 
-    async def _health(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _health(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         await JSONResponse({"status": "ok"})(scope, receive, send)
 
-    async def _models(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _metrics(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+        text = prometheus(self.metrics, self.pair)
+        await PlainTextResponse(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
+
+    async def _models(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         await JSONResponse(openai.models(self._loaded()))(scope, receive, send)
 
     def _loaded(self) -> PairInfo:
@@ -90,12 +112,18 @@ class Api:
         return pair
 
     def _replies(self, dialect: Callable[[PairInfo, Any], Exchange]) -> Endpoint:
-        async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_json(scope, receive)
             exchange = dialect(self._loaded(), body)
-            await answer(self._door, exchange, scope, receive, send)
+            await answer(door, exchange, scope, receive, send)
 
         return endpoint
+
+
+def _client(scope: Scope) -> str:
+    """Return the name of the program in the User-Agent header, or ""."""
+    agent = dict(scope["headers"]).get(b"user-agent", b"").decode("latin-1")
+    return "".join(letter for letter in agent.split("/")[0].split(" ")[0][:40] if letter.isascii() and letter.isprintable())
 
 
 async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,0 +1,229 @@
+"""Counts of requests and replies, for `GET /metrics` and the app's Server page."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
+from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.requests import GenerationRequest
+
+
+@dataclass(frozen=True)
+class LiveRequest:
+    """A reply that is waiting or being generated.
+
+    Attributes:
+        number: unique, in the order of arrival.
+        endpoint: path, such as “/v1/messages”.
+        client: name of the program in its User-Agent header, such as “claude-cli”, or "".
+        state: waiting in the queue, reading the prompt, or writing the reply.
+        position: position in the queue, or 0.
+        prompt_tokens: length of the prompt, or 0 if not known yet.
+        cached_tokens: prompt tokens that come from a snapshot.
+        read_tokens: prompt tokens read so far, with the cached ones.
+        tokens: generated tokens.
+        tok_s: tokens per second after the first ones, without waiting; None if not known yet.
+    """
+
+    number: int
+    endpoint: str
+    client: str = ""
+    state: Literal["waiting", "reading", "writing"] = "waiting"
+    position: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    read_tokens: int = 0
+    tokens: int = 0
+    tok_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the requests and replies that have ended.
+
+    Attributes:
+        requests: number of requests, by endpoint and HTTP status.
+        replies: number of replies with statistics, also canceled ones.
+        failed: number of replies that ended with an error.
+        accepted_at: number of accepted proposals, by their position in the draft.
+        cache_hits: replies whose prompt began with a snapshot.
+        peak_memory_bytes: the highest peak.
+    """
+
+    requests: tuple[tuple[tuple[str, int], int], ...] = ()
+    replies: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    generated_tokens: int = 0
+    rounds: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    accepted_at: tuple[int, ...] = ()
+    cache_hits: int = 0
+    cache_misses: int = 0
+    waiting_s: float = 0.0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+    peak_memory_bytes: int = 0
+
+    def plus(self, stats: Stats) -> "Totals":
+        """Return the totals with another reply."""
+        reached = range(max(len(self.accepted_at), *stats.accepted_per_round, 0))
+        before = (*self.accepted_at, *[0] * (len(reached) - len(self.accepted_at)))
+        return replace(
+            self,
+            replies=self.replies + 1,
+            prompt_tokens=self.prompt_tokens + stats.prompt_tokens,
+            cached_tokens=self.cached_tokens + stats.reused_tokens,
+            generated_tokens=self.generated_tokens + stats.tokens,
+            rounds=self.rounds + stats.rounds,
+            drafted=self.drafted + stats.drafted,
+            accepted=self.accepted + stats.accepted,
+            accepted_at=tuple(before[at] + sum(count > at for count in stats.accepted_per_round) for at in reached),
+            cache_hits=self.cache_hits + (stats.reused_tokens > 0),
+            cache_misses=self.cache_misses + (stats.reused_tokens == 0),
+            waiting_s=self.waiting_s + stats.waiting_s,
+            prefill_s=self.prefill_s + stats.prefill_s,
+            decode_s=self.decode_s + stats.decode_s,
+            peak_memory_bytes=max(self.peak_memory_bytes, stats.peak_memory_bytes),
+        )
+
+
+class Metrics:
+    """Counts that any thread can read at any time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._live: dict[int, LiveRequest] = {}
+        self._numbers = 0
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._totals = Totals()
+
+    def activity(self) -> tuple[LiveRequest, ...]:
+        """Return the replies that are waiting or being generated, oldest first."""
+        with self._lock:
+            return tuple(self._live.values())
+
+    def totals(self) -> Totals:
+        with self._lock:
+            return replace(self._totals, requests=tuple(sorted(self._requests.items())))
+
+    def count_request(self, endpoint: str, status: int) -> None:
+        with self._lock:
+            self._requests[endpoint, status] += 1
+
+    def begin(self, endpoint: str, client: str) -> LiveRequest:
+        with self._lock:
+            self._numbers += 1
+            live = self._live[self._numbers] = LiveRequest(self._numbers, endpoint, client)
+            return live
+
+    def update(self, live: LiveRequest) -> None:
+        with self._lock:
+            self._live[live.number] = live
+
+    def end(self, live: LiveRequest) -> None:
+        with self._lock:
+            self._live.pop(live.number, None)
+
+    def add(self, last: Finished | Failed) -> None:
+        """Add the last event of a reply to the totals."""
+        with self._lock:
+            totals = self._totals
+            self._totals = totals.plus(last.stats) if isinstance(last, Finished) else replace(totals, failed=totals.failed + 1)
+
+
+class MeteredDoor:
+    """An `EngineDoor` for one HTTP request, which counts the request's replies.
+
+    Attributes:
+        endpoint: path of the request, or “other” if there is no such endpoint.
+        tokens: tokens of the replies that have ended.
+    """
+
+    def __init__(self, door: EngineDoor, metrics: Metrics, endpoint: str, client: str) -> None:
+        self._door, self._metrics, self._client = door, metrics, client
+        self.endpoint, self.tokens = endpoint, 0
+
+    def submit(self, request: Any, deliver: Deliver) -> Job:
+        if not isinstance(request, GenerationRequest):
+            return self._door.submit(request, deliver)
+        live = self._metrics.begin(self.endpoint, self._client)
+        first: tuple[int, float] | None = None  # tokens and time of the first commit
+
+        def count(event: Event | None) -> None:
+            nonlocal live, first
+            match event:
+                case Queued(position):
+                    live = replace(live, position=position)
+                case PrefillProgress(done, total, reused):
+                    live = replace(live, state="reading", position=0, prompt_tokens=total, cached_tokens=reused, read_tokens=done)
+                case Commit(tokens=tokens, at_s=at):
+                    total = live.tokens + len(tokens)
+                    if at is not None and first is None:
+                        first = total, at
+                    rate = (total - first[0]) / (at - first[1]) if at is not None and first is not None and at > first[1] else None
+                    live = replace(live, state="writing", position=0, tokens=total, tok_s=rate)
+                case Finished() | Failed():
+                    self._metrics.add(event)
+                    self.tokens += event.stats.tokens if isinstance(event, Finished) else 0
+                    return
+                case None:
+                    self._metrics.end(live)
+                    return
+                case _:
+                    return
+            self._metrics.update(live)
+
+        def deliver_counted(event: Event | None) -> None:
+            count(event)
+            deliver(event)
+
+        return self._door.submit(request, deliver_counted)
+
+    def close(self, closed: Any = None) -> None:
+        self._door.close(closed)
+
+
+def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
+    """Return all counts in Prometheus's text format."""
+    totals, live = metrics.totals(), metrics.activity()
+    waiting = sum(each.state == "waiting" for each in live)
+    lines: list[str] = []
+
+    def add(name: str, kind: str, words: str, samples: Iterable[tuple[str, float]]) -> None:
+        lines.extend((f"# HELP slipstream_{name} {words}", f"# TYPE slipstream_{name} {kind}"))
+        lines.extend(f"slipstream_{name}{labels} {value}" for labels, value in samples)
+
+    def counter(name: str, words: str, value: float) -> None:
+        add(f"{name}_total", "counter", words, [("", value)])
+
+    def gauge(name: str, words: str, value: float) -> None:
+        add(name, "gauge", words, [("", value)])
+
+    requests = [(f'{{endpoint="{path}",status="{status}"}}', count) for (path, status), count in totals.requests]
+    add("requests_total", "counter", "HTTP requests by endpoint and status.", requests)
+    gauge("replies_active", "Replies that are being generated.", len(live) - waiting)
+    gauge("replies_queued", "Replies that wait in the queue.", waiting)
+    counter("replies", "Replies that have ended, also canceled ones.", totals.replies)
+    counter("replies_failed", "Replies that ended with an error.", totals.failed)
+    counter("prompt_tokens", "Tokens of prompts, with the cached ones.", totals.prompt_tokens)
+    counter("cached_tokens", "Prompt tokens that came from the prefix cache.", totals.cached_tokens)
+    counter("generated_tokens", "Generated tokens.", totals.generated_tokens)
+    counter("rounds", "Drafts that were verified.", totals.rounds)
+    counter("drafted_tokens", "Proposed tokens.", totals.drafted)
+    counter("accepted_tokens", "Proposed tokens that the model confirmed.", totals.accepted)
+    positions = [(f'{{position="{at}"}}', count) for at, count in enumerate(totals.accepted_at, 1)]
+    add("accepted_tokens_by_position_total", "counter", "Confirmed tokens by position in the draft.", positions)
+    counter("prefix_cache_hits", "Replies whose prompt began with a cached prefix.", totals.cache_hits)
+    counter("prefix_cache_misses", "Replies whose whole prompt was read.", totals.cache_misses)
+    counter("waiting_seconds", "Seconds that replies waited.", totals.waiting_s)
+    counter("prefill_seconds", "Seconds up to the first token, without waiting.", totals.prefill_s)
+    counter("decode_seconds", "Seconds from the first token to the last, without waiting.", totals.decode_s)
+    gauge("weights_bytes", "Memory of the loaded pair's weights.", pair.target_bytes + pair.drafter_bytes if pair else 0)
+    gauge("peak_memory_bytes", "Highest memory use during a reply.", totals.peak_memory_bytes)
+    return "\n".join([*lines, ""])
