@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
+from mlx_engine.limits import MAX_LOGPROBS
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import openai, openai_tools
+from mlx_engine.server.logprobs import of_chat
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
@@ -62,13 +64,13 @@ class ChatFields(openai.GenerationFields):
     parallel_tool_calls: bool | None = Field(None, description="if false, only the first call is returned")
     response_format: Any = Field(None, description="`text`, `json_object`, or `json_schema`")
     chat_template_kwargs: TemplateOptions | None = Field(None, description="`enable_thinking`")
+    logprobs: bool | None = Field(None, description="log-probabilities of the tokens, before bias, penalties, and temperature")
+    top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="number of most likely tokens; needs `logprobs`")
     return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "functions": ([],),
         "function_call": ("none",),
-        "logprobs": (False,),
-        "top_logprobs": (0,),
         "modalities": (["text"],),
         "audio": (),
         "verbosity": ("medium",),
@@ -98,7 +100,10 @@ class ChatExchange:
             tools=self._tools.declared,
             tool_choice=self._tools.choice(fields.tool_choice),
             schema=openai_tools.schema_of(fields.response_format, "response_format"),
+            logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
         )
+        if fields.top_logprobs and not fields.logprobs:
+            raise ApiError(400, "“top_logprobs” needs “logprobs”. Set “logprobs” to true.", "top_logprobs", "invalid_value")
         self.requests: Sequence[GenerationRequest] = openai.repeated(request, fields.n or 1)
         self.streams = bool(fields.stream)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
@@ -122,8 +127,10 @@ class ChatExchange:
             yield self._chunk(index, {}) | {"prompt_progress": progress | {"time_ms": self._elapsed_ms()}}
         elif isinstance(event, Commit):
             self._thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
-            if event.text:
-                yield self._chunk(index, {"content" if event.channel == "answer" else "reasoning_content": event.text})
+            is_answer = event.channel == "answer"
+            found = of_chat(event.logprobs) if event.logprobs and is_answer else None
+            if event.text or found:
+                yield self._chunk(index, {"content" if is_answer else "reasoning_content": event.text}, logprobs=found)
         elif isinstance(event, ToolCall) and not (self._one_call and self._called[index]):
             yield self._chunk(index, {"tool_calls": [{"index": self._called[index], **self._shown_call(event)}]})
             self._called[index] += 1
@@ -149,7 +156,7 @@ class ChatExchange:
             {
                 "index": index,
                 "message": self._shown_message(reply),
-                "logprobs": None,
+                "logprobs": of_chat(reply.logprobs("answer")) if self.requests[index].logprobs is not None else None,
                 "finish_reason": openai.finish_reason(reply.reason),
             }
             for index, reply in enumerate(replies)
@@ -177,11 +184,11 @@ class ChatExchange:
         kind, field = ("custom", "input") if tool.custom else ("function", "arguments")
         return {"id": call.id, "type": kind, kind: {"name": tool.name, field: tool.text(call)}}
 
-    def _chunk(self, index: int, delta: Chunk, reason: str | None = None) -> Chunk:
+    def _chunk(self, index: int, delta: Chunk, reason: str | None = None, logprobs: Chunk | None = None) -> Chunk:
         if index not in self._opened:
             self._opened.add(index)
             delta = {"role": "assistant", "content": "", **delta}
-        return self._streamed([{"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}])
+        return self._streamed([{"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason}])
 
     def _streamed(self, choices: list[Chunk]) -> Chunk:
         return {

@@ -8,9 +8,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from mlx_engine.events import Commit, Event, Finished, PairInfo, Stats
+from mlx_engine.events import Commit, Event, Finished, PairInfo, PositionLogprobs, Stats
+from mlx_engine.limits import MAX_LOGPROBS
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.server import openai
+from mlx_engine.server.logprobs import CompletionLogprobs
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
@@ -30,11 +32,11 @@ def _is_prompt(value: Any) -> Any:
 class CompletionFields(openai.GenerationFields):
     prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a text or token IDs, or a list of either")
     max_tokens: int | None = Field(None, ge=1, description=f"completions: {_MAX_TOKENS} if missing")
+    logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="completions: number of most likely tokens")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "suffix": ("",),
         "echo": (False,),
-        "logprobs": (),
         "response_format": ({"type": "text"},),
     }
 
@@ -49,7 +51,7 @@ class CompletionExchange:
         count = fields.n or 1
         if len(prompts) * count > openai.MAX_REPLIES:
             raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested together.", "prompt", "invalid_value")
-        options = fields.request(pair, fields.max_tokens or _MAX_TOKENS)
+        options = replace(fields.request(pair, fields.max_tokens or _MAX_TOKENS), logprobs=fields.logprobs)
         self.requests: Sequence[GenerationRequest] = [
             request
             for prompt in prompts
@@ -62,6 +64,7 @@ class CompletionExchange:
         self._prompts = len(prompts)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
         self._stats: list[Stats] = []
+        self._logprobs = [CompletionLogprobs() for _ in self.requests]
         self._head = {
             "id": f"cmpl-{secrets.token_hex(12)}",
             "object": "text_completion",
@@ -71,8 +74,8 @@ class CompletionExchange:
         }
 
     def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
-        if isinstance(event, Commit) and event.text:
-            yield self._chunk(index, event.text)
+        if isinstance(event, Commit) and (event.text or event.logprobs):
+            yield self._chunk(index, event.text, logprobs=event.logprobs)
         elif isinstance(event, Finished):
             self._stats.append(event.stats)
             chunk = self._chunk(index, "", openai.finish_reason(event.reason))
@@ -92,7 +95,13 @@ class CompletionExchange:
     def whole(self, replies: Sequence[CountedReply]) -> Chunk:
         stats = [reply.stats for reply in replies]
         choices = [
-            _choice(index, reply.thinking + reply.text, openai.finish_reason(reply.reason)) for index, reply in enumerate(replies)
+            self._choice(
+                index,
+                reply.thinking + reply.text,
+                openai.finish_reason(reply.reason),
+                reply.logprobs("thinking") + reply.logprobs("answer"),
+            )
+            for index, reply in enumerate(replies)
         ]
         return self._head | {
             "choices": choices,
@@ -101,9 +110,13 @@ class CompletionExchange:
             "slipstream": openai.details(stats[0]),
         }
 
-    def _chunk(self, index: int, text: str, reason: str | None = None) -> Chunk:
-        return {**self._head, "choices": [_choice(index, text, reason)], **({"usage": None} if self._with_usage else {})}
+    def _chunk(self, index: int, text: str, reason: str | None = None, logprobs: Sequence[PositionLogprobs] = ()) -> Chunk:
+        return {
+            **self._head,
+            "choices": [self._choice(index, text, reason, logprobs)],
+            **({"usage": None} if self._with_usage else {}),
+        }
 
-
-def _choice(index: int, text: str, reason: str | None) -> Chunk:
-    return {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+    def _choice(self, index: int, text: str, reason: str | None, logprobs: Sequence[PositionLogprobs]) -> Chunk:
+        found = self._logprobs[index].of(logprobs) if logprobs else None
+        return {"index": index, "text": text, "logprobs": found, "finish_reason": reason}

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from mlx_engine.events import PairInfo, Stats, StopReason
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.server.body import Fields
+from mlx_engine.server.logprobs import LogitBias, bias_of
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk
 
@@ -53,6 +54,7 @@ class SamplingFields(Fields):
     presence_penalty: float | None = Field(None, ge=-100, le=100)
     frequency_penalty: float | None = Field(None, ge=-100, le=100)
     repetition_penalty: float | None = Field(None, ge=0.01, le=100, description="1 is off")
+    logit_bias: LogitBias | None = Field(None, description="a number from -100 to 100 for each token ID")
     seed: int | None = Field(None, ge=0, lt=1 << 64, description="reply `i` of `n` uses `seed + i`")
     stop: Stops | None = Field(None, description="one text, or a list")
     ignore_eos: bool | None = Field(None, description="continue to the token limit")
@@ -60,7 +62,6 @@ class SamplingFields(Fields):
     slipstream: Extension | None = Field(None, description="`dflash`: `auto` or `off`; `width`: tokens per verify")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "logit_bias": ({},),
         "min_tokens": (0,),
         "stop_token_ids": ([],),
         "bad_words": ([],),
@@ -111,6 +112,7 @@ class SamplingFields(Fields):
             mode="plain" if extension.dflash == "off" else "dflash",
             width=extension.width,
             sampling=replace(pair.sampling, **given) if given else pair.sampling,
+            logit_bias=bias_of(self.logit_bias),
             seed=self.seed,
             max_tokens=min(max_tokens, pair.context_limit),
             ignore_eos=bool(self.ignore_eos),

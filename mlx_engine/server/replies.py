@@ -13,7 +13,17 @@ from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, PrefillProgress, Round
+from mlx_engine.events import (
+    Channel,
+    Commit,
+    CompletedReply,
+    Event,
+    Failed,
+    Finished,
+    PositionLogprobs,
+    PrefillProgress,
+    Round,
+)
 from mlx_engine.host import BATCH_S, EngineDoor
 from mlx_engine.requests import GenerationRequest, ToolCall
 from mlx_engine.server.problems import ApiError, ClientGone
@@ -66,6 +76,9 @@ class CountedReply(CompletedReply):
 
     thinking_tokens: int = 0
     parts: tuple[Commit | ToolCall, ...] = ()
+
+    def logprobs(self, channel: Channel) -> list[PositionLogprobs]:
+        return [each for part in self.parts if isinstance(part, Commit) and part.channel == channel for each in part.logprobs]
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -57,8 +57,8 @@ def test_completions_and_models(client: openai.OpenAI) -> None:
 
 def test_errors_are_the_clients_own(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model="default", messages=MESSAGES, logprobs=True)
-    assert refused.value.param == "logprobs"
+        client.chat.completions.create(model="default", messages=MESSAGES, top_logprobs=3)
+    assert refused.value.param == "top_logprobs"
     with pytest.raises(openai.NotFoundError):
         client.chat.completions.create(model="gpt-9", messages=MESSAGES)
     with pytest.raises(openai.BadRequestError) as too_long:

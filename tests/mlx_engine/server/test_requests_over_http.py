@@ -144,17 +144,6 @@ class TestFields:
             error = refused(server.post(path, **valid | {name: "something else"}))
             assert (error["param"], error["code"]) == (name, "unsupported_parameter")
 
-    @pytest.mark.parametrize(
-        "unsupported",
-        [
-            {"logprobs": True},
-            {"top_logprobs": 2},
-            {"logit_bias": {"5": 1}},
-        ],
-    )
-    def test_unsupported_features_are_refused(self, server: Serving, unsupported: dict[str, Any]) -> None:
-        assert refused(server.post(PATH, **HI, **unsupported))["param"] == next(iter(unsupported))
-
     def test_null_is_a_missing_field(self, server: Serving) -> None:
         nothing = {name: None for name in ChatFields.model_fields if name != "messages"}
         assert server.post(PATH, **HI, **nothing).status_code == 200
