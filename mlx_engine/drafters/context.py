@@ -8,6 +8,7 @@ mask hides unfilled rows, and new rows are written at positions on the device. `
 """
 
 import copy
+from collections.abc import Sequence
 
 import mlx.core as mx
 
@@ -80,6 +81,17 @@ class LayerContext:
         # A handle of its own, because assigning to a slice changes only that handle
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
+
+    @classmethod
+    def of(cls, window: int | None, first: int, rows: mx.array | None) -> "LayerContext":
+        """Return a context of the keys and values [2, L, H, S, D] of S positions from `first` on, or of none."""
+        made = cls(window)
+        made.first, made.rows, made._buffer = first, 0 if rows is None else rows.shape[3], rows
+        return made
+
+    def rows_between(self, start: int, end: int) -> mx.array | None:
+        """Return the keys and values of these positions, [2, L, H, end - start, D], or None if empty."""
+        return None if self._buffer is None else self._buffer[..., start - self.first : end - self.first, :]
 
     def place(self, span: DeviceSpan) -> None:
         """Make room for a queued round over `span`, and keep the rows that it may read."""
@@ -176,6 +188,18 @@ class DraftContext:
         copied.position = self.position if position is None else position
         copied.kinds = {window: kind.copy(copied.position) for window, kind in self.kinds.items()}
         return copied
+
+    def rows(self, start: int, end: int) -> list[mx.array]:
+        """Return what the full-attention layers hold of these positions, [2, L, H, end - start, D], if there are any."""
+        kind = self.kinds.get(None)
+        found = kind.rows_between(start, end) if kind else None
+        return [] if found is None else [found]
+
+    def fill(self, pieces: Sequence[Sequence[mx.array]], position: int) -> None:
+        """Fill the full-attention layers of this empty context up to `position`, from the `rows` of consecutive positions."""
+        self.position = position
+        if None in self.kinds:
+            self.kinds[None] = LayerContext.of(None, 0, mx.concatenate([rows for piece in pieces for rows in piece], axis=3))
 
     def freeze(self) -> list[LayerContext]:
         """Return a copy of the sliding layers' rows, for `thaw`."""

@@ -6,53 +6,17 @@ these, a branch has *marks*: states saved at tokens that the chat template will 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.drafters.context import DraftContext, LayerContext
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.targets.adapter import arrays
-from mlx_engine.targets.target import Caches, Target
+from mlx_engine.prefix.branch import Branch, shared_length
+from mlx_engine.prefix.disk import DiskPrefixes
+from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.targets.target import Target
 
 MAX_BRANCHES = 32  # every prompt is compared with all of them
 _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of the kept tokens or less would be lost
-
-
-@dataclass
-class Mark:
-    """States, at one token, of the layers and windows that can't be cut."""
-
-    layers: dict[int, Any]
-    windows: list[LayerContext]
-    last_used: int = 0
-
-    def arrays(self) -> list[mx.array]:
-        return arrays([*self.layers.values()]) + [array for window in self.windows for array in window.state]
-
-
-@dataclass
-class Branch:
-    """A sequence of tokens and its caches."""
-
-    caches: Caches
-    context: DraftContext | None
-    tokens: list[int] = field(default_factory=list)  # may be ahead of `caches` during a reply
-    marks: dict[int, Mark] = field(default_factory=dict)
-    reused: int = 0  # number of tokens from before the request
-    last_used: int = 0
-
-    def mark(self) -> None:
-        """Save the current states of the layers that can't be cut."""
-        mark = Mark(self.caches.freeze(), self.context.freeze() if self.context else [])
-        mx.eval(mark.arrays())
-        self.marks[self.caches.length] = mark
-
-    def arrays(self) -> list[mx.array]:
-        """Return all arrays of the branch and its marks."""
-        own = self.caches.state + (self.context.state if self.context else [])
-        return own + [array for mark in self.marks.values() for array in mark.arrays()]
 
 
 class Snapshots:
@@ -75,17 +39,43 @@ class Snapshots:
         empty = self.new_branch()
         self._can_cut = empty.caches.can_cut
         self.needs_marks = not self._can_cut or (empty.context is not None and empty.context.slides)
+        self.disk: DiskPrefixes | None = None
+
+    def use_store(self, store: PrefixStore | None, pair: str) -> None:
+        """Read and write branches on disk, too.
+
+        Args:
+            store: the store, or None for no store.
+            pair: fingerprint of the pair.
+        """
+        if self.disk is not None:
+            self.disk.close()
+        self.disk = DiskPrefixes(store, pair, self.needs_marks) if store is not None else None
+
+    def save_next(self) -> float | None:
+        """Save a part of a branch on disk; see `DiskPrefixes.save_next`."""
+        return self.disk.save_next(lambda branch: any(branch is each for each in self._branches)) if self.disk else None
 
     def new_branch(self, prompt: Sequence[int] = ()) -> Branch:
         """Return an empty branch for a prompt."""
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
-    def take(self, prompt: Sequence[int]) -> Branch:
-        """Return a branch with the most prompt tokens, but never the last one."""
+    def take(self, prompt: Sequence[int], chat: str | None = None) -> Branch:
+        """Return a branch with the most prompt tokens, but never the last one.
+
+        Args:
+            prompt: tokens of the prompt.
+            chat: the chat that the branch belongs to on disk; None neither reads nor writes there.
+        """
         found = [(self._reach(branch, prompt), branch.last_used, at) for at, branch in enumerate(self._branches)]
         length, _, at = max(found, default=(0, 0, 0))
-        branch = self._cut(self._branches[at], length) if length else self.new_branch()
-        branch.tokens, branch.reused = list(prompt), length
+        stored = self.disk.find(prompt, length) if self.disk and chat is not None else None
+        branch, from_disk = self.new_branch(), 0
+        if stored is not None and self.disk is not None and self.disk.load(stored, branch):
+            length = from_disk = stored.length
+        elif length:
+            branch = self._cut(self._branches[at], length)
+        branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 
     def put(self, branch: Branch) -> None:
@@ -105,6 +95,8 @@ class Snapshots:
         self._branches.append(branch)
         if len(self._branches) > MAX_BRANCHES:
             self._branches.remove(min(self._branches, key=lambda branch: branch.last_used))
+        if self.disk is not None:
+            self.disk.keep(branch)
         latest = sum(array.nbytes for array in branch.arrays())
         self.drop(self.nbytes - max(self.budget, min(latest, self.limit)))
 
@@ -128,7 +120,7 @@ class Snapshots:
 
     def _reach(self, branch: Branch, prompt: Sequence[int]) -> int:
         """Return how many prompt tokens the branch covers for both models."""
-        shared, end = min(_shared(branch.tokens, prompt), len(prompt) - 1), len(prompt)
+        shared, end = min(shared_length(branch.tokens, prompt), len(prompt) - 1), len(prompt)
         lengths = [at for at in branch.marks if at <= shared]
         live = branch.context.reach(shared, end) if branch.context else shared
         if self._can_cut or live == len(branch.tokens):
@@ -147,7 +139,7 @@ class Snapshots:
         else:
             branch.last_used = self._tick()
             cut = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
-            cut.caches.fill(branch.caches, length)
+            cut.caches.fill([branch.caches.rows(0, length)], length)
         cut.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
         if mark:
             cut.caches.thaw(mark.layers)
@@ -164,8 +156,3 @@ class Snapshots:
     def _tick(self) -> int:
         self._clock += 1
         return self._clock
-
-
-def _shared(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return the length of the shared prefix."""
-    return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

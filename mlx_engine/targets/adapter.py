@@ -5,6 +5,7 @@ knows where the queued pass starts. It is placed first and settled once its kept
 """
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -21,6 +22,7 @@ class CacheAdapter:
     """
 
     can_cut = False  # whether all tokens after an earlier position can be dropped
+    row_arrays = 0  # number of arrays that `rows` returns
 
     def __init__(self, cache: Any) -> None:
         self.cache = cache
@@ -76,10 +78,14 @@ class CacheAdapter:
     def cut(self, length: int) -> None:
         """Drop every token from position `length` on, if `can_cut`."""
 
-    def fill(self, source: "CacheAdapter", length: int) -> None:
-        """Copy the first `length` tokens of another cache into this empty one.
+    def rows(self, start: int, end: int) -> list[mx.array]:
+        """Return what the cache holds of these positions; empty unless `can_cut`."""
+        return []
 
-        The copy has spare rows, so the next write to either cache copies nothing. Does nothing unless `can_cut`.
+    def fill(self, pieces: Sequence[Sequence[mx.array]], length: int) -> None:
+        """Fill this empty cache with `length` tokens, from the `rows` of consecutive positions.
+
+        The cache then has spare rows, so the next write copies nothing. Does nothing unless `can_cut`.
         """
 
     def grow(self, depth: int) -> None:
@@ -100,6 +106,14 @@ class UnknownCache(CacheAdapter):
     def rewind(self, rows: int, passed: int) -> None:
         if rows:
             self.check()
+
+
+def fill_in_order(adapters: Sequence[CacheAdapter], pieces: Sequence[Sequence[mx.array]], length: int) -> None:
+    """Fill empty caches with `length` tokens. Each piece has the `rows` of all caches, in order."""
+    at = 0
+    for each in adapters:
+        each.fill([piece[at : at + each.row_arrays] for piece in pieces], length)
+        at += each.row_arrays
 
 
 def arrays(state: Any) -> list[mx.array]:

@@ -1,6 +1,6 @@
 """The caches of all layers of a target."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -9,7 +9,7 @@ from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 from mlx_engine.device import DeviceSpan
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.limits import MAX_BLOCK_ROWS
-from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays
+from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays, fill_in_order
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache
@@ -124,10 +124,18 @@ class Caches:
             each.cut(length)
         self.length = length
 
-    def fill(self, source: "Caches", length: int) -> None:
-        """Copy the first `length` tokens of layers that can be cut into empty caches."""
-        for each, other in zip(self.adapters, source.adapters, strict=True):
-            each.fill(other, length)
+    def rows(self, start: int, end: int) -> list[mx.array]:
+        """Return what the layers that can be cut hold of these positions."""
+        return [array for each in self.adapters for array in each.rows(start, end)]
+
+    def fill(self, pieces: Sequence[Sequence[mx.array]], length: int) -> None:
+        """Fill empty caches with `length` tokens, in layers that can be cut.
+
+        Args:
+            pieces: the `rows` of consecutive positions.
+            length: number of tokens.
+        """
+        fill_in_order(self.adapters, pieces, length)
         self.length = length
 
     def grow(self, depth: int) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+import mlx.core as mx
+
 from mlx_engine.device import DeviceSpan
-from mlx_engine.targets.adapter import CacheAdapter
+from mlx_engine.targets.adapter import CacheAdapter, fill_in_order
 
 
 class CompoundCache(CacheAdapter):
@@ -21,6 +23,7 @@ class CompoundCache(CacheAdapter):
         super().__init__(cache)
         self.parts = parts
         self.can_cut = all(part.can_cut for part in parts)
+        self.row_arrays = sum(part.row_arrays for part in parts)
 
     def __getitem__(self, index: int) -> CacheAdapter:
         return self.parts[index]
@@ -62,9 +65,11 @@ class CompoundCache(CacheAdapter):
         for part in self.parts:
             part.cut(length)
 
-    def fill(self, source: CacheAdapter, length: int) -> None:
-        for part, other in zip(self.parts, source.parts, strict=True):  # type: ignore[attr-defined]  # of the same kind
-            part.fill(other, length)
+    def rows(self, start: int, end: int) -> list[mx.array]:
+        return [array for part in self.parts for array in part.rows(start, end)]
+
+    def fill(self, pieces: Sequence[Sequence[mx.array]], length: int) -> None:
+        fill_in_order(self.parts, pieces, length)
 
     def grow(self, depth: int) -> None:
         for part in self.parts:

@@ -8,6 +8,7 @@ hides rows past the actual end.
 
 import copy
 import weakref
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,7 @@ class GrowingCache(CacheAdapter):
     """Adapter of a `KVCache`, which it replaces in queued passes."""
 
     can_cut = True
+    row_arrays = 2
     keys, values = _buffer("keys"), _buffer("values")
     compilable = True  # whether layers can be compiled in this pass
 
@@ -91,14 +93,19 @@ class GrowingCache(CacheAdapter):
     def cut(self, length: int) -> None:
         self.cache.trim(self.cache.offset - length)
 
-    def fill(self, source: CacheAdapter, length: int) -> None:
+    def rows(self, start: int, end: int) -> list[mx.array]:
+        return [self.cache.keys[..., start:end, :], self.cache.values[..., start:end, :]]
+
+    def fill(self, pieces: Sequence[Sequence[mx.array]], length: int) -> None:
         spare = KVCache.step - length % KVCache.step
 
-        def rows(array: mx.array) -> mx.array:
-            room = mx.zeros((*array.shape[:2], spare, array.shape[3]), array.dtype)
-            return mx.concatenate([array[..., :length, :], room], axis=2)
+        def joined(arrays: Iterable[mx.array]) -> mx.array:
+            found = list(arrays)
+            room = mx.zeros((*found[0].shape[:2], spare, found[0].shape[3]), found[0].dtype)
+            return mx.concatenate([*found, room], axis=2)
 
-        self.cache.state = (rows(source.cache.keys), rows(source.cache.values), length)
+        keys, values = zip(*pieces, strict=True)
+        self.cache.state = (joined(keys), joined(values), length)
 
     def grow(self, depth: int) -> None:
         room = -(-(depth + 1) // KVCache.step) * KVCache.step

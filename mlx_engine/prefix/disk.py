@@ -1,0 +1,312 @@
+"""Branches on disk: the parts of a branch, their arrays, and when they are written and read.
+
+Rows of growing caches and of the drafter's full-attention layers are stored in whole parts. Everything that is valid at only one
+position is stored at that position, together with the rows since the last whole part. The engine's thread copies a part to plain
+bytes while no reply runs, and a thread of its own writes the part.
+"""
+
+import json
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mlx.core as mx
+
+from mlx_engine.drafters.context import LayerContext
+from mlx_engine.prefix.branch import Branch, Mark, shared_length
+from mlx_engine.prefix.store import BLOCK, Part, PrefixStore
+
+log = logging.getLogger(__name__)
+
+STATES_EVERY = 4096  # tokens of a long prompt between states that are kept
+_PENDING_BYTES = 128 << 20  # of parts that aren't written yet
+_LATEST_WEIGHT = 0.3  # of the latest measurement in a rate
+_RETRY_S = 0.05  # until the writer may have room again
+_DTYPES = {
+    mx.float32: "F32", mx.float16: "F16", mx.bfloat16: "BF16", mx.int32: "I32", mx.uint32: "U32", mx.int64: "I64", mx.uint8: "U8",
+    mx.bool_: "BOOL",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """Stored parts that a prompt shares.
+
+    Attributes:
+        parts: consecutive parts.
+        length: number of shared tokens; the last part may have more.
+    """
+
+    parts: tuple[Part, ...]
+    length: int
+
+
+@dataclass
+class _Unsaved:
+    """A branch whose parts aren't all written."""
+
+    branch: Branch
+    parts: list[Part]
+    replaces: Sequence[str]
+
+
+class DiskPrefixes:
+    """The branches of one pair in a store.
+
+    Args:
+        store: the store.
+        pair: fingerprint of the pair.
+        needs_states: whether a branch continues only from positions with saved states.
+    """
+
+    def __init__(self, store: PrefixStore, pair: str, needs_states: bool) -> None:
+        self._store, self._pair, self._needs_states = store, pair, needs_states
+        self._writer = _Writer(store)
+        self._unsaved: list[_Unsaved] = []
+
+    def close(self, seconds: float = 0.0) -> None:
+        """End the writer, and wait up to `seconds` for the parts that it has."""
+        self._unsaved.clear()
+        self._writer.close(seconds)
+
+    # Reading
+
+    def find(self, prompt: Sequence[int], beyond: int) -> Found | None:
+        """Return stored parts that share more than `beyond` tokens of a prompt, unless computing them takes less time."""
+        usable = prompt[: len(prompt) - 1]
+        whole = self._store.whole_parts(self._pair, usable)
+        parents = [self._pair, *(part.key for part in whole)]
+        if self._needs_states:
+            options = [part for part in self._store.following(parents, True) if tuple(usable[part.start : part.end]) == part.tokens]
+            last = max(options, key=lambda part: part.end, default=None)
+            parts, length = ([*whole[: last.start // BLOCK], last], last.end) if last else ([], 0)
+        else:
+            parts, length = list(whole), len(whole) * BLOCK
+            for part in self._store.following(parents[-1:], False):
+                if (reach := part.start + shared_length(part.tokens, usable[part.start :])) > length:
+                    parts, length = [*whole, part], reach
+        if length <= beyond:
+            return None
+        read, computed = self._store.fact("bytes read per second"), self._store.fact(self._prefill_fact)
+        if read and computed and sum(part.bytes for part in parts) / read > (length - beyond) / computed:
+            return None
+        return Found(tuple(parts), length)
+
+    def load(self, found: Found, branch: Branch) -> bool:
+        """Fill an empty branch, and return whether that was possible. Damaged parts are deleted."""
+        began = time.perf_counter()
+        pieces, states = list[list[mx.array]](), None
+        for part in found.parts:
+            path = self._store.path(part)
+            try:
+                if path is None:
+                    return False
+                arrays, facts = mx.load(str(path), return_metadata=True)  # type: ignore[misc]
+                rows = [arrays[f"rows.{at}"] for at in range(int(facts["rows"]))]
+                used = min(found.length, part.end) - part.start
+                if used:
+                    pieces.append([each[..., :used, :] for each in rows] if used < len(part.tokens) else rows)
+                if part.has_states:
+                    states = _unpack_mark(json.loads(facts["states"]), arrays)
+            except (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError) as error:
+                log.warning("A saved prompt can't be read (%s)", type(error).__name__)
+                self._store.remove([part])
+                return False
+        self._fill(branch, pieces, found.length, states)
+        if states is not None:
+            branch.marks[found.length] = states
+        self._store.touch([part.key for part in found.parts])
+        self._measure("bytes read per second", sum(part.bytes for part in found.parts), time.perf_counter() - began)
+        self._store.note("saved tokens", (self._store.fact("saved tokens") or 0) + found.length)
+        return True
+
+    def _fill(self, branch: Branch, pieces: list[list[mx.array]], length: int, states: Mark | None) -> None:
+        caches, context = branch.caches, branch.context
+        count = sum(each.row_arrays for each in caches.adapters)
+        caches.fill([piece[:count] for piece in pieces], length)
+        if context is not None:
+            context.fill([piece[count:] for piece in pieces], length)
+        if states is not None:
+            caches.thaw(states.layers)
+            if context is not None:
+                context.thaw(states.windows)
+        mx.eval(caches.state, context.state if context else [])
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """Record how long it took to compute prompt tokens."""
+        if tokens >= BLOCK:
+            self._measure(self._prefill_fact, tokens, seconds)
+
+    @property
+    def _prefill_fact(self) -> str:
+        return f"tokens computed per second {self._pair}"
+
+    def _measure(self, name: str, amount: float, seconds: float) -> None:
+        rate, before = amount / max(seconds, 1e-6), self._store.fact(name)
+        self._store.note(name, rate if before is None else before + _LATEST_WEIGHT * (rate - before))
+
+    # Writing
+
+    def keep(self, branch: Branch) -> None:
+        """Plan to write a branch, which replaces the end of the same branch after its last reply."""
+        if branch.chat is None:
+            return
+        parts, ends = self._parts(branch)
+        self._store.touch(sorted(self._store.known([part.key for part in parts])), branch.chat)
+        self._unsaved = [each for each in self._unsaved if each.branch is not branch]
+        self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in ends]))
+        branch.end_keys = ends
+
+    def _parts(self, branch: Branch) -> tuple[list[Part], tuple[str, ...]]:
+        """Return the parts of a branch, and the keys of those that only the next turn needs."""
+        context, tokens = branch.context, branch.tokens
+        length = min(branch.caches.length, context.position if context else len(tokens))
+        parts, parents = list[Part](), [self._pair]
+        for at in range(0, length - BLOCK + 1, BLOCK):
+            parts.append(Part.of(self._pair, parents[-1], at, tokens[at : at + BLOCK], False))
+            parents.append(parts[-1].key)
+        if not self._needs_states:
+            if length % BLOCK:
+                at = length - length % BLOCK
+                parts.append(Part.of(self._pair, parents[-1], at, tokens[at:length], False))
+            return parts, tuple(part.key for part in parts[length // BLOCK :])
+        positions = sorted({*(at for at in branch.marks if at <= length), *([length] if length == branch.caches.length else [])})
+        ends = positions[-2:] if len(positions) > 2 else positions[-1:]  # the first is usually the end of the system prompt
+        ends = [at for at in ends if at % STATES_EVERY]
+        for at in positions:
+            if at in ends or at == positions[0] or at % STATES_EVERY == 0:
+                start = at - at % BLOCK
+                parts.append(Part.of(self._pair, parents[start // BLOCK], start, tokens[start:at], True))
+        return parts, tuple(part.key for part in parts if part.has_states and part.end in ends)
+
+    def save_next(self, is_unused: Callable[[Branch], bool]) -> float | None:
+        """Copy a part for the writer, unless everything is saved.
+
+        Args:
+            is_unused: whether a branch is complete and no reply uses it.
+
+        Returns:
+            The seconds after which to call this again, or None if there is nothing to save.
+        """
+        while self._unsaved:
+            unsaved = self._unsaved[0]
+            if not unsaved.parts or not is_unused(unsaved.branch):
+                del self._unsaved[0]
+                continue
+            part = unsaved.parts[0]
+            if self._store.known([part.key]):
+                del unsaved.parts[0]
+                continue
+            if not self._writer.has_room:
+                return _RETRY_S
+            header, buffers = self._copy(unsaved.branch, part)
+            del unsaved.parts[0]
+            replaces = () if unsaved.parts else unsaved.replaces
+            self._writer.write(_Written(part, header, buffers, unsaved.branch.chat or "", replaces))
+            return 0.0
+        return None
+
+    def _copy(self, branch: Branch, part: Part) -> tuple[dict[str, Any], list[bytes]]:
+        """Return the safetensors header and the bytes of a part."""
+        caches, context = branch.caches, branch.context
+        rows = caches.rows(part.start, part.end) + (context.rows(part.start, part.end) if context else []) if part.tokens else []
+        arrays = {f"rows.{at}": array for at, array in enumerate(rows)}
+        facts = {"rows": str(len(rows))}
+        if part.has_states:
+            mark = branch.marks.get(part.end) or Mark(caches.freeze(), context.freeze() if context else [])
+            facts["states"] = json.dumps(_pack_mark(mark, arrays))
+        header: dict[str, Any] = {"__metadata__": facts}
+        buffers, at = list[bytes](), 0
+        for name, array in arrays.items():
+            data = bytes(memoryview(mx.contiguous(array).reshape(-1).view(mx.uint8)))
+            header[name] = {"dtype": _DTYPES[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + len(data)]}
+            buffers.append(data)
+            at += len(data)
+        return header, buffers
+
+
+def _pack_mark(mark: Mark, arrays: dict[str, mx.array]) -> dict[str, Any]:
+    """Return a mark as JSON, and add its arrays to `arrays`."""
+
+    def pack(state: Any) -> Any:
+        if isinstance(state, mx.array):
+            name = f"states.{len(arrays)}"
+            arrays[name] = state
+            return {"array": name}
+        if isinstance(state, tuple | list):
+            return {type(state).__name__: [pack(each) for each in state]}
+        return state
+
+    windows = [
+        [each.window, each.first, pack(each.rows_between(each.first, each.first + each.rows) if each.rows else None)]
+        for each in mark.windows
+    ]
+    return {"layers": {str(layer): pack(state) for layer, state in mark.layers.items()}, "windows": windows}
+
+
+def _unpack_mark(packed: dict[str, Any], arrays: dict[str, mx.array]) -> Mark:
+    def unpack(state: Any) -> Any:
+        if not isinstance(state, dict):
+            return state
+        (kind, value), *_ = state.items()
+        if kind == "array":
+            return arrays[value]
+        parts = [unpack(each) for each in value]
+        return tuple(parts) if kind == "tuple" else parts
+
+    windows = [LayerContext.of(window, first, unpack(rows)) for window, first, rows in packed["windows"]]
+    return Mark({int(layer): unpack(state) for layer, state in packed["layers"].items()}, windows)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A part for the writer."""
+
+    part: Part
+    header: dict[str, Any]
+    buffers: list[bytes] = field(repr=False)
+    chat: str
+    replaces: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.buffers))
+
+
+class _Writer:
+    """A thread that writes parts. It starts with the first one."""
+
+    def __init__(self, store: PrefixStore) -> None:
+        self._store = store
+        self._queue: queue.SimpleQueue[_Written | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._pending = 0  # bytes
+        self._thread: threading.Thread | None = None
+
+    @property
+    def has_room(self) -> bool:
+        return self._pending < _PENDING_BYTES
+
+    def write(self, written: _Written) -> None:
+        with self._lock:
+            self._pending += written.size
+        self._queue.put(written)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="prefix writer", daemon=True)
+            self._thread.start()
+
+    def close(self, seconds: float) -> None:
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while (written := self._queue.get()) is not None:
+            self._store.add(written.part, written.header, written.buffers, written.chat, written.replaces)
+            with self._lock:
+                self._pending -= written.size
+

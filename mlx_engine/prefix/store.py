@@ -1,0 +1,440 @@
+"""Prefixes on disk: files of stored parts, and an index of them.
+
+A *part* is up to 256 tokens of a prompt and everything computed for them. Its key is a hash of the pair and of all tokens up to its
+end, so chats with a common beginning share its parts. A file appears whole or not at all. Its name contains its key and a checksum
+of its content; the index can be rebuilt from the files. Several processes can use a store at the same time.
+
+This module needs no MLX, so any program can list, check, and clear a store.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import sqlite3
+import struct
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+BLOCK = 256  # tokens of a whole part
+FORMAT = "slipstream-prefix-1"
+DEFAULT_QUOTA = 10_000_000_000  # bytes
+_QUOTA_SHARE = 0.1  # of the free disk space, if that is less
+KEEP_FREE = 5_000_000_000  # bytes of disk space
+_INDEX = "index.sqlite"
+_VERSION = 1
+_ENDING, _UNFINISHED = ".safetensors", ".unfinished"
+_LARGEST_HEADER = 4 << 20  # bytes
+_CANDIDATES = 64  # parts that are compared with the rest of a prompt
+_BUSY_S = 2.0  # seconds to wait for another process
+_BATCH = 500  # parameters of an SQL statement
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS parts (
+    key TEXT PRIMARY KEY, digest TEXT NOT NULL, pair TEXT NOT NULL, parent TEXT NOT NULL, start INTEGER NOT NULL,
+    tokens BLOB NOT NULL, has_states INTEGER NOT NULL, bytes INTEGER NOT NULL, used INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS parts_by_parent ON parts(parent, used);
+CREATE INDEX IF NOT EXISTS parts_by_use ON parts(used, start);
+CREATE TABLE IF NOT EXISTS chats (key TEXT, chat TEXT, PRIMARY KEY (key, chat)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS keys_by_chat ON chats(chat);
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stored part.
+
+    Attributes:
+        pair: fingerprint of the pair.
+        parent: key of the part before, or the fingerprint for the first one.
+        start: position of the first token.
+        has_states: whether the part has states that are valid only at its end.
+        digest: checksum of the file.
+        bytes: size of the file.
+    """
+
+    key: str
+    pair: str
+    parent: str
+    start: int
+    tokens: tuple[int, ...]
+    has_states: bool
+    digest: str = ""
+    bytes: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.tokens)
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.key}-{self.digest}{_ENDING}"
+
+    @classmethod
+    def of(cls, pair: str, parent: str, start: int, tokens: Sequence[int], has_states: bool) -> "Part":
+        """Return a part that isn't stored yet."""
+        return cls(key_of(parent, tokens, has_states), pair, parent, start, tuple(tokens), has_states)
+
+
+@dataclass(frozen=True)
+class StoreUse:
+    """What a store holds, and what it saved.
+
+    Attributes:
+        quota: bytes that the parts may take.
+        pairs: parts and bytes by the pair's fingerprint.
+        saved_tokens: prompt tokens that were read instead of computed.
+    """
+
+    folder: Path
+    parts: int
+    bytes: int
+    quota: int
+    pairs: tuple[tuple[str, int, int], ...]
+    saved_tokens: int
+
+
+def key_of(parent: str, tokens: Sequence[int], has_states: bool = False) -> str:
+    """Return the key of the part after `parent`, 32 hexadecimal digits."""
+    kind = b"states" if has_states else b"rows"
+    return hashlib.sha256(parent.encode() + kind + _packed(tokens)).hexdigest()[:32]
+
+
+def chain(pair: str, tokens: Sequence[int]) -> list[str]:
+    """Return the keys of all whole parts of a prompt."""
+    keys, key = list[str](), pair
+    for at in range(0, len(tokens) - BLOCK + 1, BLOCK):
+        key = key_of(key, tokens[at : at + BLOCK])
+        keys.append(key)
+    return keys
+
+
+class PrefixStore:
+    """A store in a folder.
+
+    Its methods may be called from any thread. Damaged files and a damaged index are deleted, never used. If the disk or the
+    index fails, lookups find nothing and nothing is written.
+
+    Args:
+        folder: created if it doesn't exist.
+        quota: bytes that the parts may take; None for the smaller of 10 GB and 10 % of the free disk space.
+        keep_free: bytes of disk space to leave free.
+    """
+
+    def __init__(self, folder: Path, quota: int | None = None, keep_free: int = KEEP_FREE) -> None:
+        self.folder, self._keep_free = folder, keep_free
+        self._lock = threading.RLock()
+        self._index: sqlite3.Connection | None = None
+        self._complained = False
+        self.quota = quota if quota is not None else DEFAULT_QUOTA
+        with self._guarded():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if quota is None:
+                self.quota = min(DEFAULT_QUOTA, int(shutil.disk_usage(folder).free * _QUOTA_SHARE))
+            self._index = self._open_index()
+            self._match_index_to_files()
+            self._shrink(0)
+
+    def close(self) -> None:
+        with self._lock, suppress(sqlite3.Error):
+            if self._index is not None:
+                self._index.close()
+            self._index = None
+
+    # Lookup
+
+    def whole_parts(self, pair: str, tokens: Sequence[int]) -> list[Part]:
+        """Return the stored parts with which a prompt begins, without a gap."""
+        keys = chain(pair, tokens)
+        found = {part.key: part for part in self._select("key", keys)}
+        length = next((at for at, key in enumerate(keys) if key not in found), len(keys))
+        return [found[key] for key in keys[:length]]
+
+    def following(self, parents: Sequence[str], has_states: bool) -> list[Part]:
+        """Return the most recently used parts that follow one of `parents`.
+
+        Args:
+            parents: keys of parts, or fingerprints.
+            has_states: whether to return the parts with states, or those without.
+        """
+        return self._select("parent", parents, has_states)
+
+    def known(self, keys: Sequence[str]) -> set[str]:
+        """Return which of these parts are stored."""
+        return {part.key for part in self._select("key", keys)}
+
+    def _select(self, column: str, values: Sequence[str], has_states: bool | None = None) -> list[Part]:
+        parts = list[Part]()
+        with self._guarded():
+            for at in range(0, len(values) if self._index else 0, _BATCH):
+                some = values[at : at + _BATCH]
+                where = f"{column} IN ({','.join('?' * len(some))})"
+                if has_states is not None:
+                    where += f" AND has_states = {int(has_states)} ORDER BY used DESC LIMIT {_CANDIDATES}"
+                query = f"SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts WHERE {where}"
+                parts += [_part(row) for row in self._execute(query, some)]
+        return parts
+
+    def touch(self, keys: Sequence[str], chat: str = "") -> None:
+        """Record that a chat uses these parts now."""
+        with self._guarded():
+            self._execute_many("UPDATE parts SET used = (SELECT MAX(used) + 1 FROM parts) WHERE key = ?", [(key,) for key in keys])
+            if chat:
+                self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
+
+    def path(self, part: Part) -> Path | None:
+        """Return the file of a part after a check of its content, or None.
+
+        A damaged file is deleted.
+        """
+        path = self.folder / part.file_name
+        try:
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest()[: len(part.digest)] == part.digest:
+                    return path
+        except OSError:
+            pass
+        self.remove([part])
+        return None
+
+    # Changes
+
+    def add(self, part: Part, header: Mapping[str, object], buffers: Sequence[bytes], chat: str = "", replaces: Sequence[str] = ()) -> bool:
+        """Write a part, and return whether it is stored.
+
+        Args:
+            part: the part, without digest and size.
+            header: tensors by name, as in a safetensors header.
+            buffers: the tensors' bytes, in order.
+            chat: the chat that the part belongs to.
+            replaces: keys of parts that nobody needs any more.
+        """
+        facts = {"format": FORMAT, "key": part.key, "pair": part.pair, "parent": part.parent, "start": str(part.start)}
+        facts |= {"tokens": _packed(part.tokens).hex(), "has_states": str(int(part.has_states))}
+        given = header.get("__metadata__", {})
+        assert isinstance(given, dict)
+        head = json.dumps({**header, "__metadata__": {**given, **facts}}).encode()
+        head += b" " * (-len(head) % 8)
+        content = (struct.pack("<Q", len(head)), head, *buffers)
+        size = sum(map(len, content))
+        digest = hashlib.sha256()
+        for piece in content:
+            digest.update(piece)
+        stored = Part(**{**vars(part), "digest": digest.hexdigest()[:32], "bytes": size})
+        unfinished = self.folder / f"{part.key}.{os.getpid()}{_UNFINISHED}"
+        with self._guarded():
+            if self._index is None or not self._shrink(size):
+                return False
+            try:
+                with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                    file.writelines(content)
+                os.replace(unfinished, self.folder / stored.file_name)
+            finally:
+                unfinished.unlink(missing_ok=True)
+            self._insert(stored)
+            self.touch([part.key], chat)
+            self.remove(self._select("key", replaces))
+            return True
+        return False
+
+    def remove(self, parts: Iterable[Part]) -> None:
+        """Delete parts and their files."""
+        with self._guarded():
+            for part in parts:
+                self._execute("DELETE FROM parts WHERE key = ? AND digest = ?", (part.key, part.digest))
+                self._execute("DELETE FROM chats WHERE key = ? AND key NOT IN (SELECT key FROM parts)", (part.key,))
+                (self.folder / part.file_name).unlink(missing_ok=True)
+
+    def forget(self, chat: str) -> None:
+        """Delete the parts that no other chat has used."""
+        with self._guarded():
+            query = "SELECT key FROM chats WHERE chat = ? EXCEPT SELECT key FROM chats WHERE chat != ?"
+            keys = [key for (key,) in self._execute(query, (chat, chat))]
+            self.remove(self._select("key", keys))
+            self._execute("DELETE FROM chats WHERE chat = ?", (chat,))
+
+    def clear(self) -> None:
+        """Delete everything."""
+        with self._guarded():
+            self.remove(list(self._all()))
+            self._execute("DELETE FROM chats", ())
+            for path in self.folder.glob(f"*{_ENDING}"):
+                path.unlink(missing_ok=True)
+
+    def verify(self) -> tuple[int, int]:
+        """Check all files, delete the damaged ones, and return how many were good and bad."""
+        checked = [self.path(part) is not None for part in self._all()]
+        return checked.count(True), checked.count(False)
+
+    # Facts
+
+    def use(self) -> StoreUse:
+        """Return what the store holds."""
+        pairs = list[tuple[str, int, int]]()
+        with self._guarded():
+            pairs = self._execute("SELECT pair, COUNT(*), SUM(bytes) FROM parts GROUP BY pair ORDER BY 3 DESC", ())
+        count, size = sum(each[1] for each in pairs), sum(each[2] for each in pairs)
+        return StoreUse(self.folder, count, size, self.quota, tuple(pairs), int(self.fact("saved tokens") or 0))
+
+    def fact(self, name: str) -> float | None:
+        """Return a saved number."""
+        with self._guarded():
+            for (value,) in self._execute("SELECT value FROM facts WHERE name = ?", (name,)):
+                return float(value)
+        return None
+
+    def note(self, name: str, value: float) -> None:
+        """Save a number."""
+        with self._guarded():
+            self._execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    # Index
+
+    def _open_index(self) -> sqlite3.Connection:
+        path = self.folder / _INDEX
+        for is_last in (False, True):
+            try:
+                index = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+                path.chmod(0o600)
+                version = index.execute("PRAGMA user_version").fetchone()[0]
+                if version not in (0, _VERSION):
+                    raise sqlite3.DatabaseError("another version")
+                index.execute("PRAGMA journal_mode = WAL")
+                index.execute("PRAGMA synchronous = OFF")  # the files are the truth
+                index.executescript(_SCHEMA)
+                index.execute("SELECT COUNT(*) FROM parts JOIN chats USING (key)").fetchone()
+                index.execute(f"PRAGMA user_version = {_VERSION}")
+                return index
+            except sqlite3.OperationalError as error:
+                if is_last or "locked" in str(error):
+                    raise
+            except sqlite3.DatabaseError:
+                if is_last:
+                    raise
+            with suppress(sqlite3.Error, UnboundLocalError):
+                index.close()
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+        raise AssertionError("unreachable")
+
+    def _match_index_to_files(self) -> None:
+        """Add the files that the index lacks, and remove entries without a file."""
+        names, known = set[str](), {part.file_name: part for part in self._all()}
+        for path in self.folder.iterdir():
+            if path.name.endswith(_ENDING):
+                names.add(path.name)
+            elif path.name.endswith(_UNFINISHED) and not _is_running(path.name.split(".")[1]):
+                path.unlink(missing_ok=True)
+        for name in names - set(known):
+            part = _read_header(self.folder / name)
+            if part is None or part.file_name != name:
+                (self.folder / name).unlink(missing_ok=True)
+            else:
+                self._insert(part)
+        self.remove(known[name] for name in set(known) - names)
+
+    def _insert(self, part: Part) -> None:
+        before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
+        values = (part.key, part.digest, part.pair, part.parent, part.start, _packed(part.tokens), int(part.has_states), part.bytes)
+        newest = "(SELECT COALESCE(MAX(used), 0) + 1 FROM parts)"
+        self._execute(f"INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, {newest})", values)
+        for other in before:
+            (self.folder / other.file_name).unlink(missing_ok=True)
+
+    def _shrink(self, room: int) -> bool:
+        """Delete the least recently used parts, and return whether there is room for another file."""
+        if room > self.quota:
+            return False
+        while True:
+            held = self._execute("SELECT COALESCE(SUM(bytes), 0) FROM parts", ())[0][0]
+            free = shutil.disk_usage(self.folder).free
+            excess = max(held + room - self.quota, room + self._keep_free - free)
+            if excess <= 0:
+                return True
+            query = "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts ORDER BY used, start DESC LIMIT 64"
+            oldest = [_part(row) for row in self._execute(query, ())]
+            if not oldest:
+                return False
+            for part in oldest:
+                self.remove([part])
+                excess -= part.bytes
+                if excess <= 0:
+                    break
+
+    def _all(self) -> Iterator[Part]:
+        query = "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts"
+        return map(_part, self._execute(query, ()))
+
+    def _execute(self, query: str, values: Sequence[object]) -> list:
+        if self._index is None:
+            return []
+        with closing(self._index.execute(query, values)) as rows:
+            return rows.fetchall()
+
+    def _execute_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        if self._index is not None:
+            self._index.execute("BEGIN IMMEDIATE")
+            try:
+                self._index.executemany(query, rows)
+            finally:
+                self._index.execute("COMMIT")
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Hold the lock, and log the first failure of the disk or the index."""
+        with self._lock:
+            try:
+                yield
+            except (OSError, sqlite3.Error) as error:
+                if not self._complained:
+                    self._complained = True
+                    log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
+
+
+def _part(row: Sequence) -> Part:
+    key, pair, parent, start, tokens, has_states, digest, size = row
+    return Part(key, pair, parent, start, _unpacked(tokens), bool(has_states), digest, size)
+
+
+def _packed(tokens: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(tokens)}I", *tokens)
+
+
+def _unpacked(data: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(data) // 4}I", data)
+
+
+def _read_header(path: Path) -> Part | None:
+    """Return the part that a file contains, or None if its header is damaged."""
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            if length > _LARGEST_HEADER:
+                return None
+            facts = json.loads(file.read(length))["__metadata__"]
+        if facts["format"] != FORMAT:
+            return None
+        tokens = _unpacked(bytes.fromhex(facts["tokens"]))
+        part = Part.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
+        digest = path.stem.partition("-")[2]
+        return Part(**{**vars(part), "digest": digest, "bytes": path.stat().st_size}) if digest else None
+    except (OSError, ValueError, KeyError, TypeError, struct.error, RecursionError, AttributeError):
+        return None
+
+
+def _is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
