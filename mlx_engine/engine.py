@@ -30,7 +30,9 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
 from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
+from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.requests import (
     Calibrate,
     CompareRequest,
@@ -40,6 +42,7 @@ from mlx_engine.requests import (
     MeasureMachine,
     Request,
     SelectKernels,
+    UsePrefixStore,
 )
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.tuning import calibration, kernel_selection, roofline
@@ -55,6 +58,8 @@ class Engine:
         self._snapshots: Snapshots | None = None
         self._room: memory.ReplyMemory | None = None
         self._turns = Turns()
+        self._store: PrefixStore | None = None
+        self._fingerprint = ""
 
     @property
     def pair(self) -> LoadedPair:
@@ -92,6 +97,9 @@ class Engine:
                 with suppress(RenderingCancelled):
                     return iter((self.count_tokens(request, cancel),))
                 return iter(())
+            case UsePrefixStore(folder=folder, quota=quota):
+                self.use_prefix_store(folder, quota)
+                return iter(())
             case MeasureMachine(again=again):
                 return roofline.measure(self._idle_pair(), cancel, again)
             case Calibrate():
@@ -127,6 +135,8 @@ class Engine:
                 kernel_selection.restore(event)
                 self._pair = event
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
+                self._fingerprint = _fingerprint(target, drafter, event)
+                self._snapshots.use_store(self._store, self._fingerprint)
                 self._room = _reply_memory(target, drafter, event.held)
                 plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
                 yield replace(
@@ -141,12 +151,30 @@ class Engine:
         for reply in list(self._turns.replies):
             reply.close()
         self._turns.replies.clear()
+        if self._snapshots is not None:
+            self._snapshots.use_store(None, "")
         self._snapshots = self._room = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
         renderer.stop()
         mx.clear_cache()
+
+    def use_prefix_store(self, folder: Path | None, quota: int | None = None) -> None:
+        """Save prompts in a folder, and read saved ones; see `UsePrefixStore`."""
+        before, self._store = self._store, PrefixStore(folder, quota) if folder is not None else None
+        if self._snapshots is not None:
+            self._snapshots.use_store(self._store, self._fingerprint)
+        if before is not None:
+            before.close()
+
+    def save_next(self) -> float | None:
+        """Save a part of a past prompt on disk, between replies.
+
+        Returns:
+            The seconds after which to call this again, or None if everything is saved.
+        """
+        return self._snapshots.save_next() if self._snapshots is not None else None
 
     def free_memory(self, count: int | None = None) -> int:
         """Free memory between two events: snapshots, then MLX's unused buffers.
@@ -241,6 +269,15 @@ class Engine:
         if self._turns.replies:
             raise UserError.of(_BUSY)
         return self.pair
+
+
+def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
+    """Return the pair's fingerprint, or "" if its files can't be read."""
+    settings = (pair.info.drafter_weights, str(pair.dtype), str(mx.device_info().get("device_name", "CPU")))
+    try:
+        return fingerprint((target, drafter), settings)
+    except OSError:
+        return ""
 
 
 def _reply_memory(target: Path, drafter: Path | None, weights: int) -> memory.ReplyMemory:

@@ -311,6 +311,7 @@ class Stats:
         waiting_s: seconds in the queue and during other replies' turns. Rates exclude this time.
         prefill_s: seconds up to the first token, without waiting.
         decode_s: seconds from the first token to the last, without waiting.
+        disk_tokens: tokens of `reused_tokens` that were read from disk.
     """
 
     mode: Mode
@@ -337,6 +338,7 @@ class Stats:
     waiting_s: float = 0.0
     prefill_s: float = 0.0
     decode_s: float = 0.0
+    disk_tokens: int = 0
 
     @property
     def tokens_per_round(self) -> float | None:

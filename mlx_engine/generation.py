@@ -25,6 +25,7 @@ from mlx_engine.events import Commit, Event, Finished, PrefillProgress, Round, S
 from mlx_engine.loading import LoadedPair
 from mlx_engine.memory import ReplyMemory
 from mlx_engine.prefix.boundaries import boundaries
+from mlx_engine.prefix.disk import STATES_EVERY
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.reply_text import ReplyText
 from mlx_engine.requests import GenerationRequest, Mode
@@ -109,9 +110,11 @@ def _generate(
     chooser = Chooser(request.sampling, seed, operations, request.logprobs)
     penalties = Penalties(request.sampling, prompt, request.logit_bias)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
-    branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
+    branch = snapshots.take(prompt, None if request.private else request.chat) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
-    tally.prompt_tokens, tally.reused_tokens = length, branch.reused
+    if marks and snapshots.disk is not None:
+        marks = tuple(sorted({*marks, *range(STATES_EVERY, length, STATES_EVERY)}))
+    tally.prompt_tokens, tally.reused_tokens, tally.disk_tokens = length, branch.reused, branch.from_disk
     reply = ReplyText(tokenizer, rendered, request.stop, request.tools)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
@@ -134,6 +137,7 @@ def _generate(
                 break
             yield [PrefillProgress(done, length, branch.reused, left_out)]
         if first is not None:
+            snapshots.prefilled(length - branch.reused, clock())
             penalties.add(first.tokens)
             progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out)]
             if mode == "dflash" and limit > 1:
@@ -197,6 +201,7 @@ class Tally:
     exact: bool
     prompt_tokens: int = 0
     reused_tokens: int = 0
+    disk_tokens: int = 0
     _first: float | None = None
     _first_waited: float = 0.0
     _last: float = 0.0
@@ -227,6 +232,7 @@ class Tally:
             mode=self.mode,
             prompt_tokens=self.prompt_tokens,
             reused_tokens=self.reused_tokens,
+            disk_tokens=self.disk_tokens,
             tokens=self._tokens,
             ttft_s=None if self._first is None else self._first + self._first_waited,
             prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / prefill if prefill else None,

@@ -202,7 +202,10 @@ class EngineHost:
                 return False
             if not is_idle and self._queue.empty():
                 return True
-            job = self._queue.get()
+            try:
+                job = self._queue.get(timeout=self._save_next() if is_idle else None)
+            except queue.Empty:
+                continue
             if job is None:
                 self._received_all = True
                 continue
@@ -211,6 +214,14 @@ class EngineHost:
                 while at and self._waiting[at - 1].takes_turns and not self._waiting[at - 1].foreground:
                     at -= 1
             self._waiting.insert(at, job)
+
+    def _save_next(self) -> float | None:
+        """Save a part of a past prompt on disk, and return the seconds until the next part, or None if everything is saved."""
+        try:
+            return self._engine.save_next() if self._engine is not None and self._queue.empty() else None
+        except Exception:
+            log.exception("A prompt can't be saved")
+            return None
 
     def _begin_jobs(self) -> None:
         """Begin the waiting jobs that may run now, and report the others' positions."""

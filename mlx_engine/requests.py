@@ -77,6 +77,8 @@ class GenerationRequest:
         schema: JSON schema that the answer satisfies, as JSON. Calls of tools and thinking are free.
         logit_bias: token ID and a number from -100 to 100 that is added to its logit, before penalties and filters.
         logprobs: number of most likely tokens to report in `Commit.logprobs`, besides the reply's own; None reports nothing.
+        chat: chat whose saved prompts these are on disk. Deleting the chat deletes what only it used.
+        private: whether to keep the prompt and the reply off the disk.
     """
 
     messages: tuple[Message, ...] = ()
@@ -103,6 +105,8 @@ class GenerationRequest:
     schema: str | None = None
     logit_bias: tuple[tuple[int, float], ...] = ()
     logprobs: int | None = None
+    chat: str = ""
+    private: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,19 @@ class LoadPair:
 
 
 @dataclass(frozen=True)
+class UsePrefixStore:
+    """A request to save prompts on disk, and to read saved ones, also of pairs loaded later.
+
+    Attributes:
+        folder: where to save; None saves nothing.
+        quota: bytes that saved prompts may take; None for the smaller of 10 GB and 10 % of the free disk space.
+    """
+
+    folder: Path | None = None
+    quota: int | None = None
+
+
+@dataclass(frozen=True)
 class MeasureMachine:
     """A request to compare the loaded pair with this machine's limits."""
 
@@ -165,4 +182,4 @@ class SelectKernels:
     gives_way = True
 
 
-Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate | SelectKernels
+Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | UsePrefixStore | MeasureMachine | Calibrate | SelectKernels

@@ -23,6 +23,8 @@ class EngineDouble:
 
     def unload(self) -> None: ...
 
+    def save_next(self) -> None: ...
+
     def steps(
         self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
     ) -> Iterator[Sequence[Event]]:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 
@@ -23,6 +23,7 @@ from mlx_engine.prefix.store import BLOCK, Part, PrefixStore
 log = logging.getLogger(__name__)
 
 STATES_EVERY = 4096  # tokens of a long prompt between states that are kept
+_LEAST_GAIN = 32  # tokens to read
 _PENDING_BYTES = 128 << 20  # of parts that aren't written yet
 _LATEST_WEIGHT = 0.3  # of the latest measurement in a rate
 _RETRY_S = 0.05  # until the writer may have room again
@@ -78,6 +79,8 @@ class DiskPrefixes:
     def find(self, prompt: Sequence[int], beyond: int) -> Found | None:
         """Return stored parts that share more than `beyond` tokens of a prompt, unless computing them takes less time."""
         usable = prompt[: len(prompt) - 1]
+        if len(usable) - beyond < _LEAST_GAIN:
+            return None
         whole = self._store.whole_parts(self._pair, usable)
         parents = [self._pair, *(part.key for part in whole)]
         if self._needs_states:
@@ -97,7 +100,10 @@ class DiskPrefixes:
         return Found(tuple(parts), length)
 
     def load(self, found: Found, branch: Branch) -> bool:
-        """Fill an empty branch, and return whether that was possible. Damaged parts are deleted."""
+        """Fill an empty branch, and return whether that was possible.
+
+        Damaged parts are deleted. If this fails, the branch can't be used.
+        """
         began = time.perf_counter()
         pieces, states = list[list[mx.array]](), None
         for part in found.parts:
@@ -105,18 +111,19 @@ class DiskPrefixes:
             try:
                 if path is None:
                     return False
-                arrays, facts = mx.load(str(path), return_metadata=True)  # type: ignore[misc]
+                arrays, facts = cast(tuple[dict[str, mx.array], dict[str, str]], mx.load(str(path), return_metadata=True))
                 rows = [arrays[f"rows.{at}"] for at in range(int(facts["rows"]))]
                 used = min(found.length, part.end) - part.start
                 if used:
                     pieces.append([each[..., :used, :] for each in rows] if used < len(part.tokens) else rows)
                 if part.has_states:
                     states = _unpack_mark(json.loads(facts["states"]), arrays)
+                if part is found.parts[-1]:
+                    self._fill(branch, pieces, found.length, states)
             except (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError) as error:
                 log.warning("A saved prompt can't be read (%s)", type(error).__name__)
                 self._store.remove([part])
                 return False
-        self._fill(branch, pieces, found.length, states)
         if states is not None:
             branch.marks[found.length] = states
         self._store.touch([part.key for part in found.parts])
@@ -206,7 +213,7 @@ class DiskPrefixes:
             header, buffers = self._copy(unsaved.branch, part)
             del unsaved.parts[0]
             replaces = () if unsaved.parts else unsaved.replaces
-            self._writer.write(_Written(part, header, buffers, unsaved.branch.chat or "", replaces))
+            self._writer.write(_Written(part, header, buffers, unsaved.branch.chat, replaces))
             return 0.0
         return None
 
@@ -222,7 +229,7 @@ class DiskPrefixes:
         header: dict[str, Any] = {"__metadata__": facts}
         buffers, at = list[bytes](), 0
         for name, array in arrays.items():
-            data = bytes(memoryview(mx.contiguous(array).reshape(-1).view(mx.uint8)))
+            data = bytes(memoryview(cast(bytes, mx.contiguous(array).reshape(-1).view(mx.uint8))))
             header[name] = {"dtype": _DTYPES[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + len(data)]}
             buffers.append(data)
             at += len(data)
@@ -269,7 +276,7 @@ class _Written:
     part: Part
     header: dict[str, Any]
     buffers: list[bytes] = field(repr=False)
-    chat: str
+    chat: str | None
     replaces: Sequence[str]
 
     @property
@@ -309,4 +316,3 @@ class _Writer:
             self._store.add(written.part, written.header, written.buffers, written.chat, written.replaces)
             with self._lock:
                 self._pending -= written.size
-

@@ -46,11 +46,16 @@ class Snapshots:
 
         Args:
             store: the store, or None for no store.
-            pair: fingerprint of the pair.
+            pair: fingerprint of the pair; "" for no store.
         """
         if self.disk is not None:
             self.disk.close()
-        self.disk = DiskPrefixes(store, pair, self.needs_marks) if store is not None else None
+        self.disk = DiskPrefixes(store, pair, self.needs_marks) if store is not None and pair else None
+
+    def prefilled(self, tokens: int, seconds: float) -> None:
+        """Record how long it took to compute prompt tokens."""
+        if self.disk is not None:
+            self.disk.prefilled(tokens, seconds)
 
     def save_next(self) -> float | None:
         """Save a part of a branch on disk; see `DiskPrefixes.save_next`."""
@@ -73,8 +78,8 @@ class Snapshots:
         branch, from_disk = self.new_branch(), 0
         if stored is not None and self.disk is not None and self.disk.load(stored, branch):
             length = from_disk = stored.length
-        elif length:
-            branch = self._cut(self._branches[at], length)
+        else:
+            branch = self._cut(self._branches[at], length) if length else self.new_branch()
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 

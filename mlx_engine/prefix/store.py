@@ -182,11 +182,11 @@ class PrefixStore:
                 parts += [_part(row) for row in self._execute(query, some)]
         return parts
 
-    def touch(self, keys: Sequence[str], chat: str = "") -> None:
-        """Record that a chat uses these parts now."""
+    def touch(self, keys: Sequence[str], chat: str | None = None) -> None:
+        """Record that these parts are used now, by a chat if given."""
         with self._guarded():
             self._execute_many("UPDATE parts SET used = (SELECT MAX(used) + 1 FROM parts) WHERE key = ?", [(key,) for key in keys])
-            if chat:
+            if chat is not None:
                 self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
 
     def path(self, part: Part) -> Path | None:
@@ -206,7 +206,14 @@ class PrefixStore:
 
     # Changes
 
-    def add(self, part: Part, header: Mapping[str, object], buffers: Sequence[bytes], chat: str = "", replaces: Sequence[str] = ()) -> bool:
+    def add(
+        self,
+        part: Part,
+        header: Mapping[str, object],
+        buffers: Sequence[bytes],
+        chat: str | None = None,
+        replaces: Sequence[str] = (),
+    ) -> bool:
         """Write a part, and return whether it is stored.
 
         Args:
@@ -229,20 +236,30 @@ class PrefixStore:
             digest.update(piece)
         stored = Part(**{**vars(part), "digest": digest.hexdigest()[:32], "bytes": size})
         unfinished = self.folder / f"{part.key}.{os.getpid()}{_UNFINISHED}"
+        has_room = False
         with self._guarded():
-            if self._index is None or not self._shrink(size):
-                return False
-            try:
-                with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                    file.writelines(content)
-                os.replace(unfinished, self.folder / stored.file_name)
-            finally:
-                unfinished.unlink(missing_ok=True)
+            has_room = self._index is not None and self._shrink(size)
+        if not has_room or not self._write(unfinished, content, self.folder / stored.file_name):
+            return False
+        with self._guarded():
             self._insert(stored)
             self.touch([part.key], chat)
             self.remove(self._select("key", replaces))
             return True
         return False
+
+    def _write(self, unfinished: Path, content: Iterable[bytes], path: Path) -> bool:
+        """Write a file, without the lock."""
+        try:
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.writelines(content)
+            os.replace(unfinished, path)
+            return True
+        except OSError as error:
+            self._complain(error)
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            return False
 
     def remove(self, parts: Iterable[Part]) -> None:
         """Delete parts and their files."""
@@ -358,7 +375,9 @@ class PrefixStore:
             excess = max(held + room - self.quota, room + self._keep_free - free)
             if excess <= 0:
                 return True
-            query = "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts ORDER BY used, start DESC LIMIT 64"
+            query = (
+                "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts ORDER BY used, start DESC LIMIT 64"
+            )
             oldest = [_part(row) for row in self._execute(query, ())]
             if not oldest:
                 return False
@@ -393,9 +412,12 @@ class PrefixStore:
             try:
                 yield
             except (OSError, sqlite3.Error) as error:
-                if not self._complained:
-                    self._complained = True
-                    log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
+                self._complain(error)
+
+    def _complain(self, error: Exception) -> None:
+        if not self._complained:
+            self._complained = True
+            log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
 
 
 def _part(row: Sequence) -> Part:
@@ -437,4 +459,3 @@ def _is_running(pid: str) -> bool:
     except PermissionError:
         pass
     return True
-
