@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS parts (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS parts_by_parent ON parts(parent, used);
 CREATE INDEX IF NOT EXISTS parts_by_use ON parts(used, start);
+CREATE INDEX IF NOT EXISTS parts_by_pair ON parts(pair, bytes);
 CREATE TABLE IF NOT EXISTS chats (key TEXT, chat TEXT, PRIMARY KEY (key, chat)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS keys_by_chat ON chats(chat);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
