@@ -20,6 +20,7 @@ from mlx_engine.server.guard import Guard
 from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
 from mlx_engine.server.problems import ApiError, ClientGone
 from mlx_engine.server.replies import Exchange, answer
+from mlx_engine.server.responses import ResponseExchange
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Api:
             ("GET", "/v1/models"): self._models,
             ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
             ("POST", "/v1/completions"): self._replies(CompletionExchange),
+            ("POST", "/v1/responses"): self._replies(ResponseExchange),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

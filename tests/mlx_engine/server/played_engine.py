@@ -38,12 +38,7 @@ def called(name: str, arguments: str = "{}", identifier: str = "abc") -> ToolCal
     return ToolCall(identifier, name, arguments)
 
 
-texts = st.text(st.characters(codec="utf-8"), max_size=8)
-calls = st.builds(
-    ToolCall,
-    st.text("abcXYZ019", min_size=9, max_size=9),
-    st.sampled_from(["read", "shell"]),
-    st.sampled_from(["{}", '{"a": "ü"}']),
-)
-replies = st.lists(st.builds(thought, texts) | st.builds(said, texts) | calls, max_size=8)
+_texts = st.text(st.characters(codec="utf-8"), max_size=8)
+_calls = st.builds(ToolCall, st.uuids().map(str), st.sampled_from(["read", "shell"]), st.sampled_from(["{}", '{"a": "ü"}']))
+replies = st.lists(st.builds(thought, _texts) | st.builds(said, _texts) | _calls, max_size=8)
 reasons = st.sampled_from(["eos", "tool_calls", "stop_string", "length"])

@@ -5,9 +5,10 @@ from pathlib import Path
 from mlx_engine.server.body import Fields
 from mlx_engine.server.chat_completions import ChatFields
 from mlx_engine.server.completions import CompletionFields
+from mlx_engine.server.responses import ResponseFields
 
 PAGE = Path(__file__).parents[3] / "docs/server.md"
-ENDPOINTS: dict[str, type[Fields]] = {"chat": ChatFields, "completions": CompletionFields}
+ENDPOINTS: dict[str, type[Fields]] = {"chat": ChatFields, "completions": CompletionFields, "responses": ResponseFields}
 
 
 def rows() -> str:
@@ -16,10 +17,12 @@ def rows() -> str:
     lines = [f"| Field | {' | '.join(ENDPOINTS)} | |", f"|---|{'---|' * len(ENDPOINTS)}---|"]
     for name in names:
         described = [fields.model_fields[name].description for fields in ENDPOINTS.values() if name in fields.model_fields]
-        marks = ["yes" if name in fields.model_fields else "–" for fields in ENDPOINTS.values()]
+        marks = [
+            "yes" if name in fields.model_fields else "refused" if name in fields.refused else "–" for fields in ENDPOINTS.values()
+        ]
         lines.append(f"| `{name}` | {' | '.join(marks)} | {'; '.join(dict.fromkeys(filter(None, described)))} |")
-    refused = sorted({name for fields in ENDPOINTS.values() for name in fields.refused})
-    return "\n".join(lines) + f"\n\nRefused: {', '.join(f'`{name}`' for name in refused)}.\n"
+    refused = sorted({name for fields in ENDPOINTS.values() for name in fields.refused} - set(names))
+    return "\n".join(lines) + f"\n\nRefused everywhere: {', '.join(f'`{name}`' for name in refused)}.\n"
 
 
 def test_the_page_lists_the_fields_of_the_code() -> None:

@@ -1,0 +1,270 @@
+"""OpenAI's dialect for agents: `POST /v1/responses`. Responses aren't stored."""
+
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mlx_engine.events import Channel, Commit, Event, Finished, PairInfo, Queued
+from mlx_engine.requests import GenerationRequest, ToolCall
+from mlx_engine.server import openai, openai_tools
+from mlx_engine.server.problems import ApiError
+from mlx_engine.server.replies import Chunk, CountedReply
+from mlx_engine.server.responses_input import ItemReader, encrypted
+
+
+class TextOptions(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    format: Any = None
+
+
+class ReasoningOptions(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    effort: openai.Effort | None = None
+
+
+class ResponseFields(openai.SamplingFields):
+    input: str | list[Any] = Field(description="a text or items; text only")
+    instructions: str | None = Field(None, description="the first system message")
+    max_output_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    reasoning: ReasoningOptions | None = Field(None, description="`effort`, as `reasoning_effort`")
+    tools: list[Any] | None = Field(None, description="responses: also `namespace`")
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    text: TextOptions | None = Field(None, description="`format`: `text`, `json_object`, or `json_schema`")
+    store: bool | None = Field(None, description="responses are never stored")
+    include: list[str] | None = Field(None, description="reasoning items always have `encrypted_content`")
+
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
+        "previous_response_id": (),
+        "conversation": (),
+        "background": (False,),
+        "prompt": (),
+        "truncation": ("disabled",),
+        "top_logprobs": (0,),
+    }
+
+    @classmethod
+    def parse(cls, body: Any) -> Self:
+        for name in ("previous_response_id", "conversation"):
+            if isinstance(body, dict) and body.get(name) is not None:
+                message = f"Responses aren't stored, so “{name}” isn't supported. Send the whole conversation in “input”."
+                raise ApiError(400, message, name, "unsupported_parameter")
+        fields = super().parse(body)
+        if "message.output_text.logprobs" in (fields.include or ()):
+            message = "“include” can't be “message.output_text.logprobs”. Remove it."
+            raise ApiError(400, message, "include", "unsupported_parameter")
+        return fields
+
+
+@dataclass(frozen=True)
+class _Format:
+    """How a channel's text is streamed.
+
+    Attributes:
+        item: the fixed fields of the item.
+        parts: field of the item that has its parts.
+        part: the fixed fields of a part.
+        part_event: start of the names of a part's events.
+        text_event: start of the names of a text's events.
+        index: field of an event that has the part's position.
+        more: further fields of a text's events.
+    """
+
+    item: Chunk
+    parts: str
+    part: Chunk
+    part_event: str
+    text_event: str
+    index: str
+    more: Chunk
+
+
+_FORMATS: dict[Channel, _Format] = {
+    "answer": _Format(
+        {"type": "message", "role": "assistant"},
+        "content",
+        {"type": "output_text", "annotations": [], "logprobs": []},
+        "response.content_part",
+        "response.output_text",
+        "content_index",
+        {"logprobs": []},
+    ),
+    "thinking": _Format(
+        {"type": "reasoning"},
+        "summary",
+        {"type": "summary_text"},
+        "response.reasoning_summary_part",
+        "response.reasoning_summary_text",
+        "summary_index",
+        {},
+    ),
+}
+_IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+
+
+class ResponseExchange:
+    """A request for a response, and the response."""
+
+    def __init__(self, pair: PairInfo, body: Any) -> None:
+        fields = ResponseFields.parse(body)
+        given = ItemReader(fields.input, fields.instructions)
+        effort = fields.reasoning.effort if fields.reasoning else None
+        form = fields.text.format if fields.text else None
+        self._tools = openai_tools.OfferedTools([*(fields.tools or ()), *given.tools], ("function", "custom", "namespace"))
+        request = replace(
+            fields.request(pair, fields.max_output_tokens or pair.context_limit),
+            messages=openai_tools.with_a_user(given.messages),
+            thinking=effort not in (None, "none"),
+            effort=openai.effort_of(effort),
+            tools=self._tools.declared,
+            tool_choice=self._tools.choice(fields.tool_choice),
+            schema=openai_tools.schema_of(form, "text.format"),
+        )
+        self.requests: Sequence[GenerationRequest] = [request]
+        self.streams = bool(fields.stream)
+        self._one_call = fields.parallel_tool_calls is False
+        self._called = self._started = False
+        self._events = 0
+        self._thinking_tokens = 0
+        self._channel: Channel | None = None  # of the last item, if it isn't complete
+        self._text = ""  # of that item
+        self._output: list[Chunk] = []
+        self._response: Chunk = {
+            "id": _new_id("resp"),
+            "object": "response",
+            "created_at": int(time.time()),
+            "status": "in_progress",
+            "error": None,
+            "incomplete_details": None,
+            "instructions": fields.instructions,
+            "max_output_tokens": fields.max_output_tokens,
+            "model": openai.model_id(pair),
+            "output": [],
+            "parallel_tool_calls": not self._one_call,
+            "previous_response_id": None,
+            "reasoning": {"effort": effort, "summary": None},
+            "store": False,
+            "temperature": request.sampling.temperature,
+            "text": {"format": form or {"type": "text"}},
+            "tool_choice": fields.tool_choice or "auto",
+            "tools": fields.tools or [],
+            "top_p": request.sampling.top_p,
+            "truncation": "disabled",
+            "usage": None,
+            "metadata": {},
+        }
+
+    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+        if isinstance(event, Queued):
+            return
+        if not self._started:
+            yield from self.sign_of_life(index)
+        if isinstance(event, Commit):
+            self._thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
+            if event.text:
+                yield from self._write(event.channel, event.text)
+        elif isinstance(event, ToolCall) and not (self._one_call and self._called):
+            self._called = True
+            yield from self._close()
+            yield from self._call(event)
+        elif isinstance(event, Finished):
+            ended = "incomplete" if event.reason == "length" else "completed"
+            yield from self._close(ended)
+            usage = openai.usage([event.stats], 1, self._thinking_tokens)
+            self._response = self._response | {
+                "status": ended,
+                "incomplete_details": {"reason": "max_output_tokens"} if ended == "incomplete" else None,
+                "output": self._output,
+                "usage": {
+                    "input_tokens": usage["prompt_tokens"],
+                    "input_tokens_details": usage["prompt_tokens_details"],
+                    "output_tokens": usage["completion_tokens"],
+                    "output_tokens_details": usage["completion_tokens_details"],
+                    "total_tokens": usage["total_tokens"],
+                },
+                "timings": openai.timings(event.stats),
+                "slipstream": openai.details(event.stats),
+            }
+            yield self._event(f"response.{ended}", response=self._response)
+
+    def sign_of_life(self, index: int) -> Iterable[Chunk]:
+        if not self._started:
+            self._started = True
+            yield self._event("response.created", response=self._response)
+        yield self._event("response.in_progress", response=self._response)
+
+    def end(self) -> Iterable[str | Chunk]:
+        return ()
+
+    def failed(self, error: ApiError) -> Iterable[Chunk]:
+        codes = {429: "rate_limit_exceeded"}  # the codes after which clients try again
+        code = codes.get(error.status, "server_error" if error.status >= 500 else error.code)
+        failure = {"status": "failed", "error": {"code": code, "message": error.message}, "output": self._output}
+        yield self._event("response.failed", response=self._response | failure)
+
+    def whole(self, replies: Sequence[CountedReply]) -> Chunk:
+        [reply] = replies
+        for event in (*reply.parts, Finished(reply.reason, reply.stats)):
+            deque(self.chunks(0, event), maxlen=0)
+        return self._response
+
+    def _event(self, kind: str, **fields: Any) -> Chunk:
+        self._events += 1
+        return {"type": kind, "sequence_number": self._events - 1, **fields}
+
+    def _item_event(self, kind: str, **fields: Any) -> Chunk:
+        """Return an event of the last item."""
+        return self._event(kind, item_id=self._output[-1]["id"], output_index=len(self._output) - 1, **fields)
+
+    def _added(self, item: Chunk) -> Chunk:
+        self._output.append({"id": _new_id(_IDS[item["type"]]), "status": "in_progress", **item})
+        return self._event("response.output_item.added", output_index=len(self._output) - 1, item=self._output[-1])
+
+    def _done(self, status: str, **fields: Any) -> Chunk:
+        self._output[-1] = {**self._output[-1], **fields, "status": status}
+        return self._event("response.output_item.done", output_index=len(self._output) - 1, item=self._output[-1])
+
+    def _write(self, channel: Channel, text: str) -> Iterator[Chunk]:
+        """Yield the events of a text, after those that close an item of another channel."""
+        form = _FORMATS[channel]
+        at = {form.index: 0}
+        if channel != self._channel:
+            yield from self._close()
+            self._channel = channel
+            yield self._added({**form.item, form.parts: []})
+            yield self._item_event(f"{form.part_event}.added", **at, part={**form.part, "text": ""})
+        self._text += text
+        yield self._item_event(f"{form.text_event}.delta", **at, delta=text, **form.more)
+
+    def _close(self, status: str = "completed") -> Iterator[Chunk]:
+        """Yield the events that complete the last item."""
+        if self._channel is None:
+            return
+        form, text = _FORMATS[self._channel], self._text
+        at, part = {form.index: 0}, {**form.part, "text": text}
+        yield self._item_event(f"{form.text_event}.done", **at, text=text, **form.more)
+        yield self._item_event(f"{form.part_event}.done", **at, part=part)
+        more = {"encrypted_content": encrypted(text)} if self._channel == "thinking" else {}
+        yield self._done(status, **{form.parts: [part]}, **more)
+        self._channel, self._text = None, ""
+
+    def _call(self, call: ToolCall) -> Iterator[Chunk]:
+        tool = self._tools.of(call)
+        kind, field, event = "function_call", "arguments", "response.function_call_arguments"
+        if tool.custom:
+            kind, field, event = "custom_tool_call", "input", "response.custom_tool_call_input"
+        text = tool.text(call)
+        namespace = {"namespace": tool.namespace} if tool.namespace else {}
+        yield self._added({"type": kind, "call_id": call.id, "name": tool.name, field: "", **namespace})
+        yield self._item_event(f"{event}.delta", delta=text)
+        yield self._item_event(f"{event}.done", **{"name": tool.name, field: text})
+        yield self._done("completed", **{field: text})
+
+
+def _new_id(prefix: str) -> str:
+    return f"{prefix}_{secrets.token_hex(12)}"
