@@ -250,7 +250,7 @@ def terminal_uses(source: str) -> Iterator[tuple[int, str]]:
             full |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
             yield from ((node.lineno, f"{node.module}.*") for alias in node.names if alias.name == "*")
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name | ast.Attribute):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             first, *rest = ast.unparse(node).split(".")
             name = ".".join((full.get(first, first), *rest))
             if name in TERMINAL:
