@@ -5,6 +5,7 @@ Exit codes: 0: success, 1: error, 2: usage error, 130: interrupted.
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
 _GRACE_S = 5.0  # seconds for the engine to free its models
+_WITHOUT_ENGINE = ("models", "launch")
 _MODULES = {"bench": "mlx_engine.bench.speed", "kernels": "mlx_engine.terminal.kernels"}
 
 
@@ -67,6 +69,10 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_server(serve)
     arguments.add_json(serve)
 
+    launch = command("launch", "start a coding agent with the running server, or with one of its own; arguments after -- are the agent's")
+    arguments.add_launch(launch)
+    arguments.add_pair(launch)
+
     calibrate = command("calibrate", "measure the cost of a pair's passes on this machine to choose block widths")
     arguments.add_pair(calibrate)
     arguments.add_json(calibrate)
@@ -83,7 +89,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] | None" = None) -> int:
     """Run one command and return its exit code."""
-    given = parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    at = words.index("--") if words[:1] == ["launch"] and "--" in words else len(words)
+    given = parser().parse_args(words[:at])
+    given.agent_arguments = words[at + 1 :]
     if given.command != "models":  # its pairs are repos, not folders
         arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
     if given.command == "serve":
@@ -138,16 +147,16 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
 
     The late import keeps help and usage errors fast.
     """
-    if given.command == "models":
-        from mlx_engine.terminal import models
-
-        return models.run(given)
     name = "kernels" if given.command == "doctor" and given.kernels else given.command
     module = import_module(_MODULES.get(name, f"mlx_engine.terminal.{name}"))
+    status: int
+    if name in _WITHOUT_ENGINE:
+        status = module.run(given)
+        return status
     host = EngineHost(make_engine)
     hosts.append(host)
     try:
-        status: int = module.run(given, host)
+        status = module.run(given, host)
         return status
     finally:
         host.wait(_GRACE_S)

@@ -18,6 +18,7 @@ from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.server import HOST, PORT
 from mlx_engine.server.guard import is_loopback
+from mlx_engine.terminal.agents import AGENTS
 from mlx_engine.terminal.session import folders
 
 _Number = TypeVar("_Number", int, float)
@@ -119,6 +120,12 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="API key that requests need, or none on this computer (default: a generated one in the keychain)",
     )
+
+
+def add_launch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", choices=tuple(AGENTS), help="command of the agent")
+    parser.add_argument("--print", action="store_true", help="print commands to copy instead of starting the agent")
+    parser.add_argument("--key", type=_key, metavar="K", help="API key of the server (default: the one in the keychain)")
 
 
 def add_models(models: argparse.ArgumentParser) -> None:

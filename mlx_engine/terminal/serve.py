@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from mlx_engine.host import EngineDoor
 from mlx_engine.server.api_key import stored_key
@@ -12,6 +13,7 @@ from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard
 from mlx_engine.server.listener import Listener
 from mlx_engine.server.openai import model_id
+from mlx_engine.server.running import announced
 from mlx_engine.terminal.console import flush, note, print_json, say
 from mlx_engine.terminal.session import open_pair
 
@@ -38,7 +40,8 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
             )
         flush()
 
-    status = asyncio.run(_serve(listener, Api(door, info, Guard(given.host, key)), ready))
+    with announced(listener.url) if given.port else nullcontext():  # whoever asked for a free port has a use of its own for it
+        status = asyncio.run(_serve(listener, Api(door, info, Guard(given.host, key)), ready))
     flush()
     os._exit(status)  # at once: the engine has nothing to save, and its current pass could take seconds
 

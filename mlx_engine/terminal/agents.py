@@ -1,0 +1,211 @@
+"""The coding agents that can use the server, and the commands that start them.
+
+Their users' own settings are neither used nor changed.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from string import Template
+from typing import Any
+
+FOLDER = "$folder"
+_MOST_OUTPUT = 8192  # tokens of a reply that agents plan for, if the context has room for them
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A coding agent, and what it needs to use the server.
+
+    In all texts, `$url`, `$key`, `$model`, `$context`, and `$output` are replaced, and `$folder` in arguments and values.
+
+    Attributes:
+        install: command that installs the agent.
+        environment: variables. Empty ones hide the user's own.
+        files: files of a temporary folder, in JSON or TOML.
+    """
+
+    title: str
+    install: str
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+AGENTS = {
+    "claude": Agent(
+        "Claude Code",
+        "npm install -g @anthropic-ai/claude-code",
+        environment={
+            "CLAUDE_CONFIG_DIR": FOLDER,
+            "ANTHROPIC_BASE_URL": "$url",
+            "ANTHROPIC_AUTH_TOKEN": "$key",
+            "ANTHROPIC_API_KEY": "",
+            "ANTHROPIC_MODEL": "$model",
+            "ANTHROPIC_DEFAULT_OPUS_MODEL": "$model",
+            "ANTHROPIC_DEFAULT_SONNET_MODEL": "$model",
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": "$model",
+            "CLAUDE_CODE_USE_BEDROCK": "",
+            "CLAUDE_CODE_USE_VERTEX": "",
+            "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "$context",
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "$output",
+            "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        },
+        files={".claude.json": '{"hasCompletedOnboarding": true}\n'},
+    ),
+    "codex": Agent(
+        "Codex",
+        "npm install -g @openai/codex",
+        environment={"CODEX_HOME": FOLDER, "SLIPSTREAM_API_KEY": "$key"},
+        files={
+            "config.toml": """\
+model = "$model"
+model_provider = "slipstream"
+model_context_window = $context
+
+[model_providers.slipstream]
+name = "Slipstream"
+base_url = "$url/v1"
+env_key = "SLIPSTREAM_API_KEY"
+wire_api = "responses"
+"""
+        },
+    ),
+    "opencode": Agent(
+        "OpenCode",
+        "npm install -g opencode-ai",
+        environment={
+            "OPENCODE_CONFIG": f"{FOLDER}/opencode.json",
+            "XDG_CONFIG_HOME": f"{FOLDER}/config",
+            "XDG_DATA_HOME": f"{FOLDER}/data",
+            "XDG_STATE_HOME": f"{FOLDER}/state",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        },
+        files={
+            "opencode.json": """\
+{
+  "autoupdate": false,
+  "share": "disabled",
+  "model": "slipstream/$model",
+  "small_model": "slipstream/$model",
+  "provider": {"slipstream": {
+    "npm": "@ai-sdk/openai-compatible",
+    "name": "Slipstream",
+    "options": {"baseURL": "$url/v1", "apiKey": "$key"},
+    "models": {"$model": {"name": "$model", "tool_call": true, "reasoning": true,
+                          "limit": {"context": $context, "output": $output}}}
+  }}
+}
+"""
+        },
+    ),
+    "pi": Agent(
+        "pi",
+        "npm install -g @earendil-works/pi-coding-agent",
+        arguments=("--provider", "slipstream", "--model", "$model"),
+        environment={"PI_CODING_AGENT_DIR": FOLDER, "PI_OFFLINE": "1"},
+        files={
+            "models.json": """\
+{"providers": {"slipstream": {
+  "baseUrl": "$url/v1",
+  "api": "openai-completions",
+  "apiKey": "$key",
+  "models": [{"id": "$model", "name": "$model", "reasoning": true, "input": ["text"],
+              "contextWindow": $context, "maxTokens": $output,
+              "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}]
+}}}
+"""
+        },
+    ),
+    "qwen": Agent(
+        "Qwen Code",
+        "npm install -g @qwen-code/qwen-code",
+        arguments=("--auth-type", "openai"),
+        environment={
+            "QWEN_HOME": FOLDER,
+            "OPENAI_BASE_URL": "$url/v1",
+            "OPENAI_API_KEY": "$key",
+            "OPENAI_MODEL": "$model",
+        },
+        files={
+            "settings.json": """\
+{
+  "general": {"enableAutoUpdate": false},
+  "privacy": {"usageStatisticsEnabled": false},
+  "model": {"generationConfig": {"contextWindowSize": $context}}
+}
+"""
+        },
+    ),
+    "aider": Agent(
+        "aider",
+        "uv tool install --python 3.12 aider-chat",
+        environment={
+            "AIDER_MODEL": "openai/$model",
+            "AIDER_OPENAI_API_BASE": "$url/v1",
+            "AIDER_OPENAI_API_KEY": "$key",
+            "AIDER_MODEL_METADATA_FILE": f"{FOLDER}/models.json",
+            "AIDER_ANALYTICS": "false",
+            "AIDER_CHECK_UPDATE": "false",
+        },
+        files={
+            "models.json": """\
+{"openai/$model": {"litellm_provider": "openai", "mode": "chat", "max_input_tokens": $context, "max_output_tokens": $output,
+                   "input_cost_per_token": 0, "output_cost_per_token": 0}}
+"""
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, and the loaded pair's model ID and context length."""
+
+    url: str
+    key: str
+    model: str
+    context: int
+
+    def fill(self, text: str) -> str:
+        """Return an argument or a variable's value, still with `$folder`."""
+        return Template(text).safe_substitute(self._values())
+
+    def fill_file(self, text: str) -> str:
+        """Return a file in JSON or TOML."""
+        escaped = {name: json.dumps(value)[1:-1] if isinstance(value, str) else value for name, value in self._values().items()}
+        return Template(text).substitute(escaped)
+
+    def _values(self) -> dict[str, Any]:
+        output = min(_MOST_OUTPUT, self.context // 4)
+        return {"url": self.url, "key": self.key, "model": self.model, "context": self.context, "output": output}
+
+
+def commands(url: str, key: str, model: str, context: int) -> dict[str, str]:
+    """Return shell commands that start each agent, by its name in `AGENTS`.
+
+    The commands are for any POSIX shell, and contain the key. They leave nothing behind.
+    """
+    server = Server(url, key, model, context)
+    return {name: shell(name, server) for name in AGENTS}
+
+
+def shell(name: str, server: Server) -> str:
+    """Return shell commands that start an agent."""
+    agent = AGENTS[name]
+    lines = ["(", "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT"]
+    for file, text in agent.files.items():
+        lines += [f"cat > \"$folder/{file}\" <<'END'", server.fill_file(text) + "END"]
+    lines += [f"export {variable}={_quoted(server.fill(value))}" for variable, value in agent.environment.items()]
+    lines += [" ".join((name, *(_quoted(server.fill(argument)) for argument in agent.arguments))), ")"]
+    return "\n".join(lines)
+
+
+def _quoted(value: str) -> str:
+    if value.startswith(FOLDER):
+        return f'"$folder{value.removeprefix(FOLDER)}"'
+    return shlex.quote(value)

@@ -1,0 +1,132 @@
+"""`slipstream launch`: start a coding agent with the running server, or with one of its own."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import httpx2
+
+from mlx_engine.errors import UserError
+from mlx_engine.server.api_key import stored_key
+from mlx_engine.server.running import running_server
+from mlx_engine.terminal.agents import AGENTS, FOLDER, Server, shell
+from mlx_engine.terminal.console import note, progress, say
+
+
+def run(given: argparse.Namespace) -> int:
+    agent, url = AGENTS[given.agent], None if given.target else running_server()
+    if not given.print and not shutil.which(given.agent):
+        raise UserError(
+            "agent_missing", "{title} isn't installed. Run “{install}”, then try again.", title=agent.title, install=agent.install
+        )
+    server = _asked(url, given.key) if url else None
+    if given.print:
+        if server is None:
+            raise UserError("no_server_running", "No server is running. Start one with “slipstream serve”, then try again.")
+        say(*shell(given.agent, server).splitlines())
+        return 0
+    with tempfile.TemporaryDirectory(prefix="slipstream-") as folder:
+        if server is not None:
+            return _start(given.agent, given.agent_arguments, server, Path(folder))
+        with _own_server(given, Path(folder)) as server:
+            return _start(given.agent, given.agent_arguments, server, Path(folder))
+
+
+def _asked(url: str, key: str | None) -> Server | None:
+    """Return the running server's key and model, or None if it doesn't answer.
+
+    Raises:
+        UserError: the server has another key.
+    """
+    with httpx2.Client(base_url=url, trust_env=False, timeout=10) as client:
+        try:
+            found = client.get("/v1/models", headers={"authorization": f"Bearer {key}"} if key else {})
+            if found.status_code == 401 and key is None:
+                key = stored_key()[0]
+                found = client.get("/v1/models", headers={"authorization": f"Bearer {key}"})
+        except httpx2.HTTPError:
+            return None
+    if found.status_code == 401:
+        raise UserError("server_key", "The server at {url} has another API key. Pass it with --key.", url=url)
+    model = found.json()["data"][0]
+    return Server(url, key or "none", model["id"], model["context_length"])
+
+
+@contextmanager
+def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[Server]:
+    """Serve a pair on a free port for as long as the agent runs."""
+    options = [
+        f"--{name.replace('_', '-')}={value}"
+        for name in ("target", "drafter", "drafter_bits", "key")
+        if (value := getattr(given, name)) is not None
+    ]
+    command = [sys.executable, "-m", "mlx_engine", "serve", "--json", "--port", "0", *options]
+    log = folder / "slipstream.log"  # the agent has the terminal
+    with log.open("w") as errors:
+        progress("Loading the models…")
+        # In a session of its own, so that Ctrl-C reaches only the agent
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        progress("")
+        try:
+            ready = json.loads(line)
+            server = _asked(ready["url"], ready["key"])
+        except (ValueError, KeyError):
+            server = None
+        if server is None:
+            note(*log.read_text(errors="replace").splitlines())
+            raise UserError("server_ended", "The server didn't start.")
+        yield server
+    finally:
+        progress("")
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _start(name: str, arguments: list[str], server: Server, folder: Path) -> int:
+    """Run an agent in this terminal, and return its exit code."""
+    agent = AGENTS[name]
+    home = folder / name
+    home.mkdir()
+    for file, text in agent.files.items():
+        (home / file).write_text(server.fill_file(text), encoding="utf-8")
+
+    def filled(text: str) -> str:
+        return server.fill(text).replace(FOLDER, str(home))
+
+    environment = {**os.environ, **{variable: filled(value) for variable, value in agent.environment.items()}}
+    command = [shutil.which(name) or name, *map(filled, agent.arguments), *arguments]
+    process: subprocess.Popen[bytes] | None = None
+    ends = False
+
+    def leave_to_agent(number: int, frame: FrameType | None) -> None:
+        """Let the agent decide. The terminal sends Ctrl-C to the agent too, but not SIGTERM."""
+        nonlocal ends
+        ends = ends or number == signal.SIGTERM
+        if process is not None and number == signal.SIGTERM:
+            process.terminate()
+
+    before = {number: signal.signal(number, leave_to_agent) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        process = subprocess.Popen(command, env=environment)
+        if ends:  # before the agent was known
+            process.terminate()
+        status = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
