@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_server(serve)
     arguments.add_json(serve)
 
-    launch = command("launch", "start a coding agent with the running server, or with one of its own; arguments after -- are the agent's")
+    launch = command("launch", "start a coding agent with the running server or its own; arguments after -- are the agent's")
     arguments.add_launch(launch)
     arguments.add_pair(launch)
 
