@@ -2,6 +2,8 @@
 
 import secrets
 
+from mlx_engine.events import Stats
+from mlx_engine.server import openai
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk
 
@@ -26,3 +28,20 @@ def error_body(error: ApiError) -> Chunk:
         "error": {"type": kind, "message": error.message},
         "request_id": f"req_{secrets.token_hex(12)}",
     }
+
+
+def usage(prompt_tokens: int, cached_tokens: int, tokens: int = 0, thinking_tokens: int = 0) -> Chunk:
+    """Return the usage of a reply, whose input tokens exclude cached ones."""
+    return {
+        "input_tokens": prompt_tokens - cached_tokens,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": cached_tokens,
+        "output_tokens": tokens,
+        "output_tokens_details": {"thinking_tokens": thinking_tokens},
+    }
+
+
+def figures(stats: Stats, thinking_tokens: int) -> Chunk:
+    """Return a complete reply's usage, and the extensions that OpenAI's dialect also has."""
+    counts = usage(stats.prompt_tokens, stats.reused_tokens, stats.tokens, thinking_tokens)
+    return {"usage": counts, "timings": openai.timings(stats), "slipstream": openai.details(stats)}

@@ -17,9 +17,10 @@ from mlx_engine.server.body import read_json
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.completions import CompletionExchange
 from mlx_engine.server.guard import Guard
+from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
 from mlx_engine.server.problems import ApiError, ClientGone
-from mlx_engine.server.replies import Exchange, answer
+from mlx_engine.server.replies import Exchange, answer, count
 from mlx_engine.server.responses import ResponseExchange
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ class Api:
             ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
             ("POST", "/v1/completions"): self._replies(CompletionExchange),
             ("POST", "/v1/responses"): self._replies(ResponseExchange),
+            ("POST", anthropic.PREFIX): self._replies(MessagesExchange),
+            ("POST", f"{anthropic.PREFIX}/count_tokens"): self._count_tokens,
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,6 +115,10 @@ class Api:
             message = "No models are loaded. Load a pair in Slipstream, or wait until the models have loaded."
             raise ApiError(503, message, code="model_not_loaded", retry_after=LOADING_S)
         return pair
+
+    async def _count_tokens(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+        tokens = await count(door, count_request(await read_json(scope, receive)))
+        await JSONResponse({"input_tokens": tokens})(scope, receive, send)
 
     def _replies(self, dialect: Callable[[PairInfo, Any], Exchange]) -> Endpoint:
         async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,9 +23,10 @@ from mlx_engine.events import (
     PositionLogprobs,
     PrefillProgress,
     Round,
+    TokenCount,
 )
 from mlx_engine.host import BATCH_S, EngineDoor
-from mlx_engine.requests import GenerationRequest, ToolCall
+from mlx_engine.requests import CountTokens, GenerationRequest, ToolCall
 from mlx_engine.server.problems import ApiError, ClientGone
 
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
@@ -72,10 +73,12 @@ class CountedReply(CompletedReply):
     Attributes:
         thinking_tokens: number of thinking tokens.
         parts: the reply's text and tool calls, in order.
+        stop_string: the stop string that ended the reply, or "".
     """
 
     thinking_tokens: int = 0
     parts: tuple[Commit | ToolCall, ...] = ()
+    stop_string: str = ""
 
     def logprobs(self, channel: Channel) -> list[PositionLogprobs]:
         return [each for part in self.parts if isinstance(part, Commit) and part.channel == channel for each in part.logprobs]
@@ -114,8 +117,10 @@ class _Inbox:
         return [self._events.popleft() for _ in range(len(self._events))]
 
 
-async def batches(door: EngineDoor, request: GenerationRequest, quiet_s: float = _NEVER) -> AsyncGenerator[list[Event], None]:
-    """Yield a reply's events in batches.
+async def batches(
+    door: EngineDoor, request: GenerationRequest | CountTokens, quiet_s: float = _NEVER
+) -> AsyncGenerator[list[Event], None]:
+    """Yield the events of a reply, or of counting tokens, in batches.
 
     A batch is empty if `quiet_s` seconds passed without an event. Closing the generator cancels the reply.
 
@@ -134,7 +139,7 @@ async def batches(door: EngineDoor, request: GenerationRequest, quiet_s: float =
                 if isinstance(event, Failed):
                     raise ApiError.because(UserError.of(event))
                 found.append(event)
-                if isinstance(event, Finished):
+                if isinstance(event, Finished | TokenCount):
                     yield found
                     return
             yield found
@@ -159,8 +164,18 @@ async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply
                     thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
                 elif isinstance(event, Finished):
                     found = (texts["answer"], texts["thinking"], tuple(tokens), event.reason, event.stats)
-                    return CountedReply(*found, thinking_tokens, tuple(parts))
+                    return CountedReply(*found, thinking_tokens, tuple(parts), event.stop_string)
     raise AssertionError("a reply ends with Finished or Failed")
+
+
+async def count(door: EngineDoor, request: CountTokens) -> int:
+    """Return the number of tokens of a chat."""
+    async with aclosing(batches(door, request)) as events:
+        async for batch in events:
+            for event in batch:
+                if isinstance(event, TokenCount):
+                    return event.tokens
+    raise AssertionError("counting ends with TokenCount or Failed")
 
 
 async def answer(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:

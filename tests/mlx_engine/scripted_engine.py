@@ -22,9 +22,10 @@ from mlx_engine.events import (
     Round,
     Stats,
     StopReason,
+    TokenCount,
     TuningProgress,
 )
-from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 
@@ -106,6 +107,9 @@ class ScriptedEngine(EngineDouble):
         if request.mode == "dflash":
             yield Round(8, "drafter", 4, 3, 0.3)
         yield Finished(reason, stats(request.mode))
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return TokenCount(7, 64)
 
     def calibrate(self, cancel: threading.Event | None = None) -> Iterator[TuningProgress | Calibrated]:
         yield TuningProgress(0.5, EngineText("", "Measuring at 128 tokens"))

@@ -5,10 +5,16 @@ from pathlib import Path
 from mlx_engine.server.body import Fields
 from mlx_engine.server.chat_completions import ChatFields
 from mlx_engine.server.completions import CompletionFields
+from mlx_engine.server.messages import MessagesFields
 from mlx_engine.server.responses import ResponseFields
 
 PAGE = Path(__file__).parents[3] / "docs/server.md"
-ENDPOINTS: dict[str, type[Fields]] = {"chat": ChatFields, "completions": CompletionFields, "responses": ResponseFields}
+ENDPOINTS: dict[str, type[Fields]] = {
+    "chat": ChatFields,
+    "completions": CompletionFields,
+    "responses": ResponseFields,
+    "messages": MessagesFields,
+}
 
 
 def rows() -> str:

@@ -1,0 +1,188 @@
+"""Anthropic's dialect: `POST /v1/messages` and `POST /v1/messages/count_tokens`."""
+
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
+from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.server import anthropic, openai, openai_tools
+from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, loaded, system_text
+from mlx_engine.server.problems import ApiError
+from mlx_engine.server.replies import Chunk, CountedReply
+
+_SIGNATURE = "slipstream"  # clients drop thinking that has no signature
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_STOP_REASONS: dict[StopReason, str] = {
+    "eos": "end_turn",
+    "length": "max_tokens",
+    "stop_string": "stop_sequence",
+    "tool_calls": "tool_use",
+}
+
+
+class Thinking(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: str
+
+
+class ToolChoice(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
+class OutputConfig(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    effort: openai.Effort | None = None
+    format: Any = None
+
+
+class MessagesFields(openai.SamplingFields):
+    messages: list[ChatMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
+    max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    system: Blocks = Field([], description="text, or text blocks")
+    tools: list[Tool] | None = Field(None, description="messages: only `custom`; `defer_loading` until a `tool_reference`")
+    tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
+    thinking: Thinking | None = Field(None, description="turns thinking on, except for `disabled`; the budget is ignored")
+    output_config: OutputConfig | None = Field(None, description="`effort`, as `reasoning_effort`; `format`, as `response_format`")
+    stop_sequences: openai.Stops | None = Field(None, description="precedes `stop`")
+
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
+        "mcp_servers": ([],),
+        "container": (),
+        "thread": (),
+    }
+
+    def chat(self) -> tuple[Message, ...]:
+        """Return the messages for the engine."""
+        text = system_text(self.system)
+        found = [Message("system", text)] if text else []
+        found += [each for at, message in enumerate(self.messages) for each in message.messages(f"messages.{at}")]
+        return openai_tools.with_a_user(found)
+
+    def offered(self) -> openai_tools.OfferedTools:
+        tools = loaded(self.tools or (), self.messages)
+        return openai_tools.OfferedTools([tool.as_function() for tool in tools], ("function",))
+
+    @property
+    def thinks(self) -> bool:
+        return self.thinking is not None and self.thinking.type != "disabled"
+
+
+def count_request(body: Any) -> CountTokens:
+    """Return the engine's request for a request to count tokens.
+
+    Raises:
+        ApiError: a field is invalid.
+    """
+    fields = MessagesFields.parse(body)
+    return CountTokens(fields.chat(), fields.thinks, tools=fields.offered().declared)
+
+
+class MessagesExchange:
+    """A request for a message, and the reply."""
+
+    def __init__(self, pair: PairInfo, body: Any) -> None:
+        fields = MessagesFields.parse(body)
+        choice, output = fields.tool_choice or ToolChoice(type="auto"), fields.output_config or OutputConfig()
+        tools, messages = fields.offered(), fields.chat()
+        last = messages[-1] if messages and fields.messages[-1].role == "assistant" else None
+        prefill = last.content if last and last.role == "assistant" and not last.calls else ""
+        request = replace(
+            fields.request(pair, fields.max_tokens or pair.context_limit),
+            messages=messages[:-1] if prefill else messages,
+            continue_from=prefill,
+            continue_thinking=last.thinking if last and prefill else "",
+            thinking=fields.thinks,
+            effort=openai.effort_of(output.effort),
+            stop=tuple(fields.stop_sequences or fields.stop or ()),
+            tools=tools.declared,
+            tool_choice=tools.choice(_CHOICES.get(choice.type, {"type": "function", "name": choice.name})),
+            schema=openai_tools.schema_of(output.format, "output_config.format"),
+        )
+        self.requests: Sequence[GenerationRequest] = [request]
+        self.streams = bool(fields.stream)
+        self._single_call = bool(choice.disable_parallel_tool_use)
+        self._called = False
+        self._block, self._index = "", 0  # type of the open block, if any, and index of the next or open block
+        self._began = False
+        self._thinking_tokens = 0
+        self._head = {
+            "id": f"msg_{secrets.token_hex(12)}",
+            "type": "message",
+            "role": "assistant",
+            "model": openai.model_id(pair),
+        }
+
+    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+        if isinstance(event, PrefillProgress) and not self._began:
+            self._began = True
+            usage = anthropic.usage(event.total, event.reused)
+            yield {"type": "message_start", "message": self._head | {"content": [], **_reason(None, ""), "usage": usage}}
+        elif isinstance(event, Commit):
+            kind = "text" if event.channel == "answer" else "thinking"
+            self._thinking_tokens += len(event.tokens) if kind == "thinking" else 0
+            if event.text:
+                if kind != self._block:
+                    yield from self._open({"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})})
+                yield self._delta({"type": f"{kind}_delta", kind: event.text})
+        elif isinstance(event, ToolCall) and not (self._single_call and self._called):
+            self._called = True
+            yield from self._open({"type": "tool_use", "id": event.id, "name": event.name, "input": {}})
+            yield self._delta({"type": "input_json_delta", "partial_json": event.arguments})
+        elif isinstance(event, Finished):
+            yield from self._close()
+            reason = _reason(_STOP_REASONS.get(event.reason), event.stop_string)
+            yield {"type": "message_delta", "delta": reason, **anthropic.figures(event.stats, self._thinking_tokens)}
+
+    def sign_of_life(self, index: int) -> Iterable[Chunk]:
+        yield {"type": "ping"}
+
+    def end(self) -> Iterable[str | Chunk]:
+        yield {"type": "message_stop"}
+
+    def failed(self, error: ApiError) -> Iterable[Chunk]:
+        yield anthropic.error_body(error)
+
+    def whole(self, replies: Sequence[CountedReply]) -> Chunk:
+        [reply] = replies
+        blocks, end = list[Chunk](), Chunk()
+        finished = Finished(reply.reason, reply.stats, reply.stop_string)
+        for chunk in chain.from_iterable(self.chunks(0, event) for event in (*reply.parts, finished)):
+            match chunk:
+                case {"content_block": block}:
+                    blocks.append(block)
+                case {"delta": {"type": "input_json_delta", "partial_json": text}}:
+                    blocks[-1]["input"] = json.loads(text)
+                case {"type": "content_block_delta", "delta": added}:
+                    blocks[-1] |= {name: blocks[-1][name] + text for name, text in added.items() if name != "type"}
+                case {"type": "message_delta", "delta": reason, **figures}:
+                    end = reason | figures
+        return self._head | {"content": blocks} | end
+
+    def _open(self, block: Chunk) -> Iterable[Chunk]:
+        yield from self._close()
+        self._block = block["type"]
+        yield {"type": "content_block_start", "index": self._index, "content_block": block}
+
+    def _delta(self, delta: Chunk) -> Chunk:
+        return {"type": "content_block_delta", "index": self._index, "delta": delta}
+
+    def _close(self) -> Iterable[Chunk]:
+        if self._block == "thinking":
+            yield self._delta({"type": "signature_delta", "signature": _SIGNATURE})
+        if self._block:
+            yield {"type": "content_block_stop", "index": self._index}
+            self._block = ""
+            self._index += 1
+
+
+def _reason(reason: str | None, sequence: str) -> Chunk:
+    return {"stop_reason": reason, "stop_sequence": sequence or None}

@@ -1,0 +1,149 @@
+"""Chats and tools in Anthropic's dialect."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from mlx_engine.requests import Message, ToolCall
+from mlx_engine.server.body import log_ignored
+from mlx_engine.server.problems import ApiError
+
+_BLOCKS = {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "tool_reference", "search_result"}
+_MEDIA = {"image", "document"}
+_BILLING = re.compile(r"\Ax-anthropic-billing-header:[^\n]*\n*")  # differs between Claude Code's chats
+_UNPARSED = "__unparsedToolInput"  # what Claude Code returns arguments as that aren't valid JSON
+
+
+def _as_blocks(value: Any) -> Any:
+    """Return a text as a list of one block."""
+    return [{"type": "text", "text": value}] if isinstance(value, str) else value or []
+
+
+def _known(value: Any) -> Any:
+    """Return a block without its content if its type is unknown."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind in _BLOCKS | _MEDIA:
+        return value
+    log_ignored("content blocks of type", [kind])
+    return {"type": "unknown"}
+
+
+class Block(BaseModel):
+    """A content block. Fields of other types than its own are empty."""
+
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    id: str = ""
+    name: str = ""
+    given: Any = Field(None, alias="input")
+    tool_use_id: str = ""
+    content: "Blocks" = []
+    is_error: bool | None = None
+    tool_name: str = ""
+
+    def call(self) -> ToolCall:
+        """Return the call of a `tool_use` block, whose input may be anything."""
+        given = self.given
+        if isinstance(given, dict) and given.keys() == {_UNPARSED}:
+            given = given[_UNPARSED]
+        return ToolCall(self.id, self.name, given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False))
+
+    def result(self) -> Message:
+        """Return the message for a `tool_result` block."""
+        text = text_of(self.content)
+        return Message("tool", f"Error: {text}" if self.is_error else text, call_id=self.tool_use_id)
+
+    def shown(self) -> str:
+        """Return the block as text, such as “[image]”."""
+        match self.type:
+            case "text":
+                return self.text or ""
+            case "search_result":
+                return text_of(self.content)
+            case "tool_reference":
+                return f"The tool {self.tool_name} is available now."
+        return f"[{self.type}]" if self.type in _MEDIA else ""
+
+
+Blocks = Annotated[list[Annotated[Block, BeforeValidator(_known)]], BeforeValidator(_as_blocks)]
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    """Return the text of blocks. Blocks without text don't change it."""
+    return "\n\n".join(text for block in blocks if (text := block.shown()).strip())
+
+
+def system_text(blocks: Iterable[Block]) -> str:
+    """Return the text of a system prompt, without what differs between chats."""
+    return text_of(block.model_copy(update={"text": _BILLING.sub("", block.shown())}) for block in blocks)
+
+
+class ChatMessage(BaseModel):
+    """A message, which may also be a system message among the others."""
+
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    role: Literal["user", "assistant", "system"]
+    content: Blocks
+
+    def messages(self, where: str) -> Iterator[Message]:
+        """Yield the engine's messages: results of tools, then what the user says.
+
+        Args:
+            where: name of this field.
+
+        Raises:
+            ApiError: the user's message contains an image or a document.
+        """
+        if self.role == "assistant":
+            thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
+            calls = tuple(block.call() for block in self.content if block.type == "tool_use")
+            text = text_of(self.content)
+            if text or thinking or calls:
+                yield Message("assistant", text, thinking, calls)
+            return
+        for at, block in enumerate(self.content):
+            if block.type == "tool_result":
+                yield block.result()
+            elif block.type in _MEDIA:
+                name = f"{where}.content.{at}"
+                message = f"“{name}” has the type “{block.type}”, but the model reads only text. Remove it."
+                raise ApiError(400, message, f"{name}.type", "unsupported_content")
+        if text := text_of(self.content):
+            yield Message(self.role, text)
+
+
+class Tool(BaseModel):
+    """A tool. Types other than `custom` run on Anthropic's servers, or are known to its models."""
+
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: str | None = None
+    name: str = ""
+    description: str | None = None
+    input_schema: dict[str, Any] | None = None
+    strict: bool | None = None
+    defer_loading: bool | None = None
+
+    def as_function(self) -> dict[str, Any]:
+        """Return the tool in OpenAI's format."""
+        kind = "function" if self.type in (None, "custom") else self.type
+        found = {"type": kind, "name": self.name, "description": self.description}
+        return found | {"parameters": self.input_schema, "strict": self.strict}
+
+
+def loaded(tools: Sequence[Tool], messages: Iterable[ChatMessage]) -> list[Tool]:
+    """Return the tools for the prompt.
+
+    Deferred tools follow the others, in the order in which results of tools referred to them, so that the prompt's beginning
+    changes as little as possible.
+    """
+    results = [block for message in messages for block in message.content if block.type == "tool_result"]
+    names = dict.fromkeys(part.tool_name for block in results for part in block.content if part.type == "tool_reference")
+    deferred = {tool.name: tool for tool in tools if tool.defer_loading}
+    if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
+        deferred = {}  # Anthropic's servers would search for them
+    return [tool for tool in tools if tool.name not in deferred] + [deferred[name] for name in names if name in deferred]
