@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
@@ -16,6 +17,9 @@ from mlx_engine.limits import rolling_window
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.tools.calls import HARMONY
+
+_INSTRUCTION = "later"
+_later_systems: WeakKeyDictionary[TokenizerWrapper, bool] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,8 @@ def template(
 ) -> list[int]:
     """Return the tokens of a chat, with the opening of a reply if `reply` is set.
 
-    If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
+    If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, all system
+    messages become user messages, and messages of one role in a row are merged.
 
     Raises:
         UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
@@ -159,6 +164,8 @@ def template(
     if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
         raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
     turns = [_turn(message, names) for message in messages]
+    if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
+        turns = _one_system(turns)
     single = _single_calls(turns)
     merged, tried = _merged(single), list[list[dict[str, Any]]]()
     for chat in (single if call_format(tokenizer) is HARMONY else turns, single, merged):  # gpt-oss's template drops further calls
@@ -216,6 +223,28 @@ def _arguments(call: ToolCall) -> dict:
     except (ValueError, RecursionError):
         found = call.arguments
     return found if isinstance(found, dict) else {"input": found}
+
+
+def _takes_later_systems(tokenizer: TokenizerWrapper, cancel: threading.Event | None) -> bool:
+    """Return whether a chat template renders system messages after the first message."""
+    if tokenizer not in _later_systems:
+        contents = (("user", "a"), ("assistant", "b"), ("system", _INSTRUCTION), ("user", "c"))
+        chat = [{"role": role, "content": content} for role, content in contents]
+        try:
+            tokens = on_thread(partial(tokenizer.apply_chat_template, chat, add_generation_prompt=True), cancel, tokenizer)
+            _later_systems[tokenizer] = _INSTRUCTION in tokenizer.decode(tokens)
+        except (UserError, RenderingCancelled):
+            raise
+        except Exception:  # the template rejects them
+            _later_systems[tokenizer] = False
+    return _later_systems[tokenizer]
+
+
+def _one_system(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the chat with one system message, which is the first. Later ones become user messages."""
+    first = [turn["content"] for turn in takewhile(lambda turn: turn["role"] == "system", turns)]
+    rest = [{**turn, "role": "user"} if turn["role"] == "system" else turn for turn in turns[len(first) :]]
+    return [{"role": "system", "content": "\n\n".join(first)}, *rest] if first else rest
 
 
 def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

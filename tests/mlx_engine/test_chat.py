@@ -169,6 +169,25 @@ def test_system_messages_are_merged_if_a_template_takes_none():
     assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>")
 
 
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "{% if message.role == 'system' and not loop.first %}{{ raise_exception('only at the beginning') }}{% endif %}",
+        "{% if message.role == 'system' and not loop.first %}{% continue %}{% endif %}",
+    ],
+)
+def test_system_messages_that_a_template_rejects_or_drops_become_the_users(guard):
+    template = (
+        "{% for message in messages %}GUARD{{ '<|im_start|>' + message.role + ' ' + message.content + '<|im_end|>' }}{% endfor %}"
+    )
+    said = [Message("system", "A"), Message("system", "B"), ASKED, Message("assistant", "Hello."), Message("system", "C"), ASKED]
+    text = "<|im_start|>system A\n\nB<|im_end|><|im_start|>user Hi<|im_end|><|im_start|>assistant Hello.<|im_end|>"
+    text += "<|im_start|>user C<|im_end|><|im_start|>user Hi<|im_end|>"
+    assert prompt_text(made("none", template.replace("GUARD", guard)), *said)[0] == text
+    kept = prompt_text(made("none", template.replace("GUARD", "")), *said)[0]
+    assert kept.count("<|im_start|>system ") == 3 and "A\n\nB" not in kept
+
+
 @pytest.mark.parametrize("template", ["{{ '' }}", "{% if false %}never{% endif %}"])
 def test_a_chat_that_renders_to_nothing_is_refused(template):
     with pytest.raises(UserError, match="an empty prompt"):
