@@ -32,8 +32,7 @@ from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.library import repo_of
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.pairs.library import model_name, pair_name
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
@@ -230,9 +229,9 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         raise
     yield LoadProgress(1.0, EngineText.of("ready", "Ready"))
     info = PairInfo(
-        name=_pair_name(target_folder),
-        target=_model_name(target_folder),
-        drafter=_model_name(drafter_folder) if drafter_folder else "",
+        name=pair_name(target_folder),
+        target=model_name(target_folder),
+        drafter=model_name(drafter_folder) if drafter_folder else "",
         family=str(config.get("model_type")),
         block_size=drafter.config.block_size if drafter else 1,
         context_limit=context_limit,
@@ -302,18 +301,6 @@ def _check_drafter_tokens(config: DrafterConfig, target: Target, declared: bool)
             mask=config.mask_token,
             rows=target.rows,
         )
-
-
-def _pair_name(target: Path) -> str:
-    """Return the pair's display name. Its folder may be `PAIR/target`."""
-    if target == demo_pair()[0]:
-        return "Demo pair"
-    return target.parent.name if target.name == "target" else _model_name(target).split("/")[-1]
-
-
-def _model_name(folder: Path) -> str:
-    """Return the repo of a folder in the hub's cache, or else the folder's name."""
-    return repo_of(folder) or folder.name
 
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:

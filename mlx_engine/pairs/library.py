@@ -9,6 +9,7 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import read_config, weight_files
 from mlx_engine.pairs.data_files import cannot_read, data_folder, read_json, write_json
+from mlx_engine.pairs.pair import demo_pair
 
 _LM_STUDIO = ("~/.lmstudio/models", "~/.cache/lm-studio/models")
 _MOST_FOLDERS = 5000  # per searched folder, in case the user adds a whole disk
@@ -131,6 +132,18 @@ def looks_like_drafter(config: dict) -> bool:
     architectures = config.get("architectures")
     names = " ".join(map(str, architectures)) if isinstance(architectures, list) else ""
     return "dflash_config" in config or "speculators_model_type" in config or "DFlash" in names or "AssistantModel" in names
+
+
+def pair_name(target: Path) -> str:
+    """Return the name of the pair with this target. Its folder may be `PAIR/target`."""
+    if target == demo_pair()[0]:
+        return "Demo pair"
+    return target.parent.name if target.name == "target" else model_name(target).split("/")[-1]
+
+
+def model_name(folder: Path) -> str:
+    """Return the repo of a folder in the hub's cache, or else the folder's name."""
+    return repo_of(folder) or folder.name
 
 
 def base_name(repo: str) -> str:

@@ -19,13 +19,13 @@ from mlx_engine.server.completions import CompletionExchange
 from mlx_engine.server.guard import Guard
 from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
+from mlx_engine.server.models import Models, none_loaded
 from mlx_engine.server.problems import ApiError, ClientGone
-from mlx_engine.server.replies import Exchange, answer, count
+from mlx_engine.server.replies import Chunk, EventStream, Exchange, count, streamed, until_gone, whole
 from mlx_engine.server.responses import ResponseExchange
 
 log = logging.getLogger(__name__)
 
-LOADING_S = 5  # seconds after which a client may try again, if no pair is loaded
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 
 Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
@@ -35,13 +35,13 @@ class Api:
     """The server as an ASGI application.
 
     Attributes:
-        pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread, like `guard`.
-        guard: the checks before a request is served.
+        models: the loaded pair, and those that can be loaded by name.
+        guard: the checks before a request is served. Can be set from any thread.
         metrics: counts of requests and replies, which any thread can read.
     """
 
-    def __init__(self, door: EngineDoor, pair: PairInfo | None, guard: Guard) -> None:
-        self.pair, self.guard = pair, guard
+    def __init__(self, door: EngineDoor, pair: PairInfo | None, guard: Guard, models: Models | None = None) -> None:
+        self.guard, self.models = guard, models or Models(door, pair)
         self.metrics = Metrics()
         self._door = door
         self._routes: dict[tuple[str, str], Endpoint] = {
@@ -55,6 +55,15 @@ class Api:
             ("POST", anthropic.PREFIX): self._replies(MessagesExchange),
             ("POST", f"{anthropic.PREFIX}/count_tokens"): self._count_tokens,
         }
+
+    @property
+    def pair(self) -> PairInfo | None:
+        """The pair that the engine has loaded, or None. Can be set from any thread."""
+        return self.models.pair
+
+    @pair.setter
+    def pair(self, pair: PairInfo | None) -> None:
+        self.models.pair = pair
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request. Its content is never logged."""
@@ -108,13 +117,10 @@ class Api:
         await PlainTextResponse(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
 
     async def _models(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-        await JSONResponse(openai.models(self._loaded()))(scope, receive, send)
-
-    def _loaded(self) -> PairInfo:
-        if (pair := self.pair) is None:
-            message = "No models are loaded. Load a pair in Slipstream, or wait until the models have loaded."
-            raise ApiError(503, message, code="model_not_loaded", retry_after=LOADING_S)
-        return pair
+        pair, others = self.pair, await self.models.listed()
+        if pair is None and not others:
+            raise none_loaded()
+        await JSONResponse(openai.models(pair, others))(scope, receive, send)
 
     async def _count_tokens(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         tokens = await count(door, count_request(await read_json(scope, receive)))
@@ -123,10 +129,34 @@ class Api:
     def _replies(self, dialect: Callable[[PairInfo, Any], Exchange]) -> Endpoint:
         async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_json(scope, receive)
-            exchange = dialect(self._loaded(), body)
-            await answer(door, exchange, scope, receive, send)
+            await until_gone(receive, self._answer(dialect, body, door, scope, receive, send))
 
         return endpoint
+
+    async def _answer(
+        self,
+        dialect: Callable[[PairInfo, Any], Exchange],
+        body: Any,
+        door: EngineDoor,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Answer a request once its model is loaded."""
+        stream = EventStream(send)
+        model, streams = (body.get("model"), body.get("stream")) if isinstance(body, dict) else (None, None)
+        keep_alive = stream.comment if streams is True else None
+        try:
+            async with self.models.using(model if isinstance(model, str) else None, keep_alive) as pair:
+                exchange = dialect(pair, body)
+                if exchange.streams:
+                    await streamed(door, exchange, stream)
+                else:
+                    await JSONResponse(await whole(door, exchange))(scope, receive, send)
+        except ApiError as error:
+            if not stream.started:
+                raise
+            await stream.send([_error_body(error, scope)], last=True)
 
 
 def _client(scope: Scope) -> str:
@@ -143,5 +173,9 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
         headers["www-authenticate"] = "Bearer"
     if error.status in (403, 408, 413):
         headers["connection"] = "close"  # the rest of the body isn't read
+    await JSONResponse(_error_body(error, scope), error.status, headers)(scope, receive, send)
+
+
+def _error_body(error: ApiError, scope: Scope) -> Chunk:
     dialect = anthropic if scope["path"].startswith(anthropic.PREFIX) else openai
-    await JSONResponse(dialect.error_body(error), error.status, headers)(scope, receive, send)
+    return dialect.error_body(error)

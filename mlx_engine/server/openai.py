@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal
@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from mlx_engine.events import PairInfo, Stats, StopReason
+from mlx_engine.pairs.installed import InstalledPair
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.server.body import Fields
 from mlx_engine.server.logprobs import LogitBias, bias_of
@@ -46,7 +47,7 @@ class Extension(BaseModel):
 class SamplingFields(Fields):
     """Fields of all endpoints that generate text."""
 
-    model: str | None = Field(None, description=f"ID of the loaded pair, or `{ALIAS}`")
+    model: str | None = Field(None, description=f"ID of a pair, or `{ALIAS}`")
     temperature: float | None = Field(None, ge=0, le=100, description="0 is greedy")
     top_p: float | None = Field(None, gt=0, le=1)
     top_k: int | None = Field(None, ge=0, description="0 is off")
@@ -97,11 +98,8 @@ class SamplingFields(Fields):
             max_tokens: token limit. A limit beyond the context is that of the context.
 
         Raises:
-            ApiError: the model isn't loaded, or `width` exceeds the drafter's block size.
+            ApiError: `width` exceeds the drafter's block size.
         """
-        if self.model not in (None, ALIAS, pair.name, model_id(pair)):
-            message = f"The model “{self.model[:100]}” isn't loaded. Use “{model_id(pair)}” or “{ALIAS}”."
-            raise ApiError(404, message, "model", "model_not_found")
         names = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
         extension = self.slipstream or Extension()
@@ -207,12 +205,15 @@ def error_body(error: ApiError) -> Chunk:
     return {"error": {"message": error.message, "type": kind, "param": error.param, "code": error.code}}
 
 
-def model_id(pair: PairInfo) -> str:
+def model_id(pair: PairInfo | InstalledPair) -> str:
     """Return a pair's model ID, such as “demo-pair”."""
     return re.sub(r"[^\w.]+", "-", pair.name.lower()).strip("-") or ALIAS
 
 
-def models(pair: PairInfo) -> Chunk:
-    """Return the list of models: the loaded pair under its ID and its alias."""
-    entry = {"object": "model", "created": STARTED, "owned_by": "slipstream", "context_length": pair.context_limit}
-    return {"object": "list", "data": [{"id": name, **entry} for name in (model_id(pair), ALIAS)]}
+def models(pair: PairInfo | None, others: Iterable[InstalledPair]) -> Chunk:
+    """Return the list of models: the loaded pair under its ID and its alias, then the pairs that can be loaded."""
+    loaded = (model_id(pair), ALIAS) if pair else ()
+    context = {"context_length": pair.context_limit} if pair else {}
+    found = {name: context for name in loaded} | {name: {} for other in others if (name := model_id(other)) not in loaded}
+    entry = {"object": "model", "created": STARTED, "owned_by": "slipstream"}
+    return {"object": "list", "data": [{"id": name, **entry, **more} for name, more in found.items()]}

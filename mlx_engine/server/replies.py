@@ -8,9 +8,8 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from starlette.responses import JSONResponse
 from starlette.types import Message as AsgiMessage
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
@@ -178,27 +177,47 @@ async def count(door: EngineDoor, request: CountTokens) -> int:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
-async def answer(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the replies to a request, one after the other.
+class EventStream:
+    """Server-sent events for a client.
 
-    A closed connection cancels the replies.
+    Attributes:
+        started: whether the headers were sent, which happens before the first event.
     """
-    work = _stream(door, exchange, send) if exchange.streams else _whole(door, exchange, scope, receive, send)
-    await _until_gone(receive, work)
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+
+    async def send(self, chunks: Iterable[str | Chunk], last: bool = False) -> None:
+        await self._write("".join(map(_server_sent, chunks)), last)
+
+    async def comment(self, text: str) -> None:
+        """Send a line that clients ignore."""
+        await self._write(f": {text}\n\n", last=False)
+
+    async def _write(self, text: str, last: bool) -> None:
+        try:
+            async with asyncio.timeout(WRITE_S):
+                if not self.started:
+                    self.started = True
+                    await self._send(_START)
+                await self._send({"type": "http.response.body", "body": text.encode(), "more_body": not last})
+        except (TimeoutError, OSError):
+            raise ClientGone from None
 
 
-async def _whole(door: EngineDoor, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-    replies = [await complete(door, request) for request in exchange.requests]
-    await JSONResponse(exchange.whole(replies))(scope, receive, send)
+async def whole(door: EngineDoor, exchange: Exchange) -> Chunk:
+    """Return the body for all replies to a request."""
+    return exchange.whole([await complete(door, request) for request in exchange.requests])
 
 
-async def _stream(door: EngineDoor, exchange: Exchange, send: Send) -> None:
-    """Send server-sent events.
+async def streamed(door: EngineDoor, exchange: Exchange, stream: EventStream) -> None:
+    """Send the replies to a request, one after the other.
 
     Headers are sent when the engine has accepted the first request, or after `QUIET_S`. An earlier error has its own status.
     """
     now = asyncio.get_running_loop().time
-    started, sent_at = False, now()
+    sent_at = now()
     try:
         for index, request in enumerate(exchange.requests):
             async with aclosing(batches(door, request, QUIET_S)) as events:
@@ -206,19 +225,20 @@ async def _stream(door: EngineDoor, exchange: Exchange, send: Send) -> None:
                     chunks = [chunk for event in batch for chunk in exchange.chunks(index, event)]
                     if not chunks and (not batch or now() - sent_at >= QUIET_S):
                         chunks = list(exchange.sign_of_life(index))
-                    elif not started and not any(isinstance(event, PrefillProgress | Round | Commit | Finished) for event in batch):
+                    elif not (stream.started or any(map(_is_progress, batch))):
                         continue
-                    if not started:
-                        await _send(send, _START)
-                        started = True
-                    if chunks:
-                        await _send(send, _body(chunks))
+                    if chunks or not stream.started:
+                        await stream.send(chunks)
                         sent_at = now()
-        await _send(send, _body(exchange.end(), last=True))
+        await stream.send(exchange.end(), last=True)
     except ApiError as error:
-        if not started:
+        if not stream.started:
             raise
-        await _send(send, _body(exchange.failed(error), last=True))
+        await stream.send(exchange.failed(error), last=True)
+
+
+def _is_progress(event: Event) -> bool:
+    return isinstance(event, PrefillProgress | Round | Commit | Finished)
 
 
 _START: AsgiMessage = {
@@ -228,11 +248,6 @@ _START: AsgiMessage = {
 }
 
 
-def _body(chunks: Iterable[str | Chunk], last: bool = False) -> AsgiMessage:
-    data = "".join(map(_server_sent, chunks)).encode()
-    return {"type": "http.response.body", "body": data, "more_body": not last}
-
-
 def _server_sent(chunk: str | Chunk) -> str:
     if isinstance(chunk, str):
         return f"data: {chunk}\n\n"
@@ -240,16 +255,12 @@ def _server_sent(chunk: str | Chunk) -> str:
     return f"{name}data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 
-async def _send(send: Send, message: AsgiMessage) -> None:
-    try:
-        async with asyncio.timeout(WRITE_S):
-            await send(message)
-    except (TimeoutError, OSError):
-        raise ClientGone from None
+async def until_gone(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
+    """Run `work`, and cancel it if the client closes the connection.
 
-
-async def _until_gone(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
-    """Run `work`, and cancel it if the client closes the connection."""
+    Raises:
+        ClientGone: the client closed the connection.
+    """
 
     async def gone() -> None:
         while (await receive())["type"] != "http.disconnect":
