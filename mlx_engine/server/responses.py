@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.events import Channel, Commit, Event, Finished, PairInfo, Queued
+from mlx_engine.limits import MAX_LOGPROBS
 from mlx_engine.requests import GenerationRequest, ToolCall
 from mlx_engine.server import openai, openai_tools
+from mlx_engine.server.logprobs import of_chat
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 from mlx_engine.server.responses_input import ItemReader, encrypted
@@ -37,7 +39,10 @@ class ResponseFields(openai.SamplingFields):
     parallel_tool_calls: bool | None = None
     text: TextOptions | None = Field(None, description="`format`: `text`, `json_object`, or `json_schema`")
     store: bool | None = Field(None, description="responses are never stored")
-    include: list[str] | None = Field(None, description="reasoning items always have `encrypted_content`")
+    include: list[str] | None = Field(
+        None, description="`message.output_text.logprobs`; reasoning items always have `encrypted_content`"
+    )
+    top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "previous_response_id": (),
@@ -45,7 +50,6 @@ class ResponseFields(openai.SamplingFields):
         "background": (False,),
         "prompt": (),
         "truncation": ("disabled",),
-        "top_logprobs": (0,),
     }
 
     @classmethod
@@ -54,11 +58,7 @@ class ResponseFields(openai.SamplingFields):
             if isinstance(body, dict) and body.get(name) is not None:
                 message = f"Responses aren't stored, so “{name}” isn't supported. Send the whole conversation in “input”."
                 raise ApiError(400, message, name, "unsupported_parameter")
-        fields = super().parse(body)
-        if "message.output_text.logprobs" in (fields.include or ()):
-            message = "“include” can't be “message.output_text.logprobs”. Remove it."
-            raise ApiError(400, message, "include", "unsupported_parameter")
-        return fields
+        return super().parse(body)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,6 @@ class _Format:
         part_event: start of the names of a part's events.
         text_event: start of the names of a text's events.
         index: field of an event that has the part's position.
-        more: further fields of a text's events.
     """
 
     item: Chunk
@@ -81,18 +80,16 @@ class _Format:
     part_event: str
     text_event: str
     index: str
-    more: Chunk
 
 
 _FORMATS: dict[Channel, _Format] = {
     "answer": _Format(
         {"type": "message", "role": "assistant"},
         "content",
-        {"type": "output_text", "annotations": [], "logprobs": []},
+        {"type": "output_text", "annotations": []},
         "response.content_part",
         "response.output_text",
         "content_index",
-        {"logprobs": []},
     ),
     "thinking": _Format(
         {"type": "reasoning"},
@@ -101,9 +98,9 @@ _FORMATS: dict[Channel, _Format] = {
         "response.reasoning_summary_part",
         "response.reasoning_summary_text",
         "summary_index",
-        {},
     ),
 }
+_LOGPROBS = "message.output_text.logprobs"
 _IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 
 
@@ -124,6 +121,7 @@ class ResponseExchange:
             tools=self._tools.declared,
             tool_choice=self._tools.choice(fields.tool_choice),
             schema=openai_tools.schema_of(form, "text.format"),
+            logprobs=(fields.top_logprobs or 0) if _LOGPROBS in (fields.include or ()) or fields.top_logprobs else None,
         )
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
@@ -132,7 +130,7 @@ class ResponseExchange:
         self._events = 0
         self._thinking_tokens = 0
         self._channel: Channel | None = None  # of the last item, if it isn't complete
-        self._text = ""  # of that item
+        self._text, self._logprobs = "", list[Chunk]()  # of that item
         self._output: list[Chunk] = []
         self._response: Chunk = {
             "id": _new_id("resp"),
@@ -166,8 +164,9 @@ class ResponseExchange:
             yield from self.sign_of_life(index)
         if isinstance(event, Commit):
             self._thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
-            if event.text:
-                yield from self._write(event.channel, event.text)
+            logprobs = of_chat(event.logprobs)["content"] if event.channel == "answer" else []
+            if event.text or logprobs:
+                yield from self._write(event.channel, event.text, logprobs)
         elif isinstance(event, ToolCall) and not (self._one_call and self._called):
             self._called = True
             yield from self._close()
@@ -229,7 +228,7 @@ class ResponseExchange:
         self._output[-1] = {**self._output[-1], **fields, "status": status}
         return self._event("response.output_item.done", output_index=len(self._output) - 1, item=self._output[-1])
 
-    def _write(self, channel: Channel, text: str) -> Iterator[Chunk]:
+    def _write(self, channel: Channel, text: str, logprobs: list[Chunk]) -> Iterator[Chunk]:
         """Yield the events of a text, after those that close an item of another channel."""
         form = _FORMATS[channel]
         at = {form.index: 0}
@@ -239,19 +238,22 @@ class ResponseExchange:
             yield self._added({**form.item, form.parts: []})
             yield self._item_event(f"{form.part_event}.added", **at, part={**form.part, "text": ""})
         self._text += text
-        yield self._item_event(f"{form.text_event}.delta", **at, delta=text, **form.more)
+        self._logprobs += logprobs
+        more = {"logprobs": logprobs} if channel == "answer" else {}
+        yield self._item_event(f"{form.text_event}.delta", **at, delta=text, **more)
 
     def _close(self, status: str = "completed") -> Iterator[Chunk]:
         """Yield the events that complete the last item."""
         if self._channel is None:
             return
         form, text = _FORMATS[self._channel], self._text
-        at, part = {form.index: 0}, {**form.part, "text": text}
-        yield self._item_event(f"{form.text_event}.done", **at, text=text, **form.more)
+        at, more = {form.index: 0}, {"logprobs": self._logprobs} if self._channel == "answer" else {}
+        part = {**form.part, "text": text, **more}
+        yield self._item_event(f"{form.text_event}.done", **at, text=text, **more)
         yield self._item_event(f"{form.part_event}.done", **at, part=part)
-        more = {"encrypted_content": encrypted(text)} if self._channel == "thinking" else {}
-        yield self._done(status, **{form.parts: [part]}, **more)
-        self._channel, self._text = None, ""
+        again = {"encrypted_content": encrypted(text)} if self._channel == "thinking" else {}
+        yield self._done(status, **{form.parts: [part]}, **again)
+        self._channel, self._text, self._logprobs = None, "", []
 
     def _call(self, call: ToolCall) -> Iterator[Chunk]:
         tool = self._tools.of(call)

@@ -35,6 +35,14 @@ def test_a_chat_reports_each_token_of_the_answer(client: openai.OpenAI) -> None:
     chunks = [chunk.choices[0] for chunk in client.chat.completions.create(**options, stream=True)]
     streamed = [each for chunk in chunks if chunk.logprobs for each in chunk.logprobs.content or ()]
     assert streamed == whole.logprobs.content
+    response: Any = client.responses.create(
+        input=MESSAGES[0]["content"],
+        include=["message.output_text.logprobs"],
+        **{name: options[name] for name in ("model", "temperature", "top_logprobs")},
+        extra_body={"seed": 3, "max_output_tokens": 8},
+    )
+    in_response = response.output[0].content[0].logprobs
+    assert [each.to_dict() for each in in_response] == [each.to_dict() for each in whole.logprobs.content]
     plain = client.chat.completions.create(**options, extra_body={"slipstream": {"dflash": "off"}}).choices[0]
     assert plain.logprobs is not None and plain.logprobs.content
     assert [each.logprob for each in plain.logprobs.content] == pytest.approx([each.logprob for each in streamed], abs=1e-5)

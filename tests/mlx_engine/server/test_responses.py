@@ -95,6 +95,7 @@ class TestRequests:
             tool_choice={"type": "function", "name": "read"},
             include=["reasoning.encrypted_content"],
         )
+        assert request.logprobs is None
         assert request.messages == (Message("system", "Be brief."), Message("user", "Hi"))
         assert (request.sampling.temperature, request.sampling.top_p, request.seed) == (0.5, 0.9, 3)
         assert (request.max_tokens, request.thinking, request.effort) == (played.PAIR.context_limit, True, "low")
@@ -136,7 +137,7 @@ class TestRequests:
             ({"given": 7}, "input.str"),
             ({"given": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}]}, "input.0.content.0.type"),
             ({"given": [{"role": "user", "content": [{"type": "input_file"}]}]}, "input.0.content.0.type"),
-            ({"include": ["message.output_text.logprobs"]}, "include"),
+            ({"top_logprobs": 21}, "top_logprobs"),
             ({"tools": [{"type": "namespace", "name": "a", "tools": [{"type": "function"}]}]}, "tools.0.tools.0.name"),
             ({"tool_choice": {"type": "web_search"}}, "tool_choice"),
             ({"text": {"format": {"type": "x"}}}, "text.format.type"),
