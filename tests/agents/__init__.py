@@ -1,0 +1,1 @@
+"""Real coding agents from npm and PyPI, with Slipstream's server."""

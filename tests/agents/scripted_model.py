@@ -1,0 +1,83 @@
+"""A scripted engine that calls tools, step by step, as a model would."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import Commit, Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, TokenCount
+from mlx_engine.requests import CountTokens, GenerationRequest, ToolCall
+from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
+
+
+@dataclass(frozen=True)
+class Step:
+    """A reply of the model: text, and possibly the call of a tool."""
+
+    text: str
+    tool: str = ""
+    arguments: str = ""  # JSON
+    thinking: str = ""
+
+
+def tokens_of(request: GenerationRequest | CountTokens) -> int:
+    """Return about as many tokens as a real tokenizer would."""
+    texts = [*request.tools, *(message.content + message.thinking for message in request.messages)]
+    texts += [call.arguments for message in request.messages for call in message.calls]
+    return sum(map(len, texts)) // 4
+
+
+class ScriptedModel(ScriptedEngine):
+    """Takes a step per reply in a session, in order. Requests without tools, for titles and summaries, get a fixed text.
+
+    Args:
+        steps: the replies of a session.
+        context: context length in tokens.
+
+    Attributes:
+        requests: the requests with tools.
+        asides: all others.
+    """
+
+    def __init__(self, steps: Sequence[Step], context: int = 1 << 16) -> None:
+        super().__init__()
+        self._steps, self._context = steps, context
+        self.asides: list[GenerationRequest] = []
+
+    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
+        for event in super().load(target, drafter, drafter_bits):
+            yield replace(event, context_limit=self._context, can_think=True) if isinstance(event, PairInfo) else event
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return TokenCount(tokens_of(request), self._context)
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        count = tokens_of(request)
+        if count >= self._context:
+            error = UserError("context_full", "{tokens} tokens, {limit} at most", tokens=count, limit=self._context)
+            yield Failed.because(error)
+            return
+        (self.requests if request.tools else self.asides).append(request)
+        yield PrefillProgress(count, count, 0)
+        step = self._step(request)
+        if step.thinking:
+            yield Commit(step.thinking, "thinking", (1,), ("drafter",))
+        if step.text:
+            yield Commit(step.text, "answer", (2,), ("drafter",))
+        if step.tool:
+            yield ToolCall(f"call{len(self.requests):05}", step.tool, step.arguments)
+        counted: dict[str, Any] = {"prompt_tokens": count}
+        yield Finished("tool_calls" if step.tool else "eos", replace(stats(request.mode), **counted))
+
+    def _step(self, request: GenerationRequest) -> Step:
+        if not request.tools and any(step.tool for step in self._steps):
+            return Step("A scripted title")
+        taken = sum(message.role == "assistant" for message in request.messages)
+        return self._steps[min(taken, len(self._steps) - 1)]
+
+
+def call(tool: str, **arguments: Any) -> dict[str, str]:
+    return {"tool": tool, "arguments": json.dumps(arguments)}

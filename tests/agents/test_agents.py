@@ -1,0 +1,59 @@
+"""Real agents complete a task with two tools, through `slipstream launch` and the real server, and leave the user's files alone."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from mlx_engine.terminal.agents import AGENTS
+from tests.agents.sessions import FINAL, FOUND, Session, session
+
+pytestmark = pytest.mark.long
+OWN_SETTINGS = (
+    *(".claude.json", ".claude/settings.json", ".codex/config.toml", ".config/opencode/opencode.json"),
+    *(".pi/agent/models.json", ".pi/agent/settings.json", ".qwen/settings.json"),
+)
+DAMAGED = "{ not for Slipstream"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory):
+    """Return an agent's session, which runs once."""
+
+    @functools.cache
+    def run(name: str) -> Session:
+        folder = tmp_path_factory.mktemp(name)
+        for file in OWN_SETTINGS:
+            path = folder / "home" / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(DAMAGED)
+        return session(name, folder)
+
+    return run
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_completes_a_task(name: str, recorded) -> None:
+    done = recorded(name)
+    assert done.code == 0, done.errors
+    assert FINAL in done.output
+    if name == "aider":  # edits files without tools
+        assert (done.folder / "hello.py").read_text() == "print('good evening')\n"
+        return
+    assert (done.folder / "note.txt").read_text() == "café <1>"
+    assert len(done.requests) == 3
+    [_, note, read] = done.requests
+    assert [message.role for message in note.messages[-2:]] == ["assistant", "tool"]
+    assert note.messages[-2].content == "I write the note." and note.messages[-2].thinking == "The note comes first."
+    assert read.messages[-1].role == "tool" and FOUND in read.messages[-1].content
+    assert read.messages[-2].thinking == "Now the file.\n\nIt is short."
+    assert [message.calls[0].id for message in read.messages if message.calls] == ["call00001", "call00002"]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_users_own_settings_are_neither_read_nor_changed(name: str, recorded) -> None:
+    home = recorded(name).home
+    files = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
+    caches = {file for file in files if Path(file).parts[0] in (".cache", ".npm", "Library", ".aider")}
+    assert files - caches == set(OWN_SETTINGS)
+    assert all((home / file).read_text() == DAMAGED for file in OWN_SETTINGS)
