@@ -35,6 +35,7 @@ from mlx_engine.requests import LoadPair
 
 log = logging.getLogger(__name__)
 
+SERVER_TIMEOUT_S = 5.0
 QUIT_TIMEOUT_S = 20.0  # loading part of a large model takes a few seconds
 
 
@@ -63,6 +64,7 @@ class Slipstream(QObject):
         self._memory = MemoryWatch(self)
         self._memory.short.connect(self.conductor.notify)
         self.conductor.busy_changed.connect(self._hold_reply)
+        self.window.server.activity_changed.connect(self._hold_server)
         self.conductor.reply_job.finished.connect(self._watch_peak)
 
     @Slot()
@@ -84,6 +86,8 @@ class Slipstream(QObject):
             self.conductor.notify(tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder))
         self._memory.start()
         self.window.updates.start()
+        if self.window.preferences.serve_at_launch:
+            self.window.server.set_on(True)
         self.conductor.library.load()
         self.conductor.use(last_pair(self._settings))
         self.picker.start()
@@ -92,6 +96,10 @@ class Slipstream(QObject):
     @Slot()
     def _hold_reply(self) -> None:
         self._activity.set_held("reply", self.conductor.busy, tr("Generating a reply"))
+
+    @Slot()
+    def _hold_server(self) -> None:
+        self._activity.set_held("server", bool(self.window.server.activity), tr("Generating a reply"))
 
     @Slot(object)
     def _watch_peak(self, stats: Stats) -> None:
@@ -105,6 +113,7 @@ class Slipstream(QObject):
     def close(self) -> None:
         """Hide the window, stop generation, free the models, then emit `ended`."""
         self.window.hide()
+        self.window.server.close()
         self.picker.close()
         self.conductor.attachments.end()
         self.conductor.save_settings()
@@ -210,6 +219,7 @@ def run(arguments: list[str]) -> int:
     slipstream.conductor.attachments.end()
     slipstream.conductor.save_settings()
     slipstream.conductor.reply_job.interrupt()
+    slipstream.window.server.close(SERVER_TIMEOUT_S)
     ended = slipstream.host.wait(QUIT_TIMEOUT_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended

@@ -45,7 +45,7 @@ class EngineAdapter(QObject):
 
     def __init__(self, door: EngineDoor, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._door = door
+        self.door = door
         self._lock = threading.Lock()
         self._inbox: list[tuple[Receive, Delivery]] = []
         self._running = 0
@@ -70,7 +70,7 @@ class EngineAdapter(QObject):
                 self._rang.emit()
 
         self._running += 1
-        return self._door.submit(request, deliver)
+        return self.door.submit(request, deliver)
 
     @property
     def busy(self) -> bool:
@@ -81,7 +81,7 @@ class EngineAdapter(QObject):
         """Cancel all jobs without blocking, free the models, then emit `stopped`."""
         if not self._closing:
             self._closing = True
-            self._door.close(self._closed.emit)
+            self.door.close(self._closed.emit)
 
     @Slot()
     def drain(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -23,14 +23,13 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.sidebar.chat_library import ChatLibrary
-from app.widgets.controls import button, small_label
+from app.widgets.controls import button, prepare_number_field, small_label
 from app.widgets.layout import Form, column, flow, lay_out
 from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 
 MAX_TOKENS = 1_000_000
 WIDTH = 440
-TEXT_MARGIN = 5
 
 NumberField = tuple[str, str, str, float, float, float, int]
 
@@ -98,9 +97,7 @@ class ChatSettingsForm(QWidget):
             box.setRange(low, high)
             box.setSingleStep(step)
             box.setGroupSeparatorShown(True)
-            box.lineEdit().setTextMargins(TEXT_MARGIN, 0, 0, 0)  # style sheets can't pad it
-            box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            box.installEventFilter(_NoWheel(box))
+            prepare_number_field(box)
             box.valueChanged.connect(self._change)
             form.add_row(label, box, tip=tip)
         self.numbers["top_k"].setSpecialValueText(tr("Off"))
@@ -215,16 +212,6 @@ class ChatSettingsDialog(QDialog):
         with QSignalBlocker(self.form.thinking):
             self.form.thinking.setChecked(self._conductor.thinking)
         self.form.thinking.setEnabled(self._conductor.can_think)
-
-
-class _NoWheel(QObject):
-    """An event filter that keeps scrolling from changing the number under the pointer."""
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
-            event.ignore()
-            return True
-        return super().eventFilter(watched, event)
 
 
 class _Seed(QValidator):

@@ -33,7 +33,8 @@ class PairLoader(QObject):
         self._job: Job | None = None
         self._cancelled = False
         self._replaces = False  # another pair was loaded before
-        self.pair: PairInfo | None = None
+        self.pair: PairInfo | None = None  # with the name that the window shows
+        self.info: PairInfo | None = None  # as the engine reported it
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
         self.progress: LoadProgress | None = None
@@ -84,6 +85,7 @@ class PairLoader(QObject):
                 self.changed.emit()
             case PairInfo() as pair:
                 self.loaded_from = self.loading_from
+                self.info = pair
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
                 self._set_pair(replace(pair, name=self._listed_name() or name))
                 self.tuning.tune(pair)
@@ -106,7 +108,7 @@ class PairLoader(QObject):
     def _set_pair(self, pair: PairInfo | None) -> None:
         self.pair = pair
         if pair is None:
-            self.loaded_from = None
+            self.loaded_from = self.info = None
         self.loaded.emit()
 
     def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:

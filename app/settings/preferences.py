@@ -13,6 +13,7 @@ from app.conversations.settings import ChatSettings
 from app.conversations.wording import percent
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
+from mlx_engine.server import PORT
 
 T = TypeVar("T")
 Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"]
@@ -124,6 +125,13 @@ class Preferences(QObject):
         help=lambda: tr("The loaded model writes a title after the first reply, except with the demo pair."),
         pane="general",
     )
+    serve_at_launch = Setting(
+        "serve_at_launch",
+        False,
+        lambda: tr("Start the server at launch"),
+        help=lambda: tr("Other programs on this computer can then use the loaded model."),
+        pane="general",
+    )
     check_for_updates = Setting(
         "look_for_versions",
         False,
@@ -151,9 +159,20 @@ class Preferences(QObject):
         self.file.setValue("new_chats", json.dumps(settings.to_json()))
         self.changed.emit()
 
+    @property
+    def server_port(self) -> int:
+        """Port of the local server."""
+        port = str(self.file.value("server_port"))
+        return int(port) if port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536 else PORT
+
+    @server_port.setter
+    def server_port(self, port: int) -> None:
+        self.file.setValue("server_port", port)
+        self.changed.emit()
+
     def reset(self) -> None:
         """Reset all settings to their defaults."""
-        for key in ("new_chats", *(setting.key for setting in SETTINGS)):
+        for key in ("new_chats", "server_port", *(setting.key for setting in SETTINGS)):
             self.file.remove(key)
         self.apply()
 

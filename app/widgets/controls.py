@@ -9,12 +9,26 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from importlib.resources import files
 
-from PySide6.QtCore import QByteArray, QEasingCurve, QPointF, QRectF, QSize, Qt, QTimer, QVariantAnimation, Signal, Slot
+from PySide6.QtCore import (
+    QByteArray,
+    QEasingCurve,
+    QEvent,
+    QObject,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    QVariantAnimation,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtGui import Qt as Text
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractSpinBox,
     QLabel,
     QLineEdit,
     QProgressBar,
@@ -31,6 +45,7 @@ from app.widgets.theme import SMALL, Theme, set_look
 
 COPIED_MS = 1500
 BAR_HEIGHT = 6
+TEXT_MARGIN = 5  # of a number field
 BAR_STEPS = 1000
 TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
 SLIDE_MS = 120
@@ -49,6 +64,8 @@ ICONS = {
     "closed": '<path d="M7.5 5.5L11 9L7.5 12.5"/>',
     "search": '<circle cx="8" cy="8" r="4.5"/><path d="M11.3 11.3L14.5 14.5"/>',
     "more": '<circle cx="4" cy="9" r="0.7"/><circle cx="9" cy="9" r="0.7"/><circle cx="14" cy="9" r="0.7"/>',
+    "server": '<circle cx="9" cy="9" r="1"/><path d="M6.4 11.6A3.7 3.7 0 0 1 6.4 6.4M11.6 6.4A3.7 3.7 0 0 1 11.6 11.6'
+    'M4.2 13.8A6.8 6.8 0 0 1 4.2 4.2M13.8 4.2A6.8 6.8 0 0 1 13.8 13.8"/>',
     "close": '<path d="M5.5 5.5L12.5 12.5M12.5 5.5L5.5 12.5"/>',
     "clip": '<path d="M13.5 7.5L8 13L5.6 13.4L4.3 12.1L4.7 9.7L10.6 3.8L12.2 3.5L13.6 4.9'
     'L13.3 6.5L8 11.8L6.8 11.9L6.4 11.2L6.7 10.3L11 6"/>',
@@ -181,15 +198,20 @@ class ElidedButton(QPushButton):
 class IconButton(QAbstractButton):
     """A button with an icon from `ICONS`. `name` is for screen readers and tooltips."""
 
+    is_active = False  # drawn in the accent color
+
     def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self.setAccessibleName(name)
-        self.setToolTip(as_tooltip(name))
+        self.set_name(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.changed.connect(self.update)
+
+    def set_name(self, name: str) -> None:
+        self.setAccessibleName(name)
+        self.setToolTip(as_tooltip(name))
 
     def sizeHint(self) -> QSize:
         return QSize(SIDE, SIDE)
@@ -207,7 +229,8 @@ class IconButton(QAbstractButton):
             painter.setPen(QPen(QColor(colors.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.hover) if hovered else Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(area, 7, 7)
-        color = QColor(colors.text if hovered else colors.secondary if self.isEnabled() else colors.faint)
+        resting = colors.accent if self.is_active else colors.secondary
+        color = QColor(colors.text if hovered else resting if self.isEnabled() else colors.faint)
         painter.translate(area.center() - QPointF(ICON_SIZE / 2, ICON_SIZE / 2))
         draw_icon(painter, self._icon, color)
         painter.end()
@@ -251,6 +274,21 @@ class SearchField(QLineEdit):
         painter.translate(QPointF(5, (self.height() - ICON_SIZE) / 2))
         draw_icon(painter, "search", QColor(self._theme.colors.faint))
         painter.end()
+
+
+def prepare_number_field(box: QAbstractSpinBox) -> None:
+    """Pad a number field, and keep scrolling from changing it unless it has the focus."""
+    box.lineEdit().setTextMargins(TEXT_MARGIN, 0, 0, 0)  # style sheets can't pad it
+    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    box.installEventFilter(_NoWheel(box))
+
+
+class _NoWheel(QObject):
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
 
 
 class ThinBar(QProgressBar):

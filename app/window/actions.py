@@ -117,6 +117,7 @@ class Actions(QObject):
 
         self.minimize = add(tr("&Minimize"), window.showMinimized, "Ctrl+M")
         self.zoom = add(tr("&Zoom"), self._zoom)
+        self.local_server = add(tr("&Local Server"), dialogs.show_server, "Ctrl+Shift+L")
         self.guide = add(tr("&User Guide"), dialogs.show_help, _Keys.HelpContents)
         self.shortcuts = add(tr("&Keyboard Shortcuts"), partial(dialogs.show_help, SHORTCUTS), "Ctrl+/")
         self.report = add(tr("&Report a Problem…"), dialogs.show_report)
@@ -257,7 +258,7 @@ def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
     )
     chat = (do.rename, do.pin, do.move_to_folder, do.duplicate, do.delete, do.delete_all, None, do.previous_chat, do.next_chat)
     _fill(bar.addMenu(tr("&Chat")), *replies, do.previous_version, do.next_version, None, do.chat_settings, None, *chat)
-    _fill(bar.addMenu(tr("&Window")), do.minimize, do.zoom)
+    _fill(bar.addMenu(tr("&Window")), do.minimize, do.zoom, None, do.local_server)
     support = (do.this_mac, do.logs, do.report, None, do.check_for_updates, do.check_at_launch, None, do.about)
     _fill(bar.addMenu(tr("&Help")), do.guide, do.shortcuts, None, *support)
 

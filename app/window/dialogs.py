@@ -18,6 +18,8 @@ from app.machine.this_mac import ThisMacDialog
 from app.models.model_settings import ModelSettings
 from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
+from app.server.local_server import LocalServer
+from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
 from app.settings.settings_dialog import SettingsDialog
 from app.updates import Release, licenses
@@ -44,12 +46,13 @@ class Dialogs(QObject):
         conductor: Conductor,
         picker: Picker,
         preferences: Preferences,
+        server: LocalServer,
         release: Release,
         log_folder: str,
     ) -> None:
         super().__init__(window)
         self._window, self._theme, self._conductor, self._picker = window, theme, conductor, picker
-        self._preferences, self._release, self._log_folder = preferences, release, log_folder
+        self._preferences, self._server, self._release, self._log_folder = preferences, server, release, log_folder
         self._dialogs: dict[type[QDialog], QDialog] = {}
         conductor.comparison_job.started.connect(self._show_comparison)
         picker.downloaded.connect(self._announce_download)
@@ -71,6 +74,13 @@ class Dialogs(QObject):
     @Slot()
     def show_this_mac(self) -> None:
         self._show(ThisMacDialog, self._conductor)
+
+    @Slot()
+    def show_server(self) -> None:
+        is_new = self.find(ServerDialog) is None
+        dialog = self._show(ServerDialog, self._server, self._conductor.loader, self._preferences)
+        if is_new:
+            dialog.models_requested.connect(self.show_models)
 
     @Slot()
     def show_compare(self) -> None:

@@ -16,6 +16,7 @@ from app.chat.foot import Foot
 from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
+from app.server.local_server import LocalServer
 from app.settings.preferences import Preferences
 from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
@@ -56,6 +57,8 @@ class MainWindow(QMainWindow):
         self._save_timer.timeout.connect(self._save_state)
         self.picker = picker or Picker(conductor, self)
         self.preferences = Preferences(theme, settings, self)
+        self.server = LocalServer(conductor.engine.door, conductor.loader, self.preferences, self)
+        self.server.failed.connect(conductor.notify)
         self.updates = Updates(this_release(), self.preferences, self)
         self.updates.notified.connect(conductor.notify)
         self.preferences.changed.connect(self._use_new_chats)
@@ -68,7 +71,7 @@ class MainWindow(QMainWindow):
         self._quitting = False
         self._in_dock = False  # whether the window is closed while the app keeps running
 
-        self.top_bar = TopBar(theme, conductor)
+        self.top_bar = TopBar(theme, conductor, self.server)
         self.transcript = Transcript(theme)
         self.foot = Foot(theme, conductor)
         self.composer = self.foot.composer
@@ -80,7 +83,7 @@ class MainWindow(QMainWindow):
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
         self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
-        self.dialogs = Dialogs(self, theme, conductor, self.picker, self.preferences, self.updates.release, log_folder)
+        self.dialogs = Dialogs(self, theme, conductor, self.picker, self.preferences, self.server, self.updates.release, log_folder)
         self.chat_commands = ChatCommands(conductor, self.split, self)
         self.commands = Actions(
             window=self,
@@ -99,6 +102,7 @@ class MainWindow(QMainWindow):
         self.top_bar.sidebar.clicked.connect(self.split.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.dialogs.show_chat_settings)
         self.top_bar.name.clicked.connect(self.dialogs.show_models)
+        self.top_bar.server.clicked.connect(self.dialogs.show_server)
         self.sidebar.new_chat.connect(self.commands.new_chat.trigger)
         self.sidebar.list.customContextMenuRequested.connect(lambda at: show_list_menu(self.sidebar.list, self.commands, at))
         self.composer.stop_requested.connect(conductor.stop)
@@ -244,7 +248,10 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close the window. On a Mac, the app stays in the Dock and finishes its reply."""
         unsaved = [entry.title for id, entry in self.conductor.library.entries.items() if id in self.conductor.library.unsaved]
-        if self.quits_when_closed and unsaved and not self._confirm_quitting(unsaved):
+        programs = self.server.programs
+        if self.quits_when_closed and (
+            (unsaved and not self._confirm_quitting(unsaved)) or (programs and not self._confirm_stopping_server(programs))
+        ):
             self.quits_when_closed = sys.platform != "darwin"
             event.ignore()
             return
@@ -272,6 +279,14 @@ class MainWindow(QMainWindow):
             count = number(len(unsaved))
             question = tr("{count} chats can't be saved. If you quit now, their latest changes will be lost.", count=count)
         return confirm(self, tr("Quit Without Saving?"), question, tr("Quit Anyway"))
+
+    def _confirm_stopping_server(self, programs: int) -> bool:
+        using = (
+            tr("1 program is using the server.") if programs == 1 else tr("{count} programs are using the server.", count=programs)
+        )
+        return confirm(
+            self, tr("Quit Slipstream?"), f"{using} {tr('If you quit now, the replies are stopped.')}", tr("Quit Anyway")
+        )
 
     def moveEvent(self, event: QMoveEvent) -> None:
         super().moveEvent(event)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from app.chat.conductor import Conductor
 from app.conversations.wording import mode_names, number, size
 from app.language import tr, translated
+from app.server.local_server import LocalServer, active_requests
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme
@@ -19,13 +20,14 @@ MARGINS = (10, 7, 16, 7)
 class TopBar(QWidget):
     """The bar above the chat. Controls that don't fit move into a menu."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, conductor: Conductor, server: LocalServer, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._conductor = conductor
+        self._conductor, self._server = conductor, server
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
+        self.server = IconButton(theme, "server", tr("The local server is on"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.pending = small_label(theme, look="faint")
         self.pending.setAccessibleName(tr("For the next reply"))
@@ -38,11 +40,14 @@ class TopBar(QWidget):
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
         self._items: tuple[QWidget, ...] = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
-        bar = row(self.sidebar, self.name, None, *self._items, self.more, spacing=SPACING, margins=MARGINS)
+        bar = row(self.sidebar, self.name, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
         for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.busy_changed, conductor.settings_changed):
             signal.connect(self.refresh)
+        for signal in (server.changed, server.activity_changed):
+            signal.connect(self._show_server)
         theme.text_resized.connect(self._arrange)
+        self._show_server()
         self.refresh()
 
     @Slot()
@@ -81,6 +86,15 @@ class TopBar(QWidget):
         self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[state.next_mode]) if differs else "")
         self._arrange()
 
+    @Slot()
+    def _show_server(self) -> None:
+        active = len(self._server.activity)
+        self.server.is_active = bool(active)
+        self.server.set_name(active_requests(active) if active else tr("The local server is on"))
+        self.server.setVisible(self._server.on)
+        self.server.update()
+        self._arrange()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
@@ -90,6 +104,7 @@ class TopBar(QWidget):
         """Move controls into the menu until the rest and a readable name fit."""
         name = min(self.name.sizeHint().width(), self._theme.scaled(NAME_WIDTH))
         room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
+        room -= (self.server.sizeHint().width() + SPACING) * self._server.on
         shown: list[QWidget] = [self.pending] if self.pending.text() else []
         shown += [self.compare, self.thinking, self.settings, self.dflash]  # removed in this order
         self.more.hide()

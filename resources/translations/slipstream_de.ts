@@ -2439,6 +2439,181 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>1 active request</source>
+            <translation>1 aktive Anfrage</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>{count} active requests</source>
+            <translation>{count} aktive Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>API key</source>
+            <translation>API-Schlüssel</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Choose models</source>
+            <translation>Modelle wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the API key</source>
+            <translation>API-Schlüssel kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the address</source>
+            <translation>Adresse kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the example</source>
+            <translation>Beispiel kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Example request</source>
+            <translation>Beispielanfrage</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.</source>
+            <translation>Für Programme, die die API von OpenAI nutzen. Für die API von Anthropic „/v1“ weglassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generate</source>
+            <translation>Erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generate New Key?</source>
+            <translation>Neuen Schlüssel erzeugen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generate New Key…</source>
+            <translation>Neuen Schlüssel erzeugen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generated when the server starts</source>
+            <translation>Wird beim Start des Servers erzeugt</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Hide</source>
+            <translation>Ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Hide the API key</source>
+            <translation>API-Schlüssel ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Lets coding agents and other programs on this computer use the loaded model.</source>
+            <translation>Damit können Coding-Agenten und andere Programme auf diesem Computer das geladene Modell nutzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Loading…</source>
+            <translation>Lädt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Local Server</source>
+            <translation>Lokaler Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Models…</source>
+            <translation>Modelle …</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>No active requests</source>
+            <translation>Keine aktiven Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Port</source>
+            <translation>Port</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Programs need the key to connect. It is stored in the keychain.</source>
+            <translation>Programme brauchen den Schlüssel für die Verbindung. Er ist im Schlüsselbund gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Programs with the current key can't connect until you give them the new one.</source>
+            <translation>Programme mit dem aktuellen Schlüssel können sich erst wieder verbinden, wenn Sie ihnen den neuen geben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Reading the prompt: {done} of {total} tokens</source>
+            <translation>Prompt wird gelesen: {done} von {total} Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Request log</source>
+            <translation>Anfrageprotokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Requests</source>
+            <translation>Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Run local server</source>
+            <translation>Lokalen Server ausführen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Show</source>
+            <translation>Anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Show the API key</source>
+            <translation>API-Schlüssel anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>This computer has no keychain, so the key is valid until you quit Slipstream.</source>
+            <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher, bis Sie Slipstream beenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Waiting, number {position} in the queue</source>
+            <translation>Wartet, Platz {position} in der Warteschlange</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>{count} more</source>
+            <translation>{count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>{count} of {total} prompt tokens cached</source>
+            <translation>{count} von {total} Prompt-Tokens aus dem Cache</translation>
+        </message>
+        <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Appearance</source>
             <translation>Erscheinungsbild</translation>
@@ -2480,6 +2655,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Other programs on this computer can then use the loaded model.</source>
+            <translation>Andere Programme auf diesem Computer können dann das geladene Modell nutzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Reduce motion</source>
             <translation>Bewegung reduzieren</translation>
         </message>
@@ -2497,6 +2677,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Standard</source>
             <translation>Standard</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Start the server at launch</source>
+            <translation>Mit Server starten</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3100,6 +3285,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Local Server</source>
+            <translation>&amp;Lokaler Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Minimize</source>
             <translation>&amp;Minimieren</translation>
         </message>
@@ -3550,8 +3740,23 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>1 program is using the server.</source>
+            <translation>1 Programm nutzt den Server.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>If you quit now, the replies are stopped.</source>
+            <translation>Wenn Sie jetzt beenden, werden die Antworten abgebrochen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>Quit Anyway</source>
             <translation>Trotzdem beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Quit Slipstream?</source>
+            <translation>Slipstream beenden?</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3562,6 +3767,11 @@
             <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>{count} Chats können nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>{count} programs are using the server.</source>
+            <translation>{count} Programme nutzen den Server.</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3645,11 +3855,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Choose models</source>
-            <translation>Modelle wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Compare both modes on the last prompt</source>
             <translation>Beide Modi am letzten Prompt vergleichen</translation>
         </message>
@@ -3672,11 +3877,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
             <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>Loading…</source>
-            <translation>Lädt …</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3717,6 +3917,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Target: {name} ({size})</source>
             <translation>Zielmodell: {name} ({size})</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>The local server is on</source>
+            <translation>Der lokale Server ist eingeschaltet</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

@@ -2439,6 +2439,181 @@
             <translation>文本</translation>
         </message>
         <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>1 active request</source>
+            <translation>1 个活动请求</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>{count} active requests</source>
+            <translation>{count} 个活动请求</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>API key</source>
+            <translation>API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Address</source>
+            <translation>地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Choose models</source>
+            <translation>选择模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the API key</source>
+            <translation>复制 API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the address</source>
+            <translation>复制地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the example</source>
+            <translation>复制示例</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Example request</source>
+            <translation>请求示例</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.</source>
+            <translation>用于使用 OpenAI API 的程序。对于 Anthropic API，请去掉“/v1”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generate</source>
+            <translation>生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generate New Key?</source>
+            <translation>生成新密钥？</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generate New Key…</source>
+            <translation>生成新密钥…</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Generated when the server starts</source>
+            <translation>服务器启动时生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Hide</source>
+            <translation>隐藏</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Hide the API key</source>
+            <translation>隐藏 API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Lets coding agents and other programs on this computer use the loaded model.</source>
+            <translation>让此电脑上的编程智能体和其他程序使用已加载的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Loading…</source>
+            <translation>正在载入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Local Server</source>
+            <translation>本地服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Model</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Models…</source>
+            <translation>模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>No active requests</source>
+            <translation>没有活动请求</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Port</source>
+            <translation>端口</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Programs need the key to connect. It is stored in the keychain.</source>
+            <translation>程序需要此密钥才能连接。密钥存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Programs with the current key can't connect until you give them the new one.</source>
+            <translation>使用当前密钥的程序将无法连接，直到您为其提供新密钥。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Reading the prompt: {done} of {total} tokens</source>
+            <translation>正在读取提示词：{done}/{total} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Request log</source>
+            <translation>请求日志</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Requests</source>
+            <translation>请求</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Run local server</source>
+            <translation>运行本地服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Show</source>
+            <translation>显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Show the API key</source>
+            <translation>显示 API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>This computer has no keychain, so the key is valid until you quit Slipstream.</source>
+            <translation>此电脑没有钥匙串，因此密钥在您退出 Slipstream 之前有效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Waiting, number {position} in the queue</source>
+            <translation>正在等待，队列中第 {position} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>{count} more</source>
+            <translation>还有 {count} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>{count} of {total} prompt tokens cached</source>
+            <translation>{total} 个提示词词元中有 {count} 个来自缓存</translation>
+        </message>
+        <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Appearance</source>
             <translation>外观</translation>
@@ -2480,6 +2655,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Other programs on this computer can then use the loaded model.</source>
+            <translation>之后，此电脑上的其他程序可以使用已加载的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Reduce motion</source>
             <translation>减弱动态效果</translation>
         </message>
@@ -2497,6 +2677,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Standard</source>
             <translation>标准</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Start the server at launch</source>
+            <translation>启动时开启服务器</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3100,6 +3285,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Local Server</source>
+            <translation>本地服务器(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Minimize</source>
             <translation>最小化(&amp;M)</translation>
         </message>
@@ -3550,8 +3740,23 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>1 program is using the server.</source>
+            <translation>1 个程序正在使用服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>If you quit now, the replies are stopped.</source>
+            <translation>如果现在退出，回复将被中断。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>Quit Anyway</source>
             <translation>仍然退出</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Quit Slipstream?</source>
+            <translation>退出 Slipstream？</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3562,6 +3767,11 @@
             <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>无法保存 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>{count} programs are using the server.</source>
+            <translation>{count} 个程序正在使用服务器。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3645,11 +3855,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Choose models</source>
-            <translation>选择模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Compare both modes on the last prompt</source>
             <translation>用上一个提示词比较两种模式</translation>
         </message>
@@ -3672,11 +3877,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
             <translation>让模型在下一条回复前思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>Loading…</source>
-            <translation>正在载入…</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3717,6 +3917,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Target: {name} ({size})</source>
             <translation>目标模型：{name}（{size}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>The local server is on</source>
+            <translation>本地服务器已开启</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

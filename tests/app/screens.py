@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from app import language
@@ -42,6 +43,8 @@ from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
+from app.window.main_window import MainWindow  # noqa: E402
+from mlx_engine.server.metrics import LiveRequest  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(
@@ -152,6 +155,19 @@ def untranslated(screen: QWidget) -> list[str]:
     return sorted({text for text in said if text and ENGLISH.search(text.replace("&", "")) and not FOREIGN.match(text)})
 
 
+def show_server_in_use(window: MainWindow) -> None:
+    """Open the Local Server window, on and with three requests."""
+    server = window.server
+    server.on, server.key = True, "sk-slipstream-" + "x" * 32
+    live = LiveRequest(1, "/v1/messages", "claude-cli", "reading", 0, 18_300, 4_096, 9_000)
+    server.activity = (live, replace(live, state="writing", tokens=312, tok_s=45.1), LiveRequest(3, "/v1/chat/completions"))
+    server.lines.append("14:02:31  POST /v1/chat/completions 200, 312 tokens, 7.10 s")
+    server.error = language.tr("No models are loaded.")
+    server.changed.emit()
+    server.activity_changed.emit()
+    window.dialogs.show_server()
+
+
 def main(code: str, folder: Path | None) -> int:
     application = QApplication([])
     application.setQuitOnLastWindowClosed(False)
@@ -219,6 +235,7 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_report()
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
+    show_server_in_use(window)
     for show in ("show_about", "show_this_mac"):
         if hasattr(window, show):
             getattr(window, show)()

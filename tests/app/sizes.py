@@ -10,7 +10,13 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from tests.app.screens import clipped, outside, overlapping, settle  # before Qt: it sets folders and the language
+from tests.app.screens import (  # before Qt: it sets folders and the language
+    clipped,
+    outside,
+    overlapping,
+    settle,
+    show_server_in_use,
+)
 
 from PySide6.QtCore import QSize  # isort: skip
 from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # isort: skip
@@ -51,6 +57,7 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_help()
     window.dialogs.show_report()
     window.dialogs.show_about()
+    show_server_in_use(window)
     window.dialogs.show_models()
     conductor.compare()
     while not window.picker.rows or conductor.busy:

@@ -91,13 +91,14 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
+    window.dialogs.show_server()
     app.reply.buttons.details.click()
     app.conductor.compare()
     app.until(lambda: not app.conductor.busy)
     fresh = start()
     found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
     found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
-    assert {"SettingsDialog", "ChatSettingsDialog", "Palette", "CompareDialog"} <= set(found)
+    assert {"SettingsDialog", "ChatSettingsDialog", "Palette", "CompareDialog", "ServerDialog"} <= set(found)
     return found
 
 

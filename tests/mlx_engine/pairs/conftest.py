@@ -4,32 +4,12 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import keyring
 import pytest
 from huggingface_hub import close_session, constants
-from keyring.backend import KeyringBackend
 
 from mlx_engine.pairs.cache import Cache
 from tests.hub.server import LocalHub
-
-
-class Keychain(KeyringBackend):
-    """A keychain in memory."""
-
-    priority = 1
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
+from tests.keychain import keychain
 
 
 @pytest.fixture(autouse=True)
@@ -43,12 +23,10 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")  # programs that a test starts
-    before = keyring.get_keyring()
-    keyring.set_keyring(Keychain())
     close_session()
-    yield
+    with keychain():
+        yield
     close_session()
-    keyring.set_keyring(before)
 
 
 @pytest.fixture

@@ -10,40 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
-import keyring
 import pytest
-from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.cli import main
 from mlx_engine.server.api_key import new_key, stored_key
+from tests.keychain import keychain
 from tests.mlx_engine.scripted_engine import ScriptedEngine
-
-
-class Keychain(KeyringBackend):
-    """A keychain in memory."""
-
-    priority = 1
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.passwords: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.passwords.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.passwords[service, username] = password
-
-
-@contextmanager
-def keychain(backend: KeyringBackend) -> Iterator[None]:
-    before = keyring.get_keyring()
-    keyring.set_keyring(backend)
-    try:
-        yield
-    finally:
-        keyring.set_keyring(before)
 
 
 @contextmanager
@@ -90,14 +63,14 @@ def test_without_a_keychain_the_key_is_for_this_run() -> None:
 
 
 def test_the_key_is_generated_once() -> None:
-    with keychain(Keychain()):
+    with keychain():
         key, kept = stored_key()
         assert kept and len(key) > 40
         assert stored_key() == (key, True)
 
 
 def test_a_new_key_replaces_the_stored_one() -> None:
-    with keychain(Keychain()):
+    with keychain():
         old, _ = stored_key()
         key, kept = new_key()
         assert kept and key != old and stored_key() == (key, True)

@@ -1,0 +1,1 @@
+"""The local server: its thread, its window, and its settings."""

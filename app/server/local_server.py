@@ -1,0 +1,238 @@
+"""The switch of the local server, and its thread."""
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.language import number, tr, translated
+from app.models.pair_loader import PairLoader
+from app.settings.preferences import Preferences
+from mlx_engine.errors import UserError
+from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.requests import Request
+from mlx_engine.server import HOST
+
+if TYPE_CHECKING:
+    from mlx_engine.server.app import Api
+    from mlx_engine.server.metrics import LiveRequest
+
+POLL_MS = 1000
+LOG_LINES = 200
+
+_log = logging.getLogger("mlx_engine.server")
+
+
+class LocalServer(QObject):
+    """The HTTP API over the window's engine, on a thread with an event loop.
+
+    Attributes:
+        on: whether the server runs, or is starting.
+        url: address while requests are served, else empty.
+        key: API key once the server has started, else empty.
+        key_kept: whether the key is stored in the keychain.
+        error: why the server could not start, else empty.
+        activity: replies that are waiting or being generated.
+        lines: the latest lines of the server's log, without content of requests.
+    """
+
+    changed = Signal()
+    activity_changed = Signal()
+    logged = Signal(str)
+    failed = Signal(str)
+
+    _ready = Signal(object, str)  # Api, address
+    _key_found = Signal(str, bool)
+    _ended = Signal(object)  # UserError or None
+
+    def __init__(self, door: EngineDoor, loader: PairLoader, preferences: Preferences, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._door, self._loader, self._preferences = _Door(door), loader, preferences
+        self._api: Api | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self._port = preferences.server_port
+        self.on = False
+        self.url = self.key = self.error = ""
+        self.key_kept = True
+        self.activity: tuple[LiveRequest, ...] = ()
+        self.lines: deque[str] = deque(maxlen=LOG_LINES)
+        self._log_handler = _LogHandler(self.logged.emit)
+        self._timer = QTimer(self, interval=POLL_MS)
+        self._timer.timeout.connect(self.refresh)
+        self._ready.connect(self._show_ready)
+        self._key_found.connect(self._use_key)
+        self._ended.connect(self._follow_end)
+        self.logged.connect(self._keep_line)
+        loader.changed.connect(self._follow_pair)
+        preferences.changed.connect(self._follow_port)
+
+    @property
+    def programs(self) -> int:
+        """Number of programs that wait for replies. Programs without a name count once per reply."""
+        self.refresh()
+        return len({live.client or live.number for live in self.activity})
+
+    @Slot(bool)
+    def set_on(self, on: bool) -> None:
+        """Start or stop the server. Stopping cancels its replies."""
+        self.on, self.error = on, ""
+        if not on:
+            self._end()
+        elif self._thread is None:
+            self._begin()
+        self.changed.emit()
+
+    @Slot()
+    def replace_key(self) -> None:
+        """Generate another API key, which programs need from then on."""
+        from mlx_engine.server.api_key import new_key
+
+        threading.Thread(target=lambda: self._key_found.emit(*new_key()), name="keychain", daemon=True).start()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the activity."""
+        now = self._api.metrics.activity() if self._api is not None else ()
+        if now != self.activity:
+            self.activity = now
+            self.activity_changed.emit()
+
+    def close(self, seconds: float = 0.0) -> None:
+        """Stop the server, and wait up to `seconds` for its thread."""
+        self.on = False
+        self._end()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _begin(self) -> None:
+        self._loop, self._stop = asyncio.new_event_loop(), asyncio.Event()
+        self._port = self._preferences.server_port
+        options = (self._loop, self._stop, self._port, self.key)
+        self._thread = threading.Thread(target=self._serve, args=options, name="server", daemon=True)
+        self._thread.start()
+
+    def _end(self) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._stop.set)
+
+    def _serve(self, loop: asyncio.AbstractEventLoop, stop: asyncio.Event, port: int, key: str) -> None:
+        """Serve until `stop` is set. Runs on the server's thread."""
+        from mlx_engine.server.api_key import stored_key  # slow to import, like the others
+        from mlx_engine.server.app import Api
+        from mlx_engine.server.guard import Guard
+        from mlx_engine.server.listener import Listener
+        from mlx_engine.server.running import announced
+
+        error: UserError | None = None
+        _log.setLevel(logging.INFO)
+        _log.addHandler(self._log_handler)
+        try:
+            listener = Listener(HOST, port)
+            if not key:
+                key, kept = stored_key()
+                self._key_found.emit(key, kept)
+            api = Api(self._door, None, Guard(HOST, key))
+            with announced(listener.url) if port else nullcontext():
+                loop.run_until_complete(listener.serve(api, stop, lambda: self._ready.emit(api, listener.url)))
+        except UserError as found:
+            error = found
+        finally:
+            _log.removeHandler(self._log_handler)
+            loop.close()
+            self._ended.emit(error)
+
+    @Slot(object, str)
+    def _show_ready(self, api: "Api", url: str) -> None:
+        self._api, self.url = api, url
+        self._follow_pair()
+        self._timer.start()
+        self.changed.emit()
+
+    @Slot(str, bool)
+    def _use_key(self, key: str, kept: bool) -> None:
+        self.key, self.key_kept = key, kept
+        if self._api is not None:
+            self._api.guard = replace(self._api.guard, key=key)
+        self.changed.emit()
+
+    @Slot(object)
+    def _follow_end(self, error: UserError | None) -> None:
+        self._timer.stop()
+        self._thread = self._api = None
+        self.url = ""
+        self.refresh()
+        if self.on and error is None and self._stop.is_set():
+            self._begin()  # with another port, or after a quick change of mind
+        else:
+            self.on, self.error = False, translated(error.text) if error else ""
+        self.changed.emit()
+        if error is not None:
+            self.failed.emit(self.error)
+
+    @Slot(str)
+    def _keep_line(self, line: str) -> None:
+        self.lines.append(line)
+
+    @Slot()
+    def _follow_port(self) -> None:
+        if self._preferences.server_port != self._port:
+            self._port, self.error = self._preferences.server_port, ""
+            self._end()  # starts again when it has ended
+            self.changed.emit()
+
+    @Slot()
+    def _follow_pair(self) -> None:
+        """Serve the loaded pair. While another one loads, serve none, and cancel replies, for which loading would wait."""
+        if self._api is not None:
+            self._api.pair = None if self._loader.running else self._loader.info
+        if self._loader.running:
+            self._door.cancel()
+
+
+class _Door:
+    """An `EngineDoor` whose jobs can be canceled together."""
+
+    def __init__(self, door: EngineDoor) -> None:
+        self._door = door
+        self._jobs: set[Job] = set()
+        self._lock = threading.Lock()
+
+    def submit(self, request: Request, deliver: Deliver) -> Job:
+        job = self._door.submit(request, deliver)
+        with self._lock:
+            self._jobs = {one for one in self._jobs if not one.cancelled.is_set()} | {job}
+        return job
+
+    def close(self, closed: Callable[[], None] | None = None) -> None:
+        self._door.close(closed)
+
+    def cancel(self) -> None:
+        with self._lock:
+            for job in self._jobs:
+                job.cancel()
+
+
+class _LogHandler(logging.Handler):
+    """A handler that passes lines with the time of day to `keep`."""
+
+    def __init__(self, keep: Callable[[str], object]) -> None:
+        super().__init__(logging.INFO)
+        self._keep = keep
+        self.setFormatter(logging.Formatter("%(asctime)s  %(message)s", "%H:%M:%S"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not record.exc_info:
+            self._keep(self.format(record).splitlines()[0])
+
+
+def active_requests(count: int) -> str:
+    return tr("1 active request") if count == 1 else tr("{count} active requests", count=number(count))

@@ -1,0 +1,237 @@
+"""The Local Server window: the switch, how programs connect, and what they request."""
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, QSize, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QLineEdit, QPlainTextEdit, QPushButton, QSpinBox, QWidget
+
+from app.conversations.wording import rate, tokens
+from app.language import number, tr
+from app.models.pair_loader import PairLoader
+from app.server.local_server import LOG_LINES, LocalServer
+from app.settings.preferences import Preferences
+from app.widgets.controls import Switch, button, copy_button, prepare_number_field, small_label
+from app.widgets.layout import Form, NoticeView, ScrollingPage, column, flow, line, row
+from app.widgets.save_dialog import confirm
+from app.widgets.theme import Theme, set_look
+from mlx_engine.server import HOST
+
+if TYPE_CHECKING:
+    from mlx_engine.server.metrics import LiveRequest
+
+MAX_SHOWN = 8  # live requests
+LOG_HEIGHT = 7  # lines
+HIDDEN_KEY = "••••••••"
+
+
+class ServerDialog(QDialog):
+    """The Local Server window."""
+
+    models_requested = Signal()
+
+    def __init__(
+        self, theme: Theme, server: LocalServer, loader: PairLoader, preferences: Preferences, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme, self._server, self._loader, self._preferences = theme, server, loader, preferences
+        self.setWindowTitle(tr("Local Server"))
+        self.setAccessibleName(tr("Local Server"))
+        self.resize(QSize(680, 720))
+        about = tr("Lets coding agents and other programs on this computer use the loaded model.")
+        self.switch = Switch(theme, tr("Run local server"))
+        self.switch.clicked.connect(server.set_on)
+        self.error = NoticeView("", "error")
+        self.at_launch = QCheckBox(Preferences.serve_at_launch.label())
+        self.at_launch.toggled.connect(self._set_at_launch)
+        heading = small_label(theme, tr("Requests"), bold=True)
+        self.none = small_label(theme, tr("No active requests"), "secondary")
+        self.requests = [RequestView(theme) for _ in range(MAX_SHOWN)]
+        self.more = small_label(theme, look="secondary")
+        self.log = QPlainTextEdit()
+        self.log.setReadOnly(True)
+        self.log.setMaximumBlockCount(LOG_LINES)
+        self.log.setAccessibleName(tr("Request log"))
+        self.example = QPlainTextEdit()
+        self.example.setReadOnly(True)
+        self.example.setAccessibleName(tr("Example request"))
+        for text in (self.log, self.example):
+            text.setTabChangesFocus(True)
+            text.document().setDocumentMargin(10)
+            set_look(text, "field")
+        caption = small_label(theme, tr("Example request"), bold=True)
+        caption.setBuddy(self.example)
+        self.copy_example = copy_button(tr("Copy the example"), lambda: self._example(server.key))
+        set_look(self.copy_example, "bordered")
+        page = column(
+            row(self.switch, None),
+            small_label(theme, about, "secondary", wrap=True),
+            self.error,
+            self._make_form(),
+            self.at_launch,
+            line(),
+            heading,
+            self.none,
+            column(*self.requests, self.more, spacing=6),
+            self.log,
+            line(),
+            row(caption, None, self.copy_example),
+            self.example,
+            None,
+            spacing=12,
+            margins=(24, 20, 24, 16),
+        )
+        close = button(tr("Close"), look="bordered", clicked=self.accept)
+        foot = row(None, close, margins=(24, 12, 24, 14))
+        column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
+        for each in self.findChildren(QPushButton):
+            each.setAutoDefault(False)  # Return in the port field is not a click
+        for signal in (server.changed, loader.changed, preferences.changed):
+            signal.connect(self.refresh)
+        server.activity_changed.connect(self._show_activity)
+        server.logged.connect(self._show_line)
+        theme.changed.connect(self._set_fonts)
+        self.log.setPlainText("\n".join(server.lines))
+        self.log.setVisible(bool(server.lines))
+        self._set_fonts()
+        self.refresh()
+        self._show_activity()
+        self.switch.setFocus()
+
+    def _make_form(self) -> Form:
+        form = Form(self._theme)
+        self.address, self.key = QLineEdit(), QLineEdit()
+        for field in (self.address, self.key):
+            field.setReadOnly(True)
+            set_look(field, "entry")
+        copy_address = copy_button(tr("Copy the address"), self.address.text)
+        set_look(copy_address, "bordered")
+        for_anthropic = tr("For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.")
+        form.add_row(tr("Address"), self.address, copy_address, help=for_anthropic)
+        self.port = QSpinBox()
+        self.port.setRange(1024, 65535)
+        self.port.setKeyboardTracking(False)
+        prepare_number_field(self.port)
+        self.port.valueChanged.connect(self._set_port)
+        form.add_row(tr("Port"), self.port)
+        self.show_key = button(tr("Show"), tr("Show the API key"), "bordered", self.refresh)
+        self.show_key.setCheckable(True)
+        self.copy_key = copy_button(tr("Copy the API key"), lambda: self._server.key)
+        set_look(self.copy_key, "bordered")
+        self.new_key = button(tr("Generate New Key…"), look="bordered", clicked=self._replace_key)
+        keys = QWidget()
+        keys.setLayout(flow(self.show_key, self.copy_key, self.new_key))
+        self.key_note = small_label(self._theme, look="secondary", wrap=True)
+        form.add_row(tr("API key"), self.key, below=(keys, self.key_note))
+        self.model = QLineEdit()
+        self.model.setReadOnly(True)
+        set_look(self.model, "entry")
+        models = button(tr("Models…"), tr("Choose models"), "bordered", self.models_requested.emit)
+        form.add_row(tr("Model"), self.model, models)
+        return form
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the server's state."""
+        server, loader = self._server, self._loader
+        self.switch.setChecked(server.on)
+        self.error.label.setText(server.error)
+        self.error.setVisible(bool(server.error))
+        self.address.setText(f"{self._url}/v1")
+        with QSignalBlocker(self.port), QSignalBlocker(self.at_launch):
+            self.port.setValue(self._preferences.server_port)
+            self.at_launch.setChecked(self._preferences.serve_at_launch)
+        shown = self.show_key.isChecked()
+        self.show_key.setText(tr("Hide") if shown else tr("Show"))
+        self.show_key.setAccessibleName(tr("Hide the API key") if shown else tr("Show the API key"))
+        self.key.setText((server.key if shown else HIDDEN_KEY) if server.key else "")
+        self.key.setPlaceholderText(tr("Generated when the server starts"))
+        self.key_note.setText(
+            tr("Programs need the key to connect. It is stored in the keychain.")
+            if server.key_kept
+            else tr("This computer has no keychain, so the key is valid until you quit Slipstream.")
+        )
+        for each in (self.show_key, self.copy_key, self.new_key, self.copy_example):
+            each.setEnabled(bool(server.key))
+        missing = tr("Loading…") if loader.running else tr("No models are loaded.")
+        self.model.setText(missing if loader.running or loader.pair is None else loader.pair.name)
+        for field in (self.address, self.key, self.model):
+            field.setCursorPosition(0)
+        self.example.setPlainText(self._example(server.key if shown else HIDDEN_KEY))
+
+    @property
+    def _url(self) -> str:
+        return self._server.url or f"http://{HOST}:{self._preferences.server_port}"
+
+    def _example(self, key: str) -> str:
+        body = '{"messages": [{"role": "user", "content": "Hello"}]}'
+        return f"curl {self._url}/v1/chat/completions \\\n  -H 'Authorization: Bearer {key}' \\\n  -d '{body}'"
+
+    @Slot()
+    def _show_activity(self) -> None:
+        activity = self._server.activity
+        for view, live in zip_longest(self.requests, activity[:MAX_SHOWN]):
+            view.show_request(live)
+        self.more.setText(tr("{count} more", count=number(len(activity) - MAX_SHOWN)))
+        self.more.setVisible(len(activity) > MAX_SHOWN)
+        self.none.setVisible(not activity)
+
+    @Slot(str)
+    def _show_line(self, text: str) -> None:
+        self.log.appendPlainText(text)
+        self.log.show()
+
+    @Slot()
+    def _set_fonts(self) -> None:
+        spacing = self.log.fontMetrics().lineSpacing
+        for text, lines in ((self.log, LOG_HEIGHT), (self.example, 3)):
+            text.setFont(self._theme.code_font)
+            text.setFixedHeight(lines * spacing() + 24)
+
+    @Slot(int)
+    def _set_port(self, port: int) -> None:
+        self._preferences.server_port = port
+
+    @Slot(bool)
+    def _set_at_launch(self, on: bool) -> None:
+        self._preferences.serve_at_launch = on
+
+    @Slot()
+    def _replace_key(self) -> None:
+        question = tr("Programs with the current key can't connect until you give them the new one.")
+        if confirm(self, tr("Generate New Key?"), question, tr("Generate")):
+            self._server.replace_key()
+
+
+class RequestView(QFrame):
+    """A live request: who asks for what, and how far the reply is."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        set_look(self, "notice")
+        self.title = small_label(theme, bold=True, elided=True)
+        self.progress = small_label(theme, look="secondary", wrap=True)
+        column(self.title, self.progress, spacing=2, margins=(14, 8, 14, 8), parent=self)
+
+    def show_request(self, live: "LiveRequest | None") -> None:
+        if live is not None:
+            self.title.setText(f"{live.client} · {live.endpoint}" if live.client else live.endpoint)
+            self.progress.setText(progress(live))
+        self.setVisible(live is not None)
+
+
+def progress(live: "LiveRequest") -> str:
+    """Describe how far a reply is: "312 tokens · 45 tok/s · 98 of 100 prompt tokens cached"."""
+    if live.state == "waiting":
+        return tr("Waiting, number {position} in the queue", position=live.position) if live.position else tr("Waiting")
+    parts = [tokens(live.tokens)]
+    if live.state == "reading":
+        parts = [
+            tr("Reading the prompt: {done} of {total} tokens", done=number(live.read_tokens), total=number(live.prompt_tokens))
+        ]
+    elif live.tok_s is not None:
+        parts.append(rate(live.tok_s))
+    if live.cached_tokens:
+        cached = tr("{count} of {total} prompt tokens cached", count=number(live.cached_tokens), total=number(live.prompt_tokens))
+        parts.append(cached)
+    return " · ".join(parts)

@@ -1,0 +1,1 @@
+"""The local server in the window."""

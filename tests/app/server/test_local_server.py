@@ -1,0 +1,213 @@
+"""The local server in the window: the switch, the pair that is served, and other programs next to the chat."""
+
+import socket
+import threading
+from dataclasses import replace
+
+import httpx2
+import pytest
+
+from mlx_engine.requests import LoadPair
+from mlx_engine.server import PORT
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
+from tests.app.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words
+
+
+def test_it_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Start) -> None:
+    engine = ScriptedEngine([answer("Hello from the pair.")])
+    app = start(engine)
+    server = app.window.server
+    assert not server.on and app.window.top_bar.server.isHidden()
+    app.window.preferences.server_port = 0
+    page = page_of(app)
+    page.switch.click()
+    app.until(lambda: bool(server.url))
+    assert app.window.top_bar.server.isVisible()
+    answered = post(server).json()
+    assert answered["choices"][0]["message"]["content"] == "Hello from the pair." and answered["model"] == "demo-pair"
+    app.ask("From the chat")
+    assert len(engine.requests) == 2 and len(engine.threads) == 1, "one engine, with its weights, for both"
+    url = server.url
+    page.switch.click()
+    app.until(lambda: not server.url)
+    assert app.window.top_bar.server.isHidden()
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(url, trust_env=False)
+
+
+def test_the_icon_in_the_top_bar_opens_the_page(start: Start) -> None:
+    app = start()
+    turn_on(app)
+    assert app.window.top_bar.server.accessibleName() == "The local server is on"
+    app.window.top_bar.server.click()
+    assert page_of(app).isVisible()
+
+
+def test_it_starts_again_with_the_app_if_the_user_wants(start: Start) -> None:
+    first = start()
+    turn_on(first)
+    first.window.close()
+    second = start()
+    assert not second.window.server.on
+    page = page_of(second)
+    page.at_launch.click()
+    second.window.close()
+    third = start()
+    third.until(lambda: bool(third.window.server.url))
+    assert post(third.window.server).status_code == 200
+
+
+def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
+    app = start()
+    page = page_of(app)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        page.port.setValue(port)
+        page.switch.click()
+        app.until(lambda: not app.window.server.on)
+    message = f"Port {port} is in use. Choose another port."
+    assert page.error.isVisible() and page.error.label.text() == message and not page.switch.isChecked()
+    assert app.notices == [message]
+    app.window.preferences.server_port = 0
+    assert not page.error.isVisible()
+    page.switch.click()
+    app.until(lambda: bool(app.window.server.url))
+
+
+def test_another_port_takes_effect_at_once_and_after_a_restart(start: Start) -> None:
+    app = start()
+    server = turn_on(app)
+    before = server.url
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    page_of(app).port.setValue(port)
+    app.until(lambda: server.url not in ("", before))
+    assert server.url.endswith(f":{port}") and post(server).status_code == 200
+    app.window.close()
+    assert start().window.preferences.server_port == port
+
+
+@pytest.mark.parametrize("stored", ["", "-1", "80000", "http", "9" * 500])
+def test_an_invalid_stored_port_is_the_default_one(start: Start, stored: str) -> None:
+    preferences = start(loaded=False).window.preferences
+    preferences.file.setValue("server_port", stored)
+    assert preferences.server_port == PORT
+
+
+def test_without_a_pair_clients_are_told_so_until_one_is_loaded(start: Start) -> None:
+    engine = ScriptedEngine()
+    engine.load_gate = threading.Event()
+    app = start(engine, loaded=False)
+    server = turn_on(app)
+    assert post(server).json()["error"]["code"] == "model_not_loaded"
+    app.slipstream.start()
+    assert post(server).status_code == 503
+    engine.load_gate.set()
+    app.until(lambda: not app.conductor.loader.running)
+    assert post(server).status_code == 200
+
+
+def test_it_serves_the_pair_that_the_user_switches_to(start: Start) -> None:
+    forever = threading.Event()
+    engine = ScriptedEngine([words(forever)])  # type: ignore[list-item]
+    app = start(engine)
+    server = turn_on(app)
+    asking = Asking(server)
+    app.until(lambda: bool(engine.requests))
+    engine.load_gate = threading.Event()
+    engine.pair = replace(PAIR, name="Other pair")
+    app.conductor.use(LoadPair())
+    asking.thread.join(120)
+    assert asking.response is not None and asking.response.status_code == 503, "the reply doesn't delay loading"
+    assert post(server).status_code == 503
+    engine.load_gate.set()
+    app.until(lambda: not app.conductor.loader.running)
+    assert post(server).json()["model"] == "other-pair"
+
+
+def test_a_pair_that_fails_to_load_leaves_the_served_one(start: Start) -> None:
+    engine = ScriptedEngine()
+    app = start(engine)
+    server = turn_on(app)
+    engine.load_error = ValueError("a bug")
+    app.conductor.use(LoadPair())
+    app.until(lambda: not app.conductor.loader.running)
+    assert post(server).status_code == (200 if app.conductor.loader.pair else 503)
+
+
+def test_a_chat_reply_starts_while_programs_get_theirs(start: Start) -> None:
+    forever = threading.Event()
+    engine = ScriptedEngine([words(forever), words(forever)])  # type: ignore[list-item]
+    app = start(engine)
+    server = turn_on(app)
+    asking = [Asking(server), Asking(server)]
+    app.until(lambda: len(engine.requests) == 2)
+    app.ask("And I?")
+    assert engine.requests[-1].foreground and not any(request.foreground for request in engine.requests[:2])
+    assert app.conductor.chat.turns[-1].reply.answer == "Fine."
+    assert all(one.thread.is_alive() for one in asking)
+    forever.set()
+    for one in asking:
+        one.thread.join(120)
+        assert one.response is not None and one.response.status_code == 200
+
+
+def test_quitting_asks_while_programs_wait_for_replies(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    forever = threading.Event()
+    engine = ScriptedEngine([words(forever), words(forever)])  # type: ignore[list-item]
+    app = start(engine)
+    app.window.quits_when_closed = True
+    server = turn_on(app)
+    questions: list[str] = []
+
+    def ask(*texts: str) -> bool:
+        questions.append(texts[2])
+        return len(questions) > 1
+
+    monkeypatch.setattr("app.window.main_window.confirm", ask)
+    asking = Asking(server)
+    app.until(lambda: server.programs == 1)
+    assert app.window.top_bar.server.accessibleName() == "1 active request"
+    assert not app.window.quit() and post_is_possible(server)
+    assert questions == ["1 program is using the server. If you quit now, the replies are stopped."]
+    assert app.window.quit() and len(questions) == 2
+    asking.thread.join(120)
+    assert not asking.thread.is_alive()
+
+
+def post_is_possible(server) -> bool:  # type: ignore[no-untyped-def]
+    with client(server) as one:
+        return one.get("/v1/models").status_code == 200
+
+
+def test_quitting_does_not_ask_while_the_server_is_idle(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.window.quits_when_closed = True
+    post(turn_on(app))
+    monkeypatch.setattr("app.window.main_window.confirm", lambda *_: pytest.fail("asked"))
+    assert app.window.quit()
+
+
+def test_the_mac_stays_awake_while_programs_wait_for_replies(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    forever = threading.Event()
+    app = start(ScriptedEngine([words(forever)]))  # type: ignore[list-item]
+    held: list[tuple[str, bool]] = []
+    monkeypatch.setattr(app.slipstream._activity, "set_held", lambda name, on, reason="": held.append((name, on)))
+    server = turn_on(app)
+    asking = Asking(server)
+    app.until(lambda: server.programs == 1)
+    forever.set()
+    asking.thread.join(120)
+    app.until(lambda: server.programs == 0)
+    assert [each for each in held if each[0] == "server"] == [("server", True), ("server", False)]
+
+
+def test_a_request_is_logged_without_its_content(start: Start) -> None:
+    app = start()
+    server = turn_on(app)
+    page = page_of(app)
+    post(server)
+    app.until(lambda: bool(server.lines))
+    assert "POST /v1/chat/completions 200" in page.log.toPlainText()
+    secret = HI["messages"][0]["content"]
+    assert not any(secret in line for line in server.lines)
