@@ -23,9 +23,10 @@ _ERRORS = {
 
 def error_body(error: ApiError) -> Chunk:
     kind = _ERRORS.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
+    details = {"details": {"error_code": error.code}} if error.code else {}
     return {
         "type": "error",
-        "error": {"type": kind, "message": error.message},
+        "error": {"type": kind, "message": error.message, **details},
         "request_id": f"req_{secrets.token_hex(12)}",
     }
 

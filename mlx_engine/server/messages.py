@@ -5,14 +5,14 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, openai, openai_tools
-from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, loaded, system_text
+from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, check_media, loaded, system_text
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
@@ -60,11 +60,23 @@ class MessagesFields(openai.SamplingFields):
         "thread": (),
     }
 
+    @classmethod
+    def parse(cls, body: Any) -> Self:
+        if isinstance(body, dict) and body.get("thread") is not None:
+            message = "“thread” isn't supported. Send the whole chat without it."
+            raise ApiError(400, message, "thread", "thread_unsupported_request")  # by this code, clients know that they can
+        return super().parse(body)
+
     def chat(self) -> tuple[Message, ...]:
-        """Return the messages for the engine."""
+        """Return the messages for the engine.
+
+        Raises:
+            ApiError: the user sent an image or a document.
+        """
+        check_media(self.messages)
         text = system_text(self.system)
         found = [Message("system", text)] if text else []
-        found += [each for at, message in enumerate(self.messages) for each in message.messages(f"messages.{at}")]
+        found += [each for message in self.messages for each in message.messages()]
         return openai_tools.with_a_user(found)
 
     def offered(self) -> openai_tools.OfferedTools:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from mlx_engine.requests import Message, ToolCall
 from mlx_engine.server.body import log_ignored
@@ -40,7 +40,7 @@ class Block(BaseModel):
     thinking: str | None = None
     id: str = ""
     name: str = ""
-    given: Any = Field(None, alias="input")
+    input: Any = None
     tool_use_id: str = ""
     content: "Blocks" = []
     is_error: bool | None = None
@@ -48,7 +48,7 @@ class Block(BaseModel):
 
     def call(self) -> ToolCall:
         """Return the call of a `tool_use` block, whose input may be anything."""
-        given = self.given
+        given = self.input
         if isinstance(given, dict) and given.keys() == {_UNPARSED}:
             given = given[_UNPARSED]
         return ToolCall(self.id, self.name, given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False))
@@ -90,15 +90,8 @@ class ChatMessage(BaseModel):
     role: Literal["user", "assistant", "system"]
     content: Blocks
 
-    def messages(self, where: str) -> Iterator[Message]:
-        """Yield the engine's messages: results of tools, then what the user says.
-
-        Args:
-            where: name of this field.
-
-        Raises:
-            ApiError: the user's message contains an image or a document.
-        """
+    def messages(self) -> Iterator[Message]:
+        """Yield the engine's messages: results of tools, then the text."""
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
             calls = tuple(block.call() for block in self.content if block.type == "tool_use")
@@ -106,15 +99,28 @@ class ChatMessage(BaseModel):
             if text or thinking or calls:
                 yield Message("assistant", text, thinking, calls)
             return
-        for at, block in enumerate(self.content):
-            if block.type == "tool_result":
-                yield block.result()
-            elif block.type in _MEDIA:
-                name = f"{where}.content.{at}"
-                message = f"“{name}” has the type “{block.type}”, but the model reads only text. Remove it."
-                raise ApiError(400, message, f"{name}.type", "unsupported_content")
+        yield from (block.result() for block in self.content if block.type == "tool_result")
         if text := text_of(self.content):
             yield Message(self.role, text)
+
+
+def check_media(messages: Sequence[ChatMessage]) -> None:
+    """Refuse an image or a document of the user that the model should answer now.
+
+    In earlier messages, and next to results of tools, the model reads “[image]”, so that the chat can continue.
+
+    Raises:
+        ApiError: a message has one.
+    """
+    for at, message in reversed(list(enumerate(messages))):
+        if message.role == "assistant":
+            return
+        kinds = [block.type for block in message.content]
+        media = [index for index, kind in enumerate(kinds) if kind in _MEDIA]
+        if media and "tool_result" not in kinds:
+            name, kind = f"messages.{at}.content.{media[0]}", kinds[media[0]]
+            why = f"“{name}” has the type “{kind}”, but the model reads only text. Remove it."
+            raise ApiError(400, why, f"{name}.type", "unsupported_content")
 
 
 class Tool(BaseModel):

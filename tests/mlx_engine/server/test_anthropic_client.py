@@ -1,11 +1,13 @@
 """Anthropic's own Python client against a scripted engine and the demo pair."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import anthropic
+import pydantic
 import pytest
 from hypothesis import given
 
@@ -71,6 +73,31 @@ def test_a_chat_with_a_tool(client: anthropic.Anthropic, engine: played.PlayedEn
     user, assistant, tool = engine.requests[-1].messages
     assert (user.role, assistant.thinking, assistant.calls[0].arguments) == ("user", "Rain?", '{"city": "Köln"}')
     assert (tool.role, tool.content, tool.call_id) == ("tool", "rain", call.id)
+
+
+def test_the_clients_own_loop_over_calls(client: anthropic.Anthropic, engine: played.PlayedEngine) -> None:
+    """The client asks for a thread on the server first, and then sends whole chats."""
+
+    @anthropic.beta_tool
+    def weather(city: str) -> str:
+        """Return the weather of a city."""
+        engine.parts, engine.reason = [played.said(f"Wet in {city}.")], "eos"
+        return "rain"
+
+    engine.parts, engine.reason = [played.called("weather", '{"city": "Ulm"}')], "tool_calls"
+    last = client.beta.messages.tool_runner(**ASK, tools=[weather]).until_done()
+    assert [block.text for block in last.content if block.type == "text"] == ["Wet in Ulm."]
+    assert [message.role for message in engine.requests[-1].messages] == ["user", "assistant", "tool"]
+
+
+def test_the_client_parses_structured_output(client: anthropic.Anthropic, engine: played.PlayedEngine) -> None:
+    class City(pydantic.BaseModel):
+        name: str
+
+    engine.parts, engine.reason = [played.said('{"name": "Ulm"}')], "eos"
+    assert client.messages.parse(**ASK, output_format=City).parsed_output == City(name="Ulm")
+    schema = json.loads(engine.requests[-1].schema or "")
+    assert schema["required"] == ["name"]
 
 
 def test_the_asynchronous_client_streams_several_messages_and_counts_tokens(server: Serving, engine: played.PlayedEngine) -> None:

@@ -73,7 +73,7 @@ def refused(response: Any, status: int = 400) -> dict[str, Any]:
     assert response.status_code == status, response.text
     refusal = response.json()
     assert set(refusal) == {"type", "error", "request_id"} and refusal["type"] == "error"
-    assert set(refusal["error"]) == {"type", "message"} and refusal["error"]["message"]
+    assert set(refusal["error"]) <= {"type", "message", "details"} and refusal["error"]["message"]
     return refusal["error"]
 
 
@@ -133,6 +133,13 @@ class TestChats:
         with pytest.raises(ApiError, match=r"“messages.1.content.1” has the type “" + kind) as refusal:
             asked(USER, {"role": "user", "content": [text("Look:"), {"type": kind, "source": {}}]})
         assert refusal.value.status == 400
+
+    def test_images_and_documents_of_earlier_turns_and_of_tools_are_named(self) -> None:
+        image, document = {"type": "image", "source": {}}, {"type": "document", "source": {}}
+        result = {"type": "tool_result", "tool_use_id": "t", "content": "see below"}
+        answered = {"role": "assistant", "content": "A cat."}
+        request = asked({"role": "user", "content": [image]}, answered, {"role": "user", "content": [result, document]})
+        assert [message.content for message in request.messages] == ["[image]", "A cat.", "see below", "[document]"]
 
     def test_unknown_blocks_and_server_tools_are_skipped_and_logged(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
