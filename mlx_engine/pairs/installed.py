@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlx_engine.errors import UserError
+from mlx_engine.families import why_not_runnable
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.library import LocalModel, local_models, pair_name
 from mlx_engine.pairs.pair import CustomPair, custom_pairs, demo_pair
@@ -32,7 +33,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
     found = [InstalledPair(pair_name(demo_pair()[0]), *demo_pair())]
     found += [InstalledPair(pair_name(pair.folders[0]), *pair.folders, (pair.name,)) for pair in custom if pair.is_local]
     for model in local:
-        if not model.is_drafter and model.problem is None and target_problem(model.config) is None:
+        if not (model.is_drafter or model.problem or target_problem(model.config) or why_not_runnable(model.config)):
             entry = catalog.with_target(model.repo)
             aliases = (model.repo, entry.id) if entry else (model.repo,)
             found.append(InstalledPair(pair_name(model.folder), model.folder, _drafter(model, local, catalog, custom), aliases))

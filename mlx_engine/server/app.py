@@ -1,12 +1,13 @@
 """The server's routes, request checks, error responses, and log."""
 
+import json
 import logging
 import time
 import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
@@ -16,7 +17,7 @@ from mlx_engine.server import anthropic, openai
 from mlx_engine.server.body import read_json
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.completions import CompletionExchange
-from mlx_engine.server.guard import Guard
+from mlx_engine.server.guard import Guard, is_preflight
 from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
 from mlx_engine.server.models import Models, none_loaded
@@ -26,6 +27,7 @@ from mlx_engine.server.responses import ResponseExchange
 
 log = logging.getLogger(__name__)
 
+_LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 
 Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
@@ -38,10 +40,16 @@ class Api:
         models: the loaded pair, and those that can be loaded by name.
         guard: the checks before a request is served. Can be set from any thread.
         metrics: counts of requests and replies, which any thread can read.
+
+    Args:
+        log_content: whether to log the content of requests.
     """
 
-    def __init__(self, door: EngineDoor, pair: PairInfo | None, guard: Guard, models: Models | None = None) -> None:
+    def __init__(
+        self, door: EngineDoor, pair: PairInfo | None, guard: Guard, models: Models | None = None, log_content: bool = False
+    ) -> None:
         self.guard, self.models = guard, models or Models(door, pair)
+        self._log_content = log_content
         self.metrics = Metrics()
         self._door = door
         self._routes: dict[tuple[str, str], Endpoint] = {
@@ -66,9 +74,10 @@ class Api:
         self.models.pair = pair
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request. Its content is never logged."""
+        """Serve a request. Its content is logged only if asked."""
         if scope["type"] != "http":
             return
+        shared = self.guard.sharing_headers(scope)
         status, began = 0, time.monotonic()
         known = any(path == scope["path"] for _, path in self._routes)
         door = MeteredDoor(self._door, self.metrics, scope["path"] if known else "other", _client(scope))
@@ -78,10 +87,14 @@ class Api:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 self.metrics.count_request(door.endpoint, status)
+                message = {**message, "headers": [*message["headers"], *shared]}
             await send(message)
 
         try:
             self.guard.check(scope)
+            if shared and is_preflight(scope):
+                await Response(status_code=204)(scope, receive, noting)
+                return
             await self._endpoint(scope)(door, scope, receive, noting)
         except ClientGone:
             pass
@@ -129,6 +142,8 @@ class Api:
     def _replies(self, dialect: Callable[[PairInfo, Any], Exchange]) -> Endpoint:
         async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_json(scope, receive)
+            if self._log_content:
+                log.info("%s %s", scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
             await until_gone(receive, self._answer(dialect, body, door, scope, receive, send))
 
         return endpoint

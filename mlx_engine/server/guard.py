@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from starlette.types import Scope
 from mlx_engine.server.problems import ApiError
 
 OPEN_PATHS = frozenset({"/health"})  # served without a key
+_NAMES = re.compile(rb"[\w, -]+", re.ASCII)  # of headers
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,12 @@ class Guard:
     Attributes:
         host: address that the server listens on.
         key: the API key, or None if requests don't need one.
+        origins: origins whose web pages may send requests, such as “http://localhost:3000”.
     """
 
     host: str
     key: str | None = field(repr=False)
+    origins: frozenset[str] = frozenset()
 
     def check(self, scope: Scope) -> None:
         """Refuse a request.
@@ -40,15 +44,32 @@ class Guard:
         if len(hosts) != 1 or not self._is_own(_name_of(hosts[0])):
             raise ApiError(403, "This Host header isn't allowed. Use the address that Slipstream shows.", code="host_not_allowed")
         for name, value in headers:
-            if name == b"origin" and value.decode("latin-1").lower() != f"{scope['scheme']}://{hosts[0].lower()}":
-                raise ApiError(403, "Requests from web pages aren't allowed.", code="origin_not_allowed")
-        if self.key is None or scope["path"] in OPEN_PATHS:
+            own = f"{scope['scheme']}://{hosts[0].lower()}"
+            if name == b"origin" and value.decode("latin-1").lower() not in (own, *self.origins):
+                message = (
+                    "Requests from this web page aren't allowed. Start “slipstream serve” with --allow-origin to allow its origin."
+                )
+                raise ApiError(403, message, code="origin_not_allowed")
+        if self.key is None or scope["path"] in OPEN_PATHS or is_preflight(scope):
             return
         given = [value for name, value in headers if name == b"x-api-key"]
         given += [value[7:].strip() for name, value in headers if name == b"authorization" and value[:7].lower() == b"bearer "]
         if not any([hmac.compare_digest(value, self.key.encode()) for value in given]):
             message = "The API key is missing or wrong. Send it as “Authorization: Bearer KEY” or “x-api-key: KEY”."
             raise ApiError(401, message, code="invalid_api_key")
+
+    def sharing_headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Return the headers that let a web page of an allowed origin read the response."""
+        headers = dict(scope["headers"])
+        origin = headers.get(b"origin", b"")
+        if origin.decode("latin-1").lower() not in self.origins:
+            return []
+        shared = [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+        if is_preflight(scope):
+            wanted = headers.get(b"access-control-request-headers", b"")
+            shared += [(b"access-control-allow-methods", b"GET, POST"), (b"access-control-max-age", b"600")]
+            shared += [(b"access-control-allow-headers", wanted)] if _NAMES.fullmatch(wanted) else []
+        return shared
 
     def _is_own(self, name: str) -> bool:
         """Return whether a host name always means this machine."""
@@ -59,6 +80,12 @@ class Guard:
             return address.is_loopback or not is_loopback(self.host)
         own = socket.gethostname().lower().removesuffix(".local")
         return not is_loopback(self.host) and name in (own, f"{own}.local")
+
+
+def is_preflight(scope: Scope) -> bool:
+    """Return whether a browser asks if a web page may send a request."""
+    names = {name for name, _ in scope["headers"]}
+    return scope["method"] == "OPTIONS" and {b"origin", b"access-control-request-method"} <= names
 
 
 def is_loopback(host: str) -> bool:

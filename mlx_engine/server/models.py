@@ -28,11 +28,22 @@ class Models:
     Attributes:
         pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread.
         may_load: whether a request that names another installed pair loads it.
+
+    Args:
+        own: the loaded pair's folders, if they aren't where models are searched.
+        drafter_bits: bits of drafters that are loaded, as in `LoadPair`.
     """
 
-    def __init__(self, door: EngineDoor, pair: PairInfo | None, may_load: bool = False, own: InstalledPair | None = None) -> None:
+    def __init__(
+        self,
+        door: EngineDoor,
+        pair: PairInfo | None,
+        may_load: bool = False,
+        own: InstalledPair | None = None,
+        drafter_bits: int | None = None,
+    ) -> None:
         self.pair, self.may_load = pair, may_load
-        self._door, self._own = door, own
+        self._door, self._own, self._drafter_bits = door, own, drafter_bits
         self._entry = asyncio.Lock()
         self._users = 0
         self._unused = asyncio.Event()
@@ -146,7 +157,7 @@ class Models:
                     with suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(ended.set)
 
-        job = self._door.submit(LoadPair(wanted.target, wanted.drafter), deliver)
+        job = self._door.submit(LoadPair(wanted.target, wanted.drafter, self._drafter_bits), deliver)
         try:
             await ended.wait()
         finally:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from mlx_engine import limits
 from mlx_engine.errors import UserError
@@ -120,6 +121,16 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="API key that requests need, or none on this computer (default: a generated one in the keychain)",
     )
+    group.add_argument("--load-by-name", action="store_true", help="load other installed pairs if requests name them")
+    group.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        type=_origin,
+        metavar="URL",
+        help="let web pages of this origin send requests, such as http://localhost:3000; can be repeated",
+    )
+    group.add_argument("--log-requests", action="store_true", help="also log the content of requests")
 
 
 def add_launch(parser: argparse.ArgumentParser) -> None:
@@ -288,6 +299,13 @@ def _key(text: str) -> str:
     if text != "none" and not (8 <= len(text) <= 1000 and text.isascii() and text.isprintable() and " " not in text):
         raise argparse.ArgumentTypeError("an API key has at least 8 characters, all ASCII, without spaces")
     return text
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or text != f"{parts.scheme}://{parts.netloc}" or "@" in text:
+        raise argparse.ArgumentTypeError(f"“{text}” isn't an origin. Use a form such as http://localhost:3000, without a path")
+    return text.lower()
 
 
 def _widths(text: str) -> tuple[int, ...]:

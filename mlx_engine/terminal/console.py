@@ -110,6 +110,16 @@ def prepare() -> None:
             getattr(sys, name).reconfigure(errors="replace")
 
 
+def show_log(name: str) -> None:
+    """Print a logger's lines to standard error, with the time of day."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_VisibleFormatter("%(asctime)s  %(message)s", "%H:%M:%S"))
+    logger = logging.getLogger(name)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
 def flush() -> None:
     sys.stdout.flush()
     sys.stderr.flush()

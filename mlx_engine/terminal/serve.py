@@ -8,14 +8,16 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from mlx_engine.host import EngineDoor
+from mlx_engine.pairs.installed import InstalledPair
 from mlx_engine.server.api_key import stored_key
 from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard
 from mlx_engine.server.listener import Listener
+from mlx_engine.server.models import Models
 from mlx_engine.server.openai import model_id
 from mlx_engine.server.running import announced
-from mlx_engine.terminal.console import flush, note, print_json, say
-from mlx_engine.terminal.session import open_pair
+from mlx_engine.terminal.console import flush, note, print_json, say, show_log
+from mlx_engine.terminal.session import folders, open_pair
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
@@ -28,6 +30,11 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     elif given.key != "none":
         key = given.key
     info = open_pair(door, given)
+    target, drafter = folders(given)
+    models = Models(door, info, given.load_by_name, InstalledPair(info.name, target, drafter), given.drafter_bits)
+    api = Api(door, info, Guard(given.host, key, frozenset(given.allow_origin)), models, given.log_requests)
+    if given.log_requests or not given.json:
+        show_log("mlx_engine.server")
 
     def ready() -> None:
         if given.json:
@@ -41,7 +48,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
         flush()
 
     with announced(listener.url) if given.port else nullcontext():  # whoever asked for a free port has a use of its own for it
-        status = asyncio.run(_serve(listener, Api(door, info, Guard(given.host, key)), ready))
+        status = asyncio.run(_serve(listener, api, ready))
     flush()
     os._exit(status)  # at once: the engine has nothing to save, and its current pass could take seconds
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,7 @@ from mlx_engine.requests import GenerationRequest, LoadPair
 from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard
 from mlx_engine.server.listener import Listener
+from mlx_engine.server.models import Models
 
 
 class WatchedDoor:
@@ -90,7 +91,9 @@ class Serving:
 
 
 @contextmanager
-def serving(make_engine: Any = None, key: str | None = None) -> Iterator[Serving]:
+def serving(
+    make_engine: Any = None, key: str | None = None, may_load: bool = False, origins: Sequence[str] = (), log_content: bool = False
+) -> Iterator[Serving]:
     """Serve the demo pair, or what a scripted engine loads."""
     host = EngineHost(make_engine)
     door = WatchedDoor(host)
@@ -99,7 +102,8 @@ def serving(make_engine: Any = None, key: str | None = None) -> Iterator[Serving
     assert isinstance(pair, PairInfo)
     listener = Listener("127.0.0.1", 0)
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
-    api = Api(door, pair, Guard("127.0.0.1", key))
+    guard = Guard("127.0.0.1", key, frozenset(origins))
+    api = Api(door, pair, guard, Models(door, pair, may_load), log_content)
     thread = threading.Thread(target=lambda: loop.run_until_complete(listener.serve(api, stop, ready.set)), daemon=True)
     thread.start()
     assert ready.wait(60)

@@ -1,5 +1,7 @@
 """Host, Origin, and API key checks."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from mlx_engine.server.guard import Guard, is_loopback
@@ -14,7 +16,7 @@ def refusal(
     """Return the status of a refusal, or 0."""
     given = [(b"host", host.encode())] + [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     try:
-        Guard(listens, key).check({"type": "http", "scheme": "http", "path": path, "headers": given})
+        Guard(listens, key).check({"type": "http", "method": "GET", "scheme": "http", "path": path, "headers": given})
     except ApiError as error:
         return error.status
     return 0
@@ -112,3 +114,67 @@ def test_a_rebound_name_reaches_nothing(server: Serving) -> None:
     body = {"messages": [{"role": "user", "content": "Hi"}]}
     assert server.client.post("/v1/chat/completions", json=body, headers={"host": "evil.example"}).status_code == 403
     assert len(server.door.jobs) == before
+
+
+PAGE = "http://localhost:3000"
+PREFLIGHT = {
+    "origin": PAGE,
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "authorization, x-stainless-os",
+}
+
+
+class TestAllowedOrigins:
+    @pytest.fixture(scope="class")
+    def shared(self) -> Iterator[Serving]:
+        with serving(ScriptedEngine, key="secret-key", origins=[PAGE, "https://chat.example"]) as running:
+            yield running
+
+    def test_a_preflight_of_an_allowed_origin_needs_no_key(self, shared: Serving) -> None:
+        answered = shared.client.options("/v1/chat/completions", headers={**PREFLIGHT, "authorization": ""})
+        assert answered.status_code == 204 and answered.text == ""
+        assert answered.headers["access-control-allow-origin"] == PAGE
+        assert answered.headers["access-control-allow-methods"] == "GET, POST"
+        assert answered.headers["access-control-allow-headers"] == "authorization, x-stainless-os"
+        assert answered.headers["vary"] == "Origin"
+        assert "access-control-allow-credentials" not in answered.headers
+
+    def test_a_page_of_an_allowed_origin_can_read_replies_and_errors(self, shared: Serving) -> None:
+        for key, status in (("Bearer secret-key", 200), ("Bearer wrong-key", 401)):
+            answered = shared.client.get("/v1/models", headers={"origin": PAGE, "authorization": key})
+            assert (answered.status_code, answered.headers["access-control-allow-origin"]) == (status, PAGE)
+            assert "*" not in answered.headers.values()
+
+    @pytest.mark.parametrize(
+        "origin", ["http://localhost:3001", "https://localhost:3000", "http://localhost:3000/", "http://localhost", "*", "null", ""]
+    )
+    def test_origins_are_matched_exactly(self, shared: Serving, origin: str) -> None:
+        for answered in (
+            shared.client.options("/v1/models", headers={**PREFLIGHT, "origin": origin}),
+            shared.client.get("/v1/models", headers={"origin": origin}),
+        ):
+            assert answered.status_code == 403
+            assert not [name for name in answered.headers if name.startswith("access-control")]
+
+    def test_requests_of_programs_are_not_shared(self, shared: Serving) -> None:
+        for answered in (shared.client.get("/v1/models"), shared.client.options("/v1/models")):
+            assert not [name for name in answered.headers if name.startswith("access-control") or name == "vary"]
+
+    def test_malformed_header_names_are_not_echoed(self, shared: Serving) -> None:
+        headers = {**PREFLIGHT, "access-control-request-headers": "a;b=<script>"}
+        assert "access-control-allow-headers" not in shared.client.options("/v1/models", headers=headers).headers
+
+    def test_no_origin_is_allowed_by_default(self, server: Serving) -> None:
+        assert server.client.options("/v1/models", headers=PREFLIGHT).status_code == 403
+
+
+def test_every_key_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(given: bytes, key: bytes) -> bool:
+        compared.append((given, key))
+        return given == key
+
+    monkeypatch.setattr("hmac.compare_digest", compare)
+    assert refusal(key="secret-key", x_api_key="wrong", authorization="Bearer secret-key") == 0
+    assert compared == [(b"wrong", b"secret-key"), (b"secret-key", b"secret-key")]

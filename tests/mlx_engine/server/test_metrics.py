@@ -199,6 +199,11 @@ class TestLog:
         assert re.fullmatch(r"GET /no\\nsuch 404, 0 tokens, \d+\.\d\d s", lines()[1])
         assert "secret" not in caplog.text
 
+    def test_content_is_logged_only_if_asked(self, caplog: pytest.LogCaptureFixture) -> None:
+        with serving(ScriptedEngine, log_content=True) as server, caplog.at_level(logging.INFO, logger="mlx_engine.server"):
+            server.post(PATH, messages=[{"role": "user", "content": "some\nwords"}])
+        assert f'{PATH} {{"messages": [{{"role": "user", "content": "some\\nwords"}}]}}' in caplog.text
+
 
 @pytest.fixture(scope="module")
 def metered() -> Iterator[tuple[Serving, Scripted]]:

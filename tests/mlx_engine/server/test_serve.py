@@ -86,6 +86,10 @@ def test_a_keychain_that_fails_is_no_error() -> None:
     "options",
     [
         *(["--key", "short"], ["--key", "with a space"], ["--key", "schlüssel"], ["--host", "0.0.0.0", "--key", "none"]),
+        *(
+            ["--allow-origin", text]
+            for text in ("*", "null", "localhost:3000", "http://a.example/", "http://user@a.example", "http://[")
+        ),
         *(["--port", "65536"], ["--port", "-1"], ["--port", "http"], ["--host", "192.168.1.2", "--key", "none"]),
     ],
 )
