@@ -69,9 +69,10 @@ class ChatLibrary(QObject):
         self._store.write(Store.recover)  # after reading: a full disk must not hide the chats
 
     def _fill(self, contents: Contents) -> None:
+        # What was added since the read began stays.
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
-        self.folders = {folder.id: folder for folder in contents.folders}
-        self._presets = {preset.name: preset for preset in contents.presets}
+        self.folders = {folder.id: folder for folder in contents.folders} | self.folders
+        self._presets = {preset.name: preset for preset in contents.presets} | self._presets
         self.changed.emit()
         self.presets_changed.emit()
         self.loaded.emit(contents.open_chat if contents.open_chat in self.entries else "")

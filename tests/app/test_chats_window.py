@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.chat_settings import ChatSettingsDialog
 from app.chat.conductor import ANOTHER_WORDING
+from app.conversations.settings import ChatSettings
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.window.actions import show_list_menu
@@ -326,6 +327,18 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
         if where == "rename":
             qtbot.keyClick(field, Qt.Key.Key_Escape)
             app.until(lambda: not listed.findChildren(QLineEdit))
+
+
+def test_folders_and_presets_added_while_the_list_is_read_stay(start: Start) -> None:
+    """They disappeared until the next launch, and copies of a chat in such a folder were created outside it."""
+    app = start(loaded=False)
+    library, loaded = app.conductor.library, []
+    library.loaded.connect(loaded.append)
+    library.load()
+    folder = library.add_folder("Work")
+    library.save_preset("Mine", ChatSettings())
+    app.until(lambda: bool(loaded))
+    assert library.folders == {folder.id: folder} and library.can_delete_preset("Mine")
 
 
 def test_folders_expand_and_collapse_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:

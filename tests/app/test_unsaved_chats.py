@@ -133,15 +133,10 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     assert texts(app) == [(("word " * 20_000).strip(), "Fine.")]
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.until(lambda: not library.unsaved)
-    found: list[list[int]] = []
-
-    def all_saved() -> bool:
-        app.slipstream.store.read(
-            lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.folder], found.append
-        )
-        return found[-1:] == [[1, 1, 1]]
-
-    app.until(all_saved)
+    stored: list[int] = []
+    app.slipstream.store.read(lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.folder], stored.extend)
+    app.until(lambda: bool(stored))
+    assert stored == [1, 1, 1]
 
 
 def test_a_chat_that_is_only_in_memory_says_so(start: Start, tmp_path: Path) -> None:
