@@ -5,7 +5,8 @@ cd "$(dirname "$0")/.."
 
 # In the wheel's BLAS, passes of 1 row and of n rows agree bit for bit. The offscreen platform needs no screen.
 export SLIPSTREAM_BLAS=wheel QT_QPA_PLATFORM=offscreen HF_HUB_OFFLINE=1
-unset PYTHONPATH
+# Without bytecode files, each of the many processes that tests start compiles every module again.
+unset PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 command=$(packaging/system.sh command screenless)
 [ -n "$command" ] || exec .venv/bin/python -m pytest "$@"

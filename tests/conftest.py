@@ -1,5 +1,6 @@
 """What holds for every test: no network, the wheel's own BLAS, and how many examples a property gets."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -26,3 +27,9 @@ settings.register_profile(
 )
 settings.register_profile("all", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sample"))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the many objects of imports and collection out of later garbage collections."""
+    gc.collect()
+    gc.freeze()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import mlx.core as mx
 
-from tests.metal_emulator.text import KernelFault
+from tests.metal_emulator.text import PROLOGUE, KernelFault
 
 HERE = Path(__file__).parent
 MACHINE = HERE / "machine"
@@ -114,7 +114,7 @@ def _advice(problems: dict[str, str]) -> str:
 
 @cache
 def _machine(compiler: Compiler) -> tuple[str, list[str]]:
-    """Return a hash of all common sources, and the emulator's object files."""
+    """Return a hash of all common sources, and the emulator's object files. For g++, precompile the header of all kernels."""
     texts = b"".join(path.read_bytes() for path in sorted(MACHINE.rglob("*")) if path.is_file())
     settings = repr((compiler, _KERNEL, _ONLY, mx.__version__)).encode()
     digest = hashlib.sha256(texts + settings).hexdigest()[:24]
@@ -124,7 +124,14 @@ def _machine(compiler: Compiler) -> tuple[str, list[str]]:
         if not out.exists():
             _compile([*compiler.command, *_COMMON, "-O2", f"-I{MACHINE}", "-c", str(MACHINE / f"{name}.cpp")], out)
         objects.append(str(out))
+    header = CACHE / f"{digest}.gch"
+    if compiler.family == "g++" and not header.exists():  # clang would refuse it once packages are installed again
+        _compile([*compiler.command, *_kernel_flags(compiler), "-x", "c++-header", str(MLX_HEADERS / PROLOGUE)], header)
     return digest, objects
+
+
+def _kernel_flags(compiler: Compiler) -> list[str]:
+    return [*_KERNEL, *_ONLY[compiler.family], f"-I{MACHINE}", f"-I{MLX_HEADERS}"]
 
 
 def build(cpp: str, compiler: Compiler) -> Path:
@@ -137,9 +144,9 @@ def build(cpp: str, compiler: Compiler) -> Path:
     key = hashlib.sha256(f"{digest}\0{cpp}".encode()).hexdigest()[:24]
     out = CACHE / f"{key}.so"
     if not out.exists():
-        flags = [*_KERNEL, *_ONLY[compiler.family], f"-I{MACHINE}", f"-I{MLX_HEADERS}"]
+        precompiled = ["-include", str(CACHE / digest)] if compiler.family == "g++" else []
         compiled = out.with_suffix(".o")  # stays: a Mach-O library refers to it for line numbers
-        _compile([*compiler.command, *flags, "-c", "-x", "c++", "-"], compiled, cpp)
+        _compile([*compiler.command, *_kernel_flags(compiler), *precompiled, "-c", "-x", "c++", "-"], compiled, cpp)
         _compile([*compiler.command, "-shared", str(compiled), *objects], out)
     return out
 

@@ -109,10 +109,10 @@ def as_cpp(metal: MetalText, header: str, name: str) -> str:
     export = '__attribute__((visibility("default")))'
     function = f'extern "C" {export} void emulator_kernel(void** b, const msl::Thread& t)'
     entry = f'#line 1 "launch"\n{function} {{ {call}({", ".join(values)}); }}\n'
-    return PROLOGUE + _constants(_shared(text, name)) + entry
+    return f'#include "{PROLOGUE}"\n{_constants(_shared(text, name))}{entry}'
 
 
-PROLOGUE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts this header before every kernel
+PROLOGUE = "mlx/backend/metal/kernels/utils.h"  # MLX puts this header before every kernel
 
 
 def _constants(text: str) -> str:
