@@ -80,7 +80,7 @@ def _calls(package: str, errors: set[str] | None = None) -> Iterator[tuple[str, 
                 is_name = [isinstance(argument, ast.Name) and argument.id == "template" for argument in node.args]
                 node.args = [template if name and template else argument for name, argument in zip(is_name, node.args, strict=True)]
                 yield file.relative_to(ROOT).as_posix(), node
-            elif ast.unparse(node.targets[0]) == "template":
+            elif isinstance(node.targets[0], ast.Name) and node.targets[0].id == "template":
                 template = node.value
 
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from app import language
 from app.models.picker_dialog import PickerDialog
@@ -43,6 +44,7 @@ from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
+from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
@@ -56,7 +58,7 @@ FOREIGN = re.compile(
     r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Write the 7|List the first|What is"
     r"|.* can't run).*"
 )
-
+report.child = SimpleNamespace(command=lambda module: ("echo", ["Checks"]))  # type: ignore[assignment]  # in place of the slow checks
 
 PIECES = (QAbstractButton, QLabel, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QAbstractSpinBox, QListView)
 
@@ -236,14 +238,13 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
     show_server_in_use(window)
-    for show in ("show_about", "show_this_mac"):
-        if hasattr(window, show):
-            getattr(window, show)()
-            settle(200)
+    window.dialogs.show_about()
+    window.dialogs.show_this_mac()
+    settle(200)
     for dialog in window.findChildren(QDialog):
         look(type(dialog).__name__, dialog)
         dialog.close()
-    conductor.open_compare() if hasattr(conductor, "open_compare") else conductor.compare()
+    conductor.compare()
     settle(400)
     for dialog in window.findChildren(QDialog):
         if dialog.isVisible():

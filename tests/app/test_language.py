@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,16 +27,15 @@ PATIENCE_S = 240  # for busy machines
 OTHERS = [code for code in LANGUAGES if code != "en"]
 
 
+@cache
 def tool():  # type: ignore[no-untyped-def]
-    """packaging/translations.py, which is not part of a package."""
+    """packaging/translations.py, which is not part of a package. It reads the code once."""
     spec = importlib.util.spec_from_file_location("translations", ROOT / "packaging" / "translations.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.texts, module.engine_texts = cache(module.texts), cache(module.engine_texts)
     return module
-
-
-TEXTS = tool().texts()
 
 
 @pytest.fixture
@@ -45,12 +45,13 @@ def restored() -> Iterator[None]:
 
 
 def test_every_text_is_translated_into_every_language() -> None:
-    assert len(TEXTS) > 400
+    texts = tool().texts()
+    assert len(texts) > 400
     assert set(tool().LANGUAGES) == set(OTHERS)
     for code in OTHERS:
         translated = tool().read(tool().ts_file(code))
-        assert [text for text in TEXTS if text not in translated] == [], "run packaging/translations.py and translate what is new"
-        assert [text for text in translated if text not in TEXTS] == [], "run packaging/translations.py"
+        assert [text for text in texts if text not in translated] == [], "run packaging/translations.py and translate what is new"
+        assert [text for text in translated if text not in texts] == [], "run packaging/translations.py"
 
 
 @pytest.mark.parametrize("code", OTHERS)
@@ -94,7 +95,7 @@ def test_no_text_of_the_window_names_a_terminal_command() -> None:
     assert set(language.WINDOW_TEXTS) <= set(templates)
     for code, text in language.WINDOW_TEXTS.items():
         assert set(re.findall(r"{(\w+)}", text)) <= set(re.findall(r"{(\w+)", templates[code])), code
-    shown = {**{text: text for text in TEXTS}, **templates, **language.WINDOW_TEXTS}
+    shown = {**{text: text for text in tool().texts()}, **templates, **language.WINDOW_TEXTS}
     for code in OTHERS:
         for context in (language.CONTEXT, language.ENGINE_CONTEXT):
             shown |= {f"{code} {key}": text for key, text in tool().read(tool().ts_file(code), context).items()}
@@ -163,21 +164,35 @@ def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.
     assert language.use("tlh") in LANGUAGES
 
 
-@pytest.mark.parametrize(
-    ("check", "code"), [("screens", "de"), ("screens", "zh_CN"), ("sizes", "en"), ("sizes", "de"), ("sizes", "zh_CN")]
-)
-def test_every_screen_is_translated_and_not_clipped(check: str, code: str, tmp_path: Path) -> None:
-    """In a process of its own, which has the language from its beginning. `sizes` covers window and text sizes."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"tests.app.{check}", code],
-        env={**os.environ, "SLIPSTREAM_LANGUAGE": code, "QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+CHECKS = [("screens", "de"), ("screens", "zh_CN"), ("sizes", "en"), ("sizes", "de"), ("sizes", "zh_CN")]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, str], subprocess.Popen[str]]]:
+    """All checks, which mostly wait, at the same time; each in a process that has the language from its beginning."""
+    started = {}
+    for check, code in CHECKS:
+        env = {"SLIPSTREAM_LANGUAGE": code, "QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path_factory.mktemp(check))}
+        started[check, code] = subprocess.Popen(
+            [sys.executable, "-m", f"tests.app.{check}", code],
+            env={**os.environ, **env},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    yield started
+    for process in started.values():
+        process.kill()
+
+
+@pytest.mark.parametrize(("check", "code"), CHECKS)
+def test_every_screen_is_translated_and_not_clipped(
+    check: str, code: str, running: dict[tuple[str, str], subprocess.Popen[str]]
+) -> None:
+    """`sizes` covers window and text sizes."""
+    said, _ = running[check, code].communicate(timeout=PATIENCE_S)
+    assert running[check, code].returncode == 0, said
 
 
 def test_the_screen_check_finds_clipped_and_english_texts(qtbot) -> None:  # type: ignore[no-untyped-def]
