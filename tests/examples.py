@@ -5,7 +5,9 @@ from hypothesis import settings
 SAMPLED = 50  # profiles of fewer are samples
 
 
-def sampled(count: int) -> settings:
-    """For `@`: this many in `make test`, the stated count of all properties in `make test-all`."""
-    whole = settings().max_examples
-    return settings(max_examples=count if whole < SAMPLED else whole)
+SAMPLE = settings().max_examples < SAMPLED  # whether the run is a sample, as in `make test`
+
+
+def sampled(count: int, whole: int | None = None) -> settings:
+    """For `@`: this many in `make test`, and in `make test-all` `whole`, by default the count of all properties."""
+    return settings(max_examples=count if SAMPLE else whole or settings().max_examples)

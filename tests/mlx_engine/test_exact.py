@@ -100,10 +100,10 @@ def assert_texts_are_equal(engine, temperature, length, widths):
 @pytest.mark.parametrize(
     ("family", "form", "temperature", "length", "widths"),
     [
-        ("qwen3", "4 bits", 0.8, 40, (16,)),
+        ("qwen3", "4 bits", 0.8, 32, (16,)),
         ("qwen3_5", "bfloat16", 0.0, 24, (8,)),
-        ("gpt_oss", "bfloat16", 0.0, 50, (5,)),
-        ("gemma4", "8 bits", 0.8, 44, (8,)),
+        ("gpt_oss", "bfloat16", 0.0, 32, (5,)),
+        ("gemma4", "8 bits", 0.8, 32, (8,)),
         *(
             pytest.param(family, form, temperature, 256, (2, 5, 8, 16), marks=pytest.mark.long)
             for family in PROVEN

@@ -14,6 +14,7 @@ from mlx_lm.utils import quantize_model
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.products import KernelLayers
+from tests.examples import sampled
 from tests.mlx_engine.tiny_families import VOCABULARY, build
 
 # parts of three layers, or of four with one attention (qwen3_5) or two; experts are left as they are
@@ -35,6 +36,7 @@ def answers(model: nn.Module, passes: list[list[int]]) -> list[mx.array]:
 
 @pytest.mark.parametrize("bits", [16, 8, 4])
 @pytest.mark.parametrize("name", JOINED)
+@sampled(6)
 @given(passes=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=20), min_size=1, max_size=4))
 def test_every_pass_equals_mlx_lms_bit_for_bit(name: str, bits: int, passes: list[list[int]]) -> None:
     model = built(name, bits)

@@ -49,7 +49,7 @@ def test_smaller_blocks_give_the_same_text_in_the_same_rounds(tiny, case):
         assert list(got.stats.accepted_per_round) == smaller["accepted"]
 
 
-@sampled(8)
+@sampled(5)
 @given(
     prompt=st.lists(st.integers(3, 123), min_size=1, max_size=60),
     temperature=st.sampled_from([0.0, 0.6, 1.0]),
@@ -99,7 +99,7 @@ CHOICES = (
 
 
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
-@sampled(8)
+@sampled(5)
 @given(
     prompt=st.lists(st.integers(3, 122), min_size=1, max_size=30),
     seed=st.integers(0, 2**64 - 1),

@@ -87,7 +87,7 @@ def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, 
     return None
 
 
-@sampled(6)
+@sampled(4)
 @given(data=st.data())
 def test_reuse_does_not_change_a_chat(kept, data):
     """Turns, edits, regenerations, chats with the same beginning, changes of mode, stops during prefill and reply.
@@ -174,7 +174,7 @@ def test_the_next_turn_continues_from_the_end_of_the_reply(kept, mode):
     """Even if the last round accepted tokens after the end."""
     kept.free_memory()
     ends = kept.pair.tokenizer.eos_token_ids
-    replies = [(at, reply(kept, tokens(PROMPT[at:] + PROMPT, mode=mode, max_tokens=200, reuse=True))) for at in range(6)]
+    replies = [(at, reply(kept, tokens(PROMPT[at:] + PROMPT, mode=mode, max_tokens=200, reuse=True))) for at in range(3)]
     ended = [(at, got) for at, got in replies if got.reason == "eos"]
     assert ended
     for at, got in ended:

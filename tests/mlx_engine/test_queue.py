@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat, device, generation
@@ -26,6 +26,7 @@ from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests import metal_emulator
+from tests.examples import sampled
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import events, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -119,13 +120,14 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     limit=st.integers(1, 50),
     data=st.data(),
 )
+@sampled(6)
 @pytest.mark.parametrize("which", ["tiny", "windows", "tiny2"])
 def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, prompt, width, sampling, seed, limit, data):
     check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)
 
 
 @given(asked=st.sampled_from(QUESTIONS), width=st.integers(2, 16), sampling=SAMPLING, limit=st.integers(2, 24))
-@settings(max_examples=6)
+@sampled(3, whole=6)
 def test_queued_rounds_of_the_demo_pair(demo, asked, width, sampling, limit):
     prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     runs = both(demo, prompt, width, sampling, 5)

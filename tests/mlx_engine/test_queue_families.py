@@ -7,7 +7,7 @@ from functools import cache
 import mlx.core as mx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import device, families
@@ -16,6 +16,7 @@ from mlx_engine.device import DevicePosition
 from mlx_engine.kernels import operations
 from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
+from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.test_families import contents, draw
@@ -42,7 +43,7 @@ def target_of(name: str) -> Target:
     after=st.lists(TOKENS, min_size=1, max_size=20),
     in_vain=st.booleans(),
 )
-@settings(max_examples=max(6, settings.default.max_examples // 2))
+@sampled(4, whole=100)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_passes_at_positions_that_only_the_device_knows(name, before, passes, after, in_vain):
     """Each pass keeps some rows. With `ahead`, it is queued before the host knows how many rows the previous one kept."""
@@ -124,7 +125,7 @@ def pair(tmp_path_factory):
 def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
     engine, prompt, plain = pair(name)
     for width in (2, 5, 16):
-        asked = tokens(prompt, width=width, max_tokens=60, ignore_eos=True)
+        asked = tokens(prompt, width=width, max_tokens=40, ignore_eos=True)
         monkeypatch.setattr(device, "runs_beside_host", lambda: False)
         want = reply(engine, asked)
         monkeypatch.setattr(device, "runs_beside_host", lambda: True)
@@ -132,7 +133,7 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
         for compiled in (False, True):  # no difference without layers of ours
             engine.pair.target.use(operations.PLAIN, compiled=compiled)
             got = reply(engine, asked)
-            assert got.tokens == want.tokens == plain[:60]
+            assert got.tokens == want.tokens == plain[:40]
             assert got.stats.accepted_per_round == want.stats.accepted_per_round
             assert 0 < got.stats.accepted < got.stats.drafted
 
@@ -148,6 +149,7 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
     stop=st.integers(1, 30),
     compiled=st.booleans(),
 )
+@sampled(6)
 @pytest.mark.parametrize("name", KINDS)
 def test_any_sequence_of_widths_and_plain_steps_and_any_end(pair, name, script, limit, end, stop, compiled):
     """The end is a token inside a round with another one queued, the token limit, or a closed generator."""
