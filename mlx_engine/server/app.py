@@ -27,6 +27,7 @@ from mlx_engine.server.responses import ResponseExchange
 
 log = logging.getLogger(__name__)
 
+_MODELS = "/v1/models"
 _LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 
@@ -56,7 +57,7 @@ class Api:
             ("GET", "/health"): self._health,
             ("GET", "/api/hello"): self._health,  # asked by Claude Code
             ("GET", "/metrics"): self._metrics,
-            ("GET", "/v1/models"): self._models,
+            ("GET", _MODELS): self._models,
             ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
             ("POST", "/v1/completions"): self._replies(CompletionExchange),
             ("POST", "/v1/responses"): self._replies(ResponseExchange),
@@ -116,6 +117,8 @@ class Api:
 
     def _endpoint(self, scope: Scope) -> Endpoint:
         method, path = "GET" if scope["method"] == "HEAD" else scope["method"], scope["path"]
+        if path.startswith(f"{_MODELS}/"):
+            path = _MODELS
         if found := self._routes.get((method, path)):
             return found
         if any(path == each for _, each in self._routes):
@@ -133,7 +136,12 @@ class Api:
         pair, others = self.pair, await self.models.listed()
         if pair is None and not others:
             raise none_loaded()
-        await JSONResponse(openai.models(pair, others))(scope, receive, send)
+        found = openai.models(pair, others)
+        if name := scope["path"].removeprefix(_MODELS).removeprefix("/"):
+            if (model := next((each for each in found["data"] if each["id"] == name), None)) is None:
+                raise ApiError(404, f"There is no model “{name[:100]}”.", code="model_not_found")
+            found = model
+        await JSONResponse(found)(scope, receive, send)
 
     async def _count_tokens(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         tokens = await count(door, count_request(await read_json(scope, receive)))

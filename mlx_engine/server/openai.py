@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -211,9 +212,14 @@ def model_id(pair: PairInfo | InstalledPair) -> str:
 
 
 def models(pair: PairInfo | None, others: Iterable[InstalledPair]) -> Chunk:
-    """Return the list of models: the loaded pair under its ID and its alias, then the pairs that can be loaded."""
+    """Return the list of models: the loaded pair under its ID and its alias, then the pairs that can be loaded.
+
+    The list has the fields of OpenAI's and of Anthropic's dialect.
+    """
     loaded = (model_id(pair), ALIAS) if pair else ()
-    context = {"context_length": pair.context_limit} if pair else {}
+    context = {"context_length": pair.context_limit, "max_input_tokens": pair.context_limit} if pair else {}
     found = {name: context for name in loaded} | {name: {} for other in others if (name := model_id(other)) not in loaded}
     entry = {"object": "model", "created": STARTED, "owned_by": "slipstream"}
-    return {"object": "list", "data": [{"id": name, **entry, **more} for name, more in found.items()]}
+    entry |= {"type": "model", "created_at": datetime.fromtimestamp(STARTED, UTC).isoformat()}
+    data = [{"id": name, "display_name": name, **entry, **more} for name, more in found.items()]
+    return {"object": "list", "data": data, "has_more": False, "first_id": data[0]["id"], "last_id": data[-1]["id"]}

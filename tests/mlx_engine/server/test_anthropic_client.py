@@ -118,6 +118,17 @@ def test_the_asynchronous_client_streams_several_messages_and_counts_tokens(serv
     assert asyncio.run(ask()) == ["Hello there."] * 4 + [7] * 25
 
 
+def test_models_are_listed_and_found_by_id(client: anthropic.Anthropic) -> None:
+    listed = list(client.models.list())
+    assert [(model.id, model.display_name, model.max_input_tokens) for model in listed] == [
+        ("tiny",) * 2 + (64,),
+        ("default",) * 2 + (64,),
+    ]
+    assert client.models.retrieve("default") == listed[1] and listed[1].created_at.year >= 2024
+    with pytest.raises(anthropic.NotFoundError, match="claude-9"):
+        client.models.retrieve("claude-9")
+
+
 def test_errors_are_the_clients_own(client: anthropic.Anthropic, server: Serving) -> None:
     with pytest.raises(anthropic.BadRequestError, match="“temperature” is invalid"):
         client.messages.create(**ASK, extra_body={"temperature": -1})
