@@ -28,17 +28,18 @@ class ChatMessage(BaseModel):
     tool_calls: list[Any] | None = None
     tool_call_id: str | None = None
 
-    def message(self, where: str) -> Message:
+    def message(self, where: str, refuses: bool) -> Message:
         """Return the engine's message.
 
         Args:
             where: name of this field.
+            refuses: whether to refuse images.
 
         Raises:
             ApiError: the content isn't text.
         """
         role = openai_tools.role_of(self.role)
-        text = openai_tools.text_of(self.content, role, f"{where}.content")
+        text = openai_tools.text_of(self.content, f"{where}.content", refuses)
         if role == "assistant":
             calls = tuple(_past_call(call) for call in self.tool_calls or () if isinstance(call, dict))
             return Message(role, text, self.reasoning_content or "", calls)
@@ -91,7 +92,8 @@ class ChatExchange:
         effort = fields.reasoning_effort
         asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None
         self._tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"))
-        messages = [message.message(f"messages.{at}") for at, message in enumerate(fields.messages)]
+        first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
+        messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
         request = replace(
             fields.request(pair, fields.max_completion_tokens or fields.max_tokens or pair.context_limit),
             messages=openai_tools.with_a_user(messages),

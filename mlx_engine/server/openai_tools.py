@@ -124,27 +124,34 @@ def role_of(name: str) -> Role:
     return _ROLES.get(name, "user")
 
 
-def text_of(content: Any, role: Role, where: str) -> str:
-    """Return the text of a message's content.
+def refused_from(roles: Sequence[Role]) -> int:
+    """Return the index of the first message whose images are refused, because the model should answer it now.
 
-    In results of tools and in the model's own messages, parts that aren't text are replaced with their type, such as “[image]”.
+    In earlier messages, and after results of tools, the model reads “[image]”, so that the chat can continue.
+    """
+    last = max((at for at, role in enumerate(roles) if role in ("assistant", "tool")), default=-1)
+    return len(roles) if last >= 0 and roles[last] == "tool" else last + 1
+
+
+def text_of(content: Any, where: str, refuses: bool) -> str:
+    """Return the text of a message's content.
 
     Args:
         content: a text, a list of parts, or None.
-        role: role of the message.
         where: name of the field.
+        refuses: whether to refuse parts that aren't text. If not, they are replaced with their type, such as “[image]”.
 
     Raises:
-        ApiError: a part isn't text, or the content has another type.
+        ApiError: a part is refused, or the content has another type.
     """
     if isinstance(content, str) or content is None:
         return content or ""
     if not isinstance(content, list):
         raise ApiError(400, f"“{where}” must be a text or a list of parts.", where, "invalid_value")
-    return "".join(_part_text(part, role, f"{where}.{at}") for at, part in enumerate(content))
+    return "".join(_part_text(part, f"{where}.{at}", refuses) for at, part in enumerate(content))
 
 
-def _part_text(part: Any, role: Role, where: str) -> str:
+def _part_text(part: Any, where: str, refuses: bool) -> str:
     if isinstance(part, str):
         return part
     kind = part.get("type") if isinstance(part, dict) else None
@@ -154,7 +161,7 @@ def _part_text(part: Any, role: Role, where: str) -> str:
     if isinstance(text, str):
         return text
     name = kind.removeprefix("input_").removesuffix("_url")[:40]
-    if role in ("tool", "assistant"):
+    if not refuses:
         return f"[{name}]"
     message = f"“{where}” has the type “{name}”, but the model reads only text. Remove it."
     raise ApiError(400, message, f"{where}.type", "unsupported_content")

@@ -1,12 +1,11 @@
 """Input items of OpenAI's Responses, as messages."""
 
 import base64
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from mlx_engine.requests import Message, ToolCall
+from mlx_engine.requests import Message, Role, ToolCall
 from mlx_engine.server import openai_tools
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.openai_tools import ClientTool
@@ -26,7 +25,7 @@ class ItemReader:
         ApiError: an item refers to a stored one, or has content that isn't text.
     """
 
-    def __init__(self, given: str | Sequence[Any], instructions: str | None) -> None:
+    def __init__(self, given: str | list[Any], instructions: str | None) -> None:
         self.messages = [Message("system", instructions)] if instructions else []
         self.tools: list[Any] = []
         if isinstance(given, str):
@@ -35,14 +34,15 @@ class ItemReader:
         for at, item in enumerate(given):
             if not isinstance(item, dict):
                 raise ApiError(400, f"“input.{at}” isn't an object.", f"input.{at}", "invalid_value")
-            self._read(item, f"input.{at}")
+        first = openai_tools.refused_from([_role_of(item) for item in given])
+        for at, item in enumerate(given):
+            self._read(item, f"input.{at}", at >= first)
 
-    def _read(self, item: dict[str, Any], where: str) -> None:
+    def _read(self, item: dict[str, Any], where: str, refuses: bool) -> None:
         kind = item.get("type") or "message"
         match kind:
             case "message":
-                role = openai_tools.role_of(str(item.get("role")))
-                text = openai_tools.text_of(item.get("content"), role, f"{where}.content")
+                role, text = _role_of(item), openai_tools.text_of(item.get("content"), f"{where}.content", refuses)
                 if role == "assistant":
                     self._add(text=text)
                 else:
@@ -55,7 +55,7 @@ class ItemReader:
                 arguments = item.get("input" if custom else "arguments")
                 self._add(call=openai_tools.past_call(item.get("call_id"), tool, arguments))
             case "function_call_output" | "custom_tool_call_output":
-                text = openai_tools.text_of(item.get("output"), "tool", f"{where}.output")
+                text = openai_tools.text_of(item.get("output"), f"{where}.output", refuses)
                 self.messages.append(Message("tool", text, call_id=str(item.get("call_id") or "")))
             case "additional_tools":
                 tools = item.get("tools")
@@ -74,6 +74,14 @@ class ItemReader:
             self.messages.append(last)
         calls = (*last.calls, call) if call else last.calls
         self.messages[-1] = replace(last, content=last.content + text, thinking=last.thinking + thinking, calls=calls)
+
+
+def _role_of(item: dict[str, Any]) -> Role:
+    """Return the role of a message with this item."""
+    kind = str(item.get("type") or "message")
+    if kind == "message":
+        return openai_tools.role_of(str(item.get("role")))
+    return "tool" if kind.endswith("_output") else "system" if kind == "additional_tools" else "assistant"
 
 
 def encrypted(thinking: str) -> str:

@@ -139,11 +139,15 @@ class TestHistories:
     def test_a_chat_without_a_user_asks_its_last_instruction(self) -> None:
         assert [message.role for message in asked({"role": "system", "content": "Hi"}).messages] == ["user"]
 
-    def test_images_are_refused_by_name_except_in_results_and_replies(self) -> None:
-        content = [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
-        assert refused(USER, {"role": "user", "content": content}) == "messages.1.content.1.type"
+    def test_images_are_refused_by_name_if_the_model_should_answer_them_now(self) -> None:
+        image = {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "data:,"}}]}
+        assert refused(USER, image) == "messages.1.content.1.type"
+        assert refused(image, {"role": "system", "content": "Be brief."}) == "messages.0.content.1.type"
+        assert refused(USER, {"role": "assistant", "content": "Hello."}, image) == "messages.2.content.1.type"
         for role in ("tool", "assistant"):
-            assert asked(USER, {"role": role, "content": content}).messages[1].content == "x[image]"
+            assert asked(USER, {**image, "role": role}, USER).messages[1].content == "x[image]"
+        assert asked(image, {"role": "assistant", "content": "Hello."}, USER).messages[0].content == "x[image]"
+        assert asked(USER, {"role": "assistant"}, {"role": "tool"}, image).messages[3].content == "x[image]"
 
     @given(
         messages=st.lists(

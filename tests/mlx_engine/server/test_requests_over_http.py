@@ -15,9 +15,13 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.server import body, listener, replies
-from mlx_engine.server.chat_completions import ChatFields
-from mlx_engine.server.completions import CompletionFields
+from mlx_engine.server.body import Fields
+from mlx_engine.server.chat_completions import ChatExchange, ChatFields
+from mlx_engine.server.completions import CompletionExchange, CompletionFields
+from mlx_engine.server.problems import ApiError
+from mlx_engine.server.responses import ResponseExchange, ResponseFields
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
+from tests.mlx_engine.server.played_engine import PAIR
 from tests.mlx_engine.server.serving import Serving, serving
 
 PATH = "/v1/chat/completions"
@@ -132,17 +136,23 @@ class TestFields:
         assert refused(server.post(PATH, **HI | {field: value}), status)["param"] == param
         assert len(server.door.jobs) == before
 
-    @pytest.mark.parametrize(("path", "fields"), [(PATH, ChatFields), ("/v1/completions", CompletionFields)])
+    @pytest.mark.parametrize(
+        ("exchange", "fields", "valid"),
+        [
+            (ChatExchange, ChatFields, HI),
+            (CompletionExchange, CompletionFields, {"prompt": "Hi"}),
+            (ResponseExchange, ResponseFields, {"input": "Hi"}),
+        ],
+    )
     def test_what_would_change_the_reply_and_is_not_supported_is_refused_by_name(
-        self, server: Serving, path: str, fields: type[ChatFields]
+        self, exchange: Any, fields: type[Fields], valid: dict[str, Any]
     ) -> None:
-        valid = HI if path == PATH else {"prompt": "Hi"}
         for name, harmless in fields.refused.items():
             for value in (None, *harmless):
-                response = server.post(path, **valid | {name: value})
-                assert response.status_code == 200, (name, value, response.text)
-            error = refused(server.post(path, **valid | {name: "something else"}))
-            assert (error["param"], error["code"]) == (name, "unsupported_parameter")
+                exchange(PAIR, valid | {name: value})
+            with pytest.raises(ApiError) as error:
+                exchange(PAIR, valid | {name: "something else"})
+            assert (error.value.status, error.value.param, error.value.code) == (400, name, "unsupported_parameter")
 
     def test_null_is_a_missing_field(self, server: Serving) -> None:
         nothing = {name: None for name in ChatFields.model_fields if name != "messages"}
