@@ -18,6 +18,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.host import Deliver, EngineDoor, Job
 from mlx_engine.requests import Request
 from mlx_engine.server import HOST
+from mlx_engine.terminal.agents import Server
 
 if TYPE_CHECKING:
     from mlx_engine.server.app import Api
@@ -73,6 +74,16 @@ class LocalServer(QObject):
         self.logged.connect(self._keep_line)
         loader.changed.connect(self._follow_pair)
         preferences.changed.connect(self._follow_port)
+
+    @property
+    def for_agents(self) -> Server | None:
+        """What coding agents need to know, or None while they can't connect."""
+        pair = self._loader.info
+        if not self.url or pair is None or self._loader.running:
+            return None
+        from mlx_engine.server.openai import model_id
+
+        return Server(self.url, self.key, model_id(pair), pair.context_limit)
 
     @property
     def programs(self) -> int:

@@ -1,14 +1,27 @@
 """The Local Server window: the switch, how programs connect, and what they request."""
 
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QLineEdit, QPlainTextEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QFrame,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
 
 from app.conversations.wording import rate, tokens
 from app.language import number, tr
 from app.models.pair_loader import PairLoader
+from app.server.agents import start_agent
 from app.server.local_server import LOG_LINES, LocalServer
 from app.settings.preferences import Preferences
 from app.widgets.controls import Switch, button, copy_button, prepare_number_field, small_label
@@ -16,6 +29,7 @@ from app.widgets.layout import Form, NoticeView, ScrollingPage, column, flow, li
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from mlx_engine.server import HOST
+from mlx_engine.terminal.agents import AGENTS, shell
 
 if TYPE_CHECKING:
     from mlx_engine.server.metrics import LiveRequest
@@ -35,6 +49,7 @@ class ServerDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._theme, self._server, self._loader, self._preferences = theme, server, loader, preferences
+        self._folder = ""  # where an agent was last started
         self.setWindowTitle(tr("Local Server"))
         self.setAccessibleName(tr("Local Server"))
         self.resize(QSize(680, 720))
@@ -59,6 +74,7 @@ class ServerDialog(QDialog):
             text.setTabChangesFocus(True)
             text.document().setDocumentMargin(10)
             set_look(text, "field")
+        agents = self._make_agents()
         caption = small_label(theme, tr("Example request"), bold=True)
         caption.setBuddy(self.example)
         self.copy_example = copy_button(tr("Copy the example"), lambda: self._example(server.key))
@@ -74,6 +90,8 @@ class ServerDialog(QDialog):
             self.none,
             column(*self.requests, self.more, spacing=6),
             self.log,
+            line(),
+            agents,
             line(),
             row(caption, None, self.copy_example),
             self.example,
@@ -130,6 +148,22 @@ class ServerDialog(QDialog):
         form.add_row(tr("Model"), self.model, models)
         return form
 
+    def _make_agents(self) -> Form:
+        form = Form(self._theme)
+        self.agent = QComboBox()
+        for name, agent in AGENTS.items():
+            self.agent.addItem(agent.title, name)
+        self.start_agent = button(tr("Start…"), tr("Start the coding agent in a folder"), "bordered", self._start_agent)
+        spoken = tr("Copy the commands that start the coding agent")
+        self.copy_commands = copy_button(spoken, self._commands, tr("Copy Commands"))
+        set_look(self.copy_commands, "bordered")
+        self.not_started = small_label(self._theme, look="danger", wrap=True)
+        self.not_started.hide()
+        unchanged = tr("Uses this server. The agent's own settings stay as they are.")
+        extra = (self.start_agent, self.copy_commands)
+        form.add_row(tr("Coding agent"), self.agent, *extra, below=(self.not_started,), help=unchanged)
+        return form
+
     @Slot()
     def refresh(self) -> None:
         """Show the server's state."""
@@ -153,6 +187,9 @@ class ServerDialog(QDialog):
         )
         for each in (self.show_key, self.copy_key, self.new_key, self.copy_example):
             each.setEnabled(bool(server.key))
+        can_connect = server.for_agents is not None
+        for each in (self.start_agent, self.copy_commands):
+            each.setEnabled(can_connect)
         missing = tr("Loading…") if loader.running else tr("No models are loaded.")
         self.model.setText(missing if loader.running or loader.pair is None else loader.pair.name)
         for field in (self.address, self.key, self.model):
@@ -166,6 +203,21 @@ class ServerDialog(QDialog):
     def _example(self, key: str) -> str:
         body = '{"messages": [{"role": "user", "content": "Hello"}]}'
         return f"curl {self._url}/v1/chat/completions \\\n  -H 'Authorization: Bearer {key}' \\\n  -d '{body}'"
+
+    def _commands(self) -> str:
+        connection = self._server.for_agents
+        return shell(self.agent.currentData(), connection) if connection is not None else ""
+
+    @Slot()
+    def _start_agent(self) -> None:
+        agent = self.agent.currentText()
+        folder = QFileDialog.getExistingDirectory(self, tr("Folder for {agent}", agent=agent), self._folder)
+        connection = self._server.for_agents
+        if folder and connection is not None:
+            self._folder = folder
+            started = start_agent(self.agent.currentData(), connection, Path(folder))
+            self.not_started.setText(tr("Can't start {agent}. Copy the commands and run them yourself.", agent=agent))
+            self.not_started.setVisible(not started)
 
     @Slot()
     def _show_activity(self) -> None:

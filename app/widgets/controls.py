@@ -146,15 +146,15 @@ def button(text: str, name: str = "", look: str = "quiet", clicked: Callable[[],
     return made
 
 
-def copy_button(name: str, text: Callable[[], str]) -> QPushButton:
-    """Return a button that copies a text and briefly shows “Copied”."""
+def copy_button(name: str, text: Callable[[], str], title: str = "") -> QPushButton:
+    """Return a button that copies a text and briefly shows “Copied”. `title` defaults to “Copy”."""
 
     def copy() -> None:
         QGuiApplication.clipboard().setText(text())
         made.setText(tr("Copied"))
-        QTimer.singleShot(COPIED_MS, made, lambda: made.setText(tr("Copy")))
+        QTimer.singleShot(COPIED_MS, made, lambda: made.setText(title or tr("Copy")))
 
-    made = button(tr("Copy"), name, clicked=copy)
+    made = button(title or tr("Copy"), name, clicked=copy)
     return made
 
 

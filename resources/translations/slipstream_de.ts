@@ -2439,6 +2439,11 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/server/agents.py" />
+            <source>{agent} isn't installed. Install it as follows, then start it again: {how}</source>
+            <translation>{agent} ist nicht installiert. Installieren Sie es wie folgt und starten Sie es dann erneut: {how}</translation>
+        </message>
+        <message>
             <location filename="../../app/server/local_server.py" />
             <source>1 active request</source>
             <translation>1 aktive Anfrage</translation>
@@ -2460,8 +2465,23 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Can't start {agent}. Copy the commands and run them yourself.</source>
+            <translation>{agent} lässt sich nicht starten. Kopieren Sie die Befehle und führen Sie sie selbst aus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Choose models</source>
             <translation>Modelle wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Coding agent</source>
+            <translation>Coding-Agent</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy Commands</source>
+            <translation>Befehle kopieren</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2475,6 +2495,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the commands that start the coding agent</source>
+            <translation>Befehle kopieren, die den Coding-Agenten starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Copy the example</source>
             <translation>Beispiel kopieren</translation>
         </message>
@@ -2482,6 +2507,11 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>Example request</source>
             <translation>Beispielanfrage</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Folder for {agent}</source>
+            <translation>Ordner für {agent}</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2595,8 +2625,23 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Start the coding agent in a folder</source>
+            <translation>Coding-Agenten in einem Ordner starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Start…</source>
+            <translation>Starten …</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid until you quit Slipstream.</source>
             <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher, bis Sie Slipstream beenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Uses this server. The agent's own settings stay as they are.</source>
+            <translation>Nutzt diesen Server. Die eigenen Einstellungen des Agenten bleiben, wie sie sind.</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />

@@ -2439,6 +2439,11 @@
             <translation>文本</translation>
         </message>
         <message>
+            <location filename="../../app/server/agents.py" />
+            <source>{agent} isn't installed. Install it as follows, then start it again: {how}</source>
+            <translation>{agent} 未安装。请按以下方式安装，然后重新启动它：{how}</translation>
+        </message>
+        <message>
             <location filename="../../app/server/local_server.py" />
             <source>1 active request</source>
             <translation>1 个活动请求</translation>
@@ -2460,8 +2465,23 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Can't start {agent}. Copy the commands and run them yourself.</source>
+            <translation>无法启动 {agent}。请复制命令并自行运行。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Choose models</source>
             <translation>选择模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Coding agent</source>
+            <translation>编程智能体</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Copy Commands</source>
+            <translation>复制命令</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2475,6 +2495,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Copy the commands that start the coding agent</source>
+            <translation>复制启动编程智能体的命令</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Copy the example</source>
             <translation>复制示例</translation>
         </message>
@@ -2482,6 +2507,11 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>Example request</source>
             <translation>请求示例</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Folder for {agent}</source>
+            <translation>{agent} 的文件夹</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2595,8 +2625,23 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Start the coding agent in a folder</source>
+            <translation>在文件夹中启动编程智能体</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Start…</source>
+            <translation>启动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid until you quit Slipstream.</source>
             <translation>此电脑没有钥匙串，因此密钥在您退出 Slipstream 之前有效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
+            <source>Uses this server. The agent's own settings stay as they are.</source>
+            <translation>使用此服务器。智能体自身的设置保持不变。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
