@@ -296,6 +296,37 @@ class TestFields:
         refusal = refused(server.post(PATH, **{"messages": [USER], "max_tokens": 9} | fields))
         assert refusal["type"] == "invalid_request_error" and f"“{name}" in refusal["message"]
 
+    @given(data=st.data())
+    def test_any_other_body_is_refused_cleanly(self, data: st.DataObject) -> None:
+        """Any part of a valid body is replaced with something else."""
+        body: Any = {
+            "messages": [
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {"path": "a"}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [text("x")]}]},
+            ],
+            "system": [text("Be brief.")],
+            "tools": [READ, FETCH],
+            "tool_choice": {"type": "tool", "name": "read"},
+            "thinking": {"type": "enabled"},
+            "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}},
+            "stop_sequences": ["X"],
+            "thread": None,
+        }
+        body = json.loads(json.dumps(body))
+        part, junk = body, st.sampled_from([None, True, 7, -0.5, "", "text", [], [[]], {}, {"type": "text"}, [None], {"type": []}])
+        while True:
+            keys = list(part) if isinstance(part, dict) else range(len(part))
+            key = data.draw(st.sampled_from(keys))
+            if not isinstance(part[key], dict | list) or not part[key] or data.draw(st.booleans()):
+                part[key] = data.draw(junk)
+                break
+            part = part[key]
+        for read in (lambda: MessagesExchange(played.PAIR, body), lambda: count_request(body)):
+            try:
+                read()
+            except ApiError as error:
+                assert error.status == 400 and error.param is not None and error.param.split(".")[0] in error.message
+
 
 class TestReplies:
     def test_a_message_has_anthropics_shape(self, server: Serving, engine: played.PlayedEngine) -> None:
