@@ -105,7 +105,7 @@ def _encode(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | No
 
 
 def _check(messages: Sequence[Message]) -> None:
-    if not any(message.role == "user" for message in messages):
+    if not any(message.role in ("user", "tool") for message in messages):
         raise UserError("nothing_to_answer", "This chat has no message to reply to. Write one first.")
     last = messages[-1]
     if last.role == "user" and not last.content.strip():

@@ -51,7 +51,9 @@ class MessagesFields(openai.SamplingFields):
     tools: list[Tool] | None = Field(None, description="messages: only `custom`; `defer_loading` until a `tool_reference`")
     tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
     thinking: Thinking | None = Field(None, description="turns thinking on, except for `disabled`; the budget is ignored")
-    output_config: OutputConfig | None = Field(None, description="`effort`, as `reasoning_effort`; `format`, as `response_format`")
+    output_config: OutputConfig | None = Field(
+        None, description="`effort`, if the chat template takes one; `format`, as `response_format`"
+    )
     stop_sequences: openai.Stops | None = Field(None, description="precedes `stop`")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {

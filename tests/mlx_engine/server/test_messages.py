@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.chat import render
 from mlx_engine.events import Event, PrefillProgress
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, body, replies
@@ -18,6 +19,7 @@ from mlx_engine.server.problems import ApiError
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 from tests.mlx_engine.server import played_engine as played
 from tests.mlx_engine.server.serving import Serving, serving
+from tests.mlx_engine.tools import made_calls
 
 PATH = "/v1/messages"
 USER = {"role": "user", "content": "Hi"}
@@ -177,6 +179,31 @@ class TestChats:
         call = {"type": "tool_use", "id": "t", "name": "read", "input": {}}
         for last in ([text("x"), call], [text(" ")], ""):
             assert asked(USER, {"role": "assistant", "content": last}).continue_from == ""
+
+    @pytest.mark.parametrize("family", made_calls.FAMILIES)
+    def test_chat_templates_render_odd_histories(self, family: str) -> None:
+        def called(**fields: Any) -> dict[str, Any]:
+            return {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {}} | fields]}
+
+        def result(identifier: str) -> dict[str, Any]:
+            return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": identifier, "content": "one"}]}
+
+        system = {"role": "system", "content": "Be quick."}
+        odd = [
+            called(input=[1]),
+            system,
+            called(name="", input="ls"),
+            result("t"),
+            result("gone"),
+            USER,
+            system,
+            USER,
+            called(),
+            USER,
+        ]
+        for chat in ([called(), result("t")], odd, odd[1:]):
+            rendered = render(made_calls.tokenizer_of(family), asked(*chat, tools=[READ]))
+            assert rendered.tokens
 
     @given(data=st.data())
     def test_no_history_is_refused(self, data: st.DataObject) -> None:
