@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai import OpenAI
+from openai import OpenAI, pydantic_function_tool
+from pydantic import BaseModel
 
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import body
@@ -22,6 +23,10 @@ USER = {"role": "user", "content": "Hi"}
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
 READ = {"type": "function", "function": {"name": "read", "description": "Reads a file.", "parameters": PARAMETERS}}
 SHELL = {"type": "custom", "custom": {"name": "shell", "description": "Runs a command."}}
+
+
+class Read(BaseModel):
+    path: str
 
 
 @pytest.fixture(scope="module")
@@ -224,3 +229,16 @@ class TestReplies:
         message = server.chat("Hi", tools=[SHELL])["choices"][0]["message"]
         assert message["content"] is None
         assert message["tool_calls"] == [{"id": "abc", "type": "custom", "custom": {"name": "shell", "input": "ls"}}]
+
+    def test_openais_client_parses_answers_and_arguments(self, server: Serving, engine: played.PlayedEngine) -> None:
+        client = OpenAI(base_url=f"{server.url}/v1", api_key="any", max_retries=0)
+        engine.parts, engine.reason = [played.said('{"path": '), played.said('"x"}')], "eos"
+        chat: Any = {"model": "default", "messages": [USER]}
+        assert client.chat.completions.parse(**chat, response_format=Read).choices[0].message.parsed == Read(path="x")
+        assert json.loads(engine.requests[-1].schema or "")["required"] == ["path"]
+        assert client.responses.parse(model="default", input="Hi", text_format=Read).output_parsed == Read(path="x")
+        assert json.loads(engine.requests[-1].schema or "")["required"] == ["path"]
+        engine.parts, engine.reason = [played.called("Read", '{"path": "x"}')], "tool_calls"
+        [call] = client.chat.completions.parse(**chat, tools=[pydantic_function_tool(Read)]).choices[0].message.tool_calls or []
+        assert call.function.parsed_arguments == Read(path="x")
+        assert json.loads(engine.requests[-1].tools[0])["function"]["strict"] is True
