@@ -97,9 +97,9 @@ class CompletionExchange:
         choices = [
             self._choice(
                 index,
-                reply.thinking + reply.text,
+                "".join(part.text for part in reply.commits),
                 openai.finish_reason(reply.reason),
-                reply.logprobs("thinking") + reply.logprobs("answer"),
+                [each for part in reply.commits for each in part.logprobs],
             )
             for index, reply in enumerate(replies)
         ]

@@ -80,7 +80,11 @@ class CountedReply(CompletedReply):
     stop_string: str = ""
 
     def logprobs(self, channel: Channel) -> list[PositionLogprobs]:
-        return [each for part in self.parts if isinstance(part, Commit) and part.channel == channel for each in part.logprobs]
+        return [each for part in self.commits if part.channel == channel for each in part.logprobs]
+
+    @property
+    def commits(self) -> tuple[Commit, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Commit))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -40,5 +40,7 @@ def called(name: str, arguments: str = "{}", identifier: str = "abc") -> ToolCal
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=8)
 _calls = st.builds(ToolCall, st.uuids().map(str), st.sampled_from(["read", "shell"]), st.sampled_from(["{}", '{"a": "ü"}']))
-replies = st.lists(st.builds(thought, _texts) | st.builds(said, _texts) | _calls, max_size=8)
+_commits = st.builds(thought, _texts) | st.builds(said, _texts)
+texts = st.lists(_commits, max_size=8)
+replies = st.lists(_commits | _calls, max_size=8)
 reasons = st.sampled_from(["eos", "tool_calls", "stop_string", "length"])

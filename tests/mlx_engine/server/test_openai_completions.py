@@ -3,9 +3,14 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from mlx_engine.events import Commit, Finished
 from mlx_engine.requests import GenerationRequest, Sampling
-from mlx_engine.server.completions import CompletionFields
+from mlx_engine.server.completions import CompletionExchange, CompletionFields
+from mlx_engine.server.replies import CountedReply
+from tests.mlx_engine.scripted_engine import stats
+from tests.mlx_engine.server import played_engine as played
 from tests.mlx_engine.server.serving import Serving
 
 PATH = "/v1/completions"
@@ -62,3 +67,15 @@ def test_the_number_of_replies_is_limited(demo_server: Serving) -> None:
 def test_progress_of_the_prompt_is_an_ignored_field() -> None:
     fields = CompletionFields.parse({"prompt": "Hi", "return_progress": True})
     assert fields.model_extra == {"return_progress": True}
+
+
+@given(parts=played.texts, reason=played.reasons)
+def test_a_stream_adds_up_to_the_whole_completion(parts: list[Commit], reason: Any) -> None:
+    exchange = CompletionExchange(played.PAIR, {"prompt": "Hi"})
+    end = Finished(reason, stats("dflash"))
+    chunks = [chunk["choices"][0] for event in (*parts, end) for chunk in exchange.chunks(0, event)]
+    joined = {channel: "".join(part.text for part in parts if part.channel == channel) for channel in ("answer", "thinking")}
+    reply = CountedReply(joined["answer"], joined["thinking"], (), reason, end.stats, parts=tuple(parts))
+    [choice] = exchange.whole([reply])["choices"]
+    assert choice["text"] == "".join(chunk["text"] for chunk in chunks)
+    assert choice["finish_reason"] == chunks[-1]["finish_reason"]
