@@ -1,7 +1,7 @@
 """The positions in a prompt from which later turns will continue.
 
 Templates render history differently from the current turn: they drop thinking and the opening of the reply. The prompt is compared
-with renderings of two different continuations. The tokens that the prompt shares with both are also shared
+with renderings of two different continuations of each kind. The tokens that the prompt shares with both are also shared
 with the next turn.
 """
 
@@ -12,7 +12,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine import chat
 from mlx_engine.errors import UserError
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled
 
 _ENDINGS = ("0", "a")  # contents that differ in their first character
@@ -37,8 +37,17 @@ def boundaries(
     head = tuple(message for message in request.messages[:1] if message.role == "system")
     other_chats = [(*head, Message("user", text)) for text in _ENDINGS]
     next_turns = [(*request.messages, Message("assistant", text), Message("user", text)) for text in _ENDINGS]
-    found = (_shared(tokenizer, request, prompt, other_chats, cancel), _shared(tokenizer, request, prompt, next_turns, cancel))
-    return tuple(sorted({min(at, last) for at in found} - {0}))
+    continuations = [other_chats, next_turns]
+    if request.tools:  # a tool's result keeps what the user's next message drops, such as thinking since the last one
+        continuations.append([(*request.messages, *_called(text)) for text in _ENDINGS])
+    found = {min(_shared(tokenizer, request, prompt, chats, cancel), last) for chats in continuations}
+    return tuple(sorted(found - {0}))
+
+
+def _called(text: str) -> tuple[Message, Message]:
+    """Return a call, and its result."""
+    call = ToolCall("000000000", "tool", "{}")
+    return Message("assistant", text, calls=(call,)), Message("tool", text, call_id=call.id)
 
 
 def _shared(

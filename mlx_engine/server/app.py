@@ -21,6 +21,7 @@ from mlx_engine.server.guard import Guard, is_preflight
 from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
 from mlx_engine.server.models import Models, none_loaded
+from mlx_engine.server.past_calls import RestoringDoor
 from mlx_engine.server.problems import ApiError, ClientGone
 from mlx_engine.server.replies import Chunk, EventStream, Exchange, count, streamed, until_gone, whole
 from mlx_engine.server.responses import ResponseExchange
@@ -52,7 +53,7 @@ class Api:
         self.guard, self.models = guard, models or Models(door, pair)
         self._log_content = log_content
         self.metrics = Metrics()
-        self._door = door
+        self._door = RestoringDoor(door)
         self._routes: dict[tuple[str, str], Endpoint] = {
             ("GET", "/health"): self._health,
             ("GET", "/api/hello"): self._health,  # asked by Claude Code

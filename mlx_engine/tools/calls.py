@@ -232,10 +232,12 @@ class CallReader:
                 self._body = self._searched = 0
                 return self.inside
         at = self._text.find(start)
-        text = at if at >= 0 else len(self._text) - overlap(self._text, start)
+        # Whitespace before a call belongs to the call: templates write their own
+        text = len(self._text[: at if at >= 0 else len(self._text) - overlap(self._text, start)].rstrip())
         if text:
             yield self._take(text)
-        self.inside, self._body, self._searched = at >= 0, len(start), len(start)
+        self.inside, self._body = at >= 0, at - text + len(start)
+        self._searched = self._body
         return self.inside
 
     def _take(self, size: int, calls: tuple[ToolCall, ...] = ()) -> Part:

@@ -57,7 +57,8 @@ HEADLESS = {
     "claude": Headless(
         ("--allowedTools", "Bash,Read", "-p"),
         lambda folder: _steps(
-            call("Bash", description="Write the note", command=_NOTE), call("Read", file_path=str(folder / "hello.py"))
+            call("Bash", description="Write the note", timeout=60000.0, command=_NOTE),
+            call("Read", file_path=str(folder / "hello.py")),
         ),
     ),
     "codex": Headless(
@@ -67,14 +68,15 @@ HEADLESS = {
     "opencode": Headless(
         ("run",),
         lambda folder: _steps(
-            call("bash", description="Write the note", command=_NOTE), call("read", filePath=str(folder / "hello.py"))
+            call("bash", description="Write the note", timeout=60000.0, command=_NOTE),
+            call("read", filePath=str(folder / "hello.py")),
         ),
     ),
-    "pi": Headless(("-p",), lambda folder: _steps(call("bash", command=_NOTE), call("read", path="hello.py"))),
+    "pi": Headless(("-p",), lambda folder: _steps(call("bash", timeout=60.0, command=_NOTE), call("read", path="hello.py"))),
     "qwen": Headless(
         ("--yolo", "-p"),
         lambda folder: _steps(
-            call("run_shell_command", description="Write the note", command=_NOTE, is_background=False),
+            call("run_shell_command", description="Write the note", command=_NOTE, is_background=False, timeout=60000.0),
             call("read_file", file_path=str(folder / "hello.py")),
         ),
     ),
@@ -100,6 +102,7 @@ class Session:
     """What an agent did.
 
     Attributes:
+        steps: replies of the model.
         requests: what the engine was asked, without titles and summaries.
         asides: all other requests.
         folder: the project's folder.
@@ -109,6 +112,7 @@ class Session:
     code: int
     output: str
     errors: str
+    steps: Sequence[Step]
     requests: Sequence[GenerationRequest]
     asides: Sequence[GenerationRequest]
     folder: Path
@@ -122,7 +126,8 @@ def session(name: str, folder: Path, steps: Sequence[Step] | None = None, contex
     for each in (scratch, home):
         each.mkdir(parents=True, exist_ok=True)
     (scratch / "hello.py").write_text(FOUND + "\n")
-    model = ScriptedModel(steps or HEADLESS[name].steps(scratch), context)
+    steps = steps or HEADLESS[name].steps(scratch)
+    model = ScriptedModel(steps, context)
     environment = {
         "PATH": f"{program}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
@@ -140,4 +145,4 @@ def session(name: str, folder: Path, steps: Sequence[Step] | None = None, contex
             result = subprocess.run(
                 command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
             )
-    return Session(result.returncode, result.stdout, result.stderr, model.requests, model.asides, scratch, home)
+    return Session(result.returncode, result.stdout, result.stderr, steps, model.requests, model.asides, scratch, home)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mlx_engine.terminal.agents import AGENTS
+from tests.agents.replay import KINDS, replay, tiny_pair
 from tests.agents.sessions import FINAL, FOUND, Session, session
 
 pytestmark = pytest.mark.long
@@ -13,6 +14,7 @@ OWN_SETTINGS = (
     *(".claude.json", ".claude/settings.json", ".codex/config.toml", ".config/opencode/opencode.json"),
     *(".pi/agent/models.json", ".pi/agent/settings.json", ".qwen/settings.json"),
 )
+OPENING = 5  # tokens of a reply's opening, which the template drops later
 DAMAGED = "{ not for Slipstream"
 
 
@@ -57,3 +59,21 @@ def test_the_users_own_settings_are_neither_read_nor_changed(name: str, recorded
     caches = {file for file in files if Path(file).parts[0] in (".cache", ".npm", "Library", ".aider")}
     assert files - caches == set(OWN_SETTINGS)
     assert all((home / file).read_text() == DAMAGED for file in OWN_SETTINGS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in AGENTS if name != "aider"])
+def test_later_turns_come_from_the_cache(name: str, kind: str, recorded, tmp_path: Path) -> None:
+    """The second turn has at least 95 % of its prompt from the cache. Later turns read only what is new, in all kinds of caches."""
+    done = recorded(name)
+    texts = [*done.requests[0].tools, *(message.content for request in done.requests for message in request.messages)]
+    engine = tiny_pair(kind, tmp_path / "pair", texts)
+    first, *later = replay(engine, done.requests, done.steps)
+    engine.unload()
+    print(f"{name}, {kind}: " + ", ".join(f"{turn.reused / turn.prompt:.1%} of {turn.prompt}" for turn in later))
+    assert first.reused == 0
+    before = first
+    for turn in later:
+        assert turn.reused >= 0.95 * turn.prompt
+        assert turn.reused >= before.prompt - OPENING  # all that the turn before has read
+        before = turn

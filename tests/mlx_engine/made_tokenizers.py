@@ -26,6 +26,37 @@ GEMMA = """\
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}"""
 
+# Writes what Qwen3's published template writes: thinking is kept after the last message of the user.
+QWEN3_TOOLS = """\
+{%- if tools %}
+{{- '<|im_start|>system\\n' }}{% if messages[0].role == 'system' %}{{ messages[0].content + '\\n\\n' }}{% endif %}
+{{- '# Tools\\n\\nYou may call these functions:\\n<tools>' }}{% for tool in tools %}{{ '\\n' }}{{ tool | tojson }}{% endfor %}
+{{- '\\n</tools>\\n\\nCall a function with JSON in <tool_call></tool_call>.<|im_end|>\\n' }}
+{%- elif messages[0].role == 'system' %}{{ '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}{% endif %}
+{%- set last = namespace(user=0) %}
+{%- for message in messages %}{% if message.role == 'user' %}{% set last.user = loop.index0 %}{% endif %}{% endfor %}
+{%- for message in messages %}
+{%- if message.role == 'user' or (message.role == 'system' and not loop.first) %}
+{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- elif message.role == 'assistant' %}
+{{- '<|im_start|>assistant\\n' }}
+{%- set thinking = message.reasoning_content or '' %}
+{%- if loop.index0 > last.user and (loop.last or thinking) %}
+{{- '<think>\\n' + thinking.strip('\\n') + '\\n</think>\\n\\n' + message.content.lstrip('\\n') }}
+{%- else %}{{ message.content }}{% endif %}
+{%- for tool_call in message.tool_calls or [] %}{% set tool_call = tool_call.function %}
+{{- '\\n' if message.content or not loop.first }}
+{{- '<tool_call>\\n{"name": "' + tool_call.name + '", "arguments": ' }}{{ tool_call.arguments | tojson }}{{ '}\\n</tool_call>' }}
+{%- endfor %}{{ '<|im_end|>\\n' }}
+{%- elif message.role == 'tool' %}
+{{- '<|im_start|>user' if messages[loop.index0 - 1].role != 'tool' }}
+{{- '\\n<tool_response>\\n' + message.content + '\\n</tool_response>' }}
+{{- '<|im_end|>\\n' if loop.last or messages[loop.index0 + 1].role != 'tool' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}
+{%- if not enable_thinking %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}"""
+
 MARKERS = {
     "think": ["<think>", "</think>"],
     "harmony": ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"],

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from mlx_engine import chat
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.requests import GenerationRequest, Message, Sampling
+from mlx_engine.requests import GenerationRequest, Message, Sampling, ToolCall
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS, made
+from tests.mlx_engine.tools.made_calls import TOOLS
 from tests.mlx_engine.wordy import WORDS, tokenizer
 
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
@@ -115,3 +117,19 @@ def test_raw_tokens_can_be_reused():
     wrapped = tokenizer()
     assert boundaries(wrapped, GenerationRequest(prompt_tokens=(1, 2, 3)), (1, 2, 3)) == (2,)
     assert boundaries(wrapped, GenerationRequest(prompt_tokens=(1,)), (1,)) == ()
+
+
+@pytest.mark.parametrize("thinking", ["", "Hm."])
+def test_the_result_of_a_tool_continues_at_a_boundary(thinking):
+    """The template drops thinking when the user writes again, but not when a tool answers."""
+    tokenizer = made("tool_call", QWEN3_TOOLS)
+    messages = (Message("system", "Be brief."), Message("user", "Hi"))
+    for turn in range(3):
+        request = GenerationRequest(messages, thinking=bool(thinking), tools=TOOLS)
+        prompt = chat.render(tokenizer, request).tokens
+        call = ToolCall(f"00000000{turn}", "clock", "{}")
+        messages = (*messages, Message("assistant", "", thinking, (call,)), Message("tool", "12:00", call_id=call.id))
+        following = chat.render(tokenizer, dataclasses.replace(request, messages=messages)).tokens
+        at = max(boundaries(tokenizer, request, prompt))
+        opening = [] if thinking else tokenizer.encode("<think>\n\n</think>\n\n", add_special_tokens=False)
+        assert prompt[:at] == following[:at] and at == min(len(prompt) - 1, len(prompt) - len(opening))

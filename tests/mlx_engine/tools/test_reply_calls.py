@@ -77,6 +77,14 @@ def test_calls_follow_thinking_and_text(family):
     assert before == thinking + ([] if family == "llama" else [("answer", "Let me see.")])
 
 
+def test_whitespace_before_a_call_belongs_to_the_call():
+    """A client returns the text, and the template writes the whitespace."""
+    for family in set(FAMILIES) - {"gpt_oss", "llama"}:
+        assert ("answer", "Let me see.") in heard(family, reply_with_calls(family))
+    damaged = "So: \n <tool_call>{</tool_call> \n"
+    assert heard("qwen3", ids(tokenizer_of("qwen3"), damaged)) == [("answer", damaged)]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @given(blocks=st.lists(st.integers(1, 30), max_size=30), stop=st.sampled_from([(), ("Köln",), ("see", "clock"), (".\n\n",)]))
 def test_blocks_do_not_change_text_and_calls(family, blocks, stop):
