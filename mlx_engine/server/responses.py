@@ -30,7 +30,7 @@ class ReasoningOptions(BaseModel):
 
 
 class ResponseFields(openai.SamplingFields):
-    input: str | list[Any] = Field(description="a text or items; text only")
+    input: Any = Field(description="a text or items; text only")
     instructions: str | None = Field(None, description="the first system message")
     max_output_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
     reasoning: ReasoningOptions | None = Field(None, description="`effort`, as `reasoning_effort`")

@@ -22,15 +22,17 @@ class ItemReader:
         tools: tools among the input items.
 
     Raises:
-        ApiError: an item refers to a stored one, or has content that isn't text.
+        ApiError: the input isn't a text or items, or an item refers to a stored one or has content that isn't text.
     """
 
-    def __init__(self, given: str | list[Any], instructions: str | None) -> None:
+    def __init__(self, given: Any, instructions: str | None) -> None:
         self.messages = [Message("system", instructions)] if instructions else []
         self.tools: list[Any] = []
         if isinstance(given, str):
             self.messages.append(Message("user", given))
             return
+        if not isinstance(given, list):
+            raise ApiError(400, "“input” must be a text or a list of items.", "input", "invalid_value")
         for at, item in enumerate(given):
             if not isinstance(item, dict):
                 raise ApiError(400, f"“input.{at}” isn't an object.", f"input.{at}", "invalid_value")

@@ -29,6 +29,18 @@ def test_whole_and_streamed_chats_agree(client: openai.OpenAI, demo_server: Serv
     assert plain.choices[0].message.content == text
 
 
+def test_a_response_has_the_text_of_a_chat(client: openai.OpenAI) -> None:
+    chat = client.chat.completions.create(model="default", messages=MESSAGES, max_tokens=24, seed=3, temperature=0.7)
+    options = {"model": "default", "input": MESSAGES, "max_output_tokens": 24, "temperature": 0.7, "extra_body": {"seed": 3}}
+    whole = client.responses.create(**options)
+    with client.responses.stream(**options) as stream:
+        text = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+    assert whole.output_text == text == chat.choices[0].message.content
+    assert whole.usage is not None and chat.usage is not None
+    assert whole.usage.total_tokens == chat.usage.total_tokens
+    assert (whole.status == "incomplete") == (chat.choices[0].finish_reason == "length")
+
+
 def test_the_asynchronous_client_runs_several_chats_at_once(client: openai.OpenAI, demo_server: Serving) -> None:
     async def ask() -> list[str]:
         async with openai.AsyncOpenAI(base_url=f"{demo_server.url}/v1", api_key="any", max_retries=0) as own:

@@ -134,7 +134,7 @@ class TestRequests:
             ({"conversation": "conv_1"}, "conversation"),
             ({"given": [{"type": "item_reference", "id": "msg_1"}]}, "input.0"),
             ({"given": ["Hi"]}, "input.0"),
-            ({"given": 7}, "input.str"),
+            ({"given": 7}, "input"),
             ({"given": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}]}, "input.0.content.0.type"),
             ({"given": [{"role": "user", "content": [{"type": "input_file"}]}]}, "input.0.content.0.type"),
             ({"top_logprobs": 21}, "top_logprobs"),
