@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.families import NOT_RUNNABLE
 from mlx_engine.pairs import installed
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import Catalog, parse_entry
@@ -57,7 +58,8 @@ def test_the_users_folders_are_installed_under_their_names(tmp_path: Path) -> No
 
 
 def test_what_cannot_run_is_not_installed() -> None:
-    in_cache("lab/Unknown", TARGET | {"model_type": "nothing"})
+    in_cache("lab/Unknown", TARGET | {"model_type": next(iter(NOT_RUNNABLE))})
+    in_cache("lab/Program", TARGET | {"model_file": "model.py"})
     damaged = in_cache("lab/Damaged", TARGET)
     (damaged / "model.safetensors").unlink()
     in_cache("lab/Lonely-DFlash", DRAFTER)
