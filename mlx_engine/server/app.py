@@ -5,6 +5,7 @@ import logging
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -14,16 +15,17 @@ from starlette.types import Receive, Scope, Send
 from mlx_engine.events import PairInfo
 from mlx_engine.host import EngineDoor
 from mlx_engine.server import anthropic, openai
-from mlx_engine.server.body import read_json
+from mlx_engine.server.body import Fields, read_json
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.completions import CompletionExchange
 from mlx_engine.server.guard import Guard, is_preflight
-from mlx_engine.server.messages import MessagesExchange, count_request
+from mlx_engine.server.messages import MessagesExchange, MessagesFields, count_request
 from mlx_engine.server.metrics import MeteredDoor, Metrics, prometheus
 from mlx_engine.server.models import Models, none_loaded
+from mlx_engine.server.openapi import document
 from mlx_engine.server.past_calls import RestoringDoor
 from mlx_engine.server.problems import ApiError, ClientGone
-from mlx_engine.server.replies import Chunk, EventStream, Exchange, count, streamed, until_gone, whole
+from mlx_engine.server.replies import Chunk, Dialect, EventStream, count, streamed, until_gone, whole
 from mlx_engine.server.responses import ResponseExchange
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,14 @@ _LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 
 Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """An endpoint, and the fields of its requests' bodies, if they have one."""
+
+    serve: Endpoint
+    fields: type[Fields] | None = None
 
 
 class Api:
@@ -54,16 +64,17 @@ class Api:
         self._log_content = log_content
         self.metrics = Metrics()
         self._door = RestoringDoor(door)
-        self._routes: dict[tuple[str, str], Endpoint] = {
-            ("GET", "/health"): self._health,
-            ("GET", "/api/hello"): self._health,  # asked by Claude Code
-            ("GET", "/metrics"): self._metrics,
-            ("GET", _MODELS): self._models,
+        self._routes: dict[tuple[str, str], Route] = {
+            ("GET", "/health"): Route(self._health),
+            ("GET", "/api/hello"): Route(self._health),  # asked by Claude Code
+            ("GET", "/metrics"): Route(self._metrics),
+            ("GET", "/openapi.json"): Route(self._openapi),
+            ("GET", _MODELS): Route(self._models),
             ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
             ("POST", "/v1/completions"): self._replies(CompletionExchange),
             ("POST", "/v1/responses"): self._replies(ResponseExchange),
             ("POST", anthropic.PREFIX): self._replies(MessagesExchange),
-            ("POST", f"{anthropic.PREFIX}/count_tokens"): self._count_tokens,
+            ("POST", f"{anthropic.PREFIX}/count_tokens"): Route(self._count_tokens, MessagesFields),
         }
 
     @property
@@ -121,7 +132,7 @@ class Api:
         if path.startswith(f"{_MODELS}/"):
             path = _MODELS
         if found := self._routes.get((method, path)):
-            return found
+            return found.serve
         if any(path == each for _, each in self._routes):
             raise ApiError(405, f"This endpoint doesn't support {method[:20]}.", code="method_not_allowed")
         raise ApiError(404, "This endpoint doesn't exist.", code="unknown_endpoint")
@@ -132,6 +143,9 @@ class Api:
     async def _metrics(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         text = prometheus(self.metrics, self.pair)
         await PlainTextResponse(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
+
+    async def _openapi(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+        await JSONResponse(document({key: route.fields for key, route in self._routes.items()}))(scope, receive, send)
 
     async def _models(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         pair, others = self.pair, await self.models.listed()
@@ -148,18 +162,18 @@ class Api:
         tokens = await count(door, count_request(await read_json(scope, receive)))
         await JSONResponse({"input_tokens": tokens})(scope, receive, send)
 
-    def _replies(self, dialect: Callable[[PairInfo, Any], Exchange]) -> Endpoint:
+    def _replies(self, dialect: Dialect) -> Route:
         async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_json(scope, receive)
             if self._log_content:
                 log.info("%s %s", scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
             await until_gone(receive, self._answer(dialect, body, door, scope, receive, send))
 
-        return endpoint
+        return Route(endpoint, dialect.fields)
 
     async def _answer(
         self,
-        dialect: Callable[[PairInfo, Any], Exchange],
+        dialect: Dialect,
         body: Any,
         door: EngineDoor,
         scope: Scope,

@@ -87,6 +87,8 @@ class ChatFields(openai.GenerationFields):
 class ChatExchange:
     """A request for chat completions, and its replies."""
 
+    fields = ChatFields
+
     def __init__(self, pair: PairInfo, body: Any) -> None:
         fields = ChatFields.parse(body)
         effort = fields.reasoning_effort

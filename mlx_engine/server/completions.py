@@ -44,6 +44,8 @@ class CompletionFields(openai.GenerationFields):
 class CompletionExchange:
     """A request for completions of prompts, and its replies."""
 
+    fields = CompletionFields
+
     def __init__(self, pair: PairInfo, body: Any) -> None:
         fields = CompletionFields.parse(body)
         given = fields.prompt

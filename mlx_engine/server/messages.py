@@ -103,6 +103,8 @@ def count_request(body: Any) -> CountTokens:
 class MessagesExchange:
     """A request for a message, and the reply."""
 
+    fields = MessagesFields
+
     def __init__(self, pair: PairInfo, body: Any) -> None:
         fields = MessagesFields.parse(body)
         choice, output = fields.tool_choice or ToolChoice(type="auto"), fields.output_config or OutputConfig()

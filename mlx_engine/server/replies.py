@@ -19,6 +19,7 @@ from mlx_engine.events import (
     Event,
     Failed,
     Finished,
+    PairInfo,
     PositionLogprobs,
     PrefillProgress,
     Round,
@@ -26,6 +27,7 @@ from mlx_engine.events import (
 )
 from mlx_engine.host import BATCH_S, EngineDoor
 from mlx_engine.requests import CountTokens, GenerationRequest, ToolCall
+from mlx_engine.server.body import Fields
 from mlx_engine.server.problems import ApiError, ClientGone
 
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
@@ -62,6 +64,23 @@ class Exchange(Protocol):
 
     def whole(self, replies: "Sequence[CountedReply]") -> Chunk:
         """Return the body for complete replies."""
+        ...
+
+
+class Dialect(Protocol):
+    """The class of an exchange."""
+
+    @property
+    def fields(self) -> type[Fields]:
+        """The fields of a request."""
+        ...
+
+    def __call__(self, pair: PairInfo, body: Any) -> Exchange:
+        """Check a request to a pair.
+
+        Raises:
+            ApiError: a field is invalid or not supported.
+        """
         ...
 
 

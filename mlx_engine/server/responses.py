@@ -107,6 +107,8 @@ _IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool
 class ResponseExchange:
     """A request for a response, and the response."""
 
+    fields = ResponseFields
+
     def __init__(self, pair: PairInfo, body: Any) -> None:
         fields = ResponseFields.parse(body)
         given = ItemReader(fields.input, fields.instructions)
