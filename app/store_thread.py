@@ -44,7 +44,7 @@ class StoreThread(QObject):
     """The window's interface to the store. Calls every `then` on the window's thread."""
 
     notice = Signal(object)  # text for the user
-    unsaved_changed = Signal(frozenset)  # ids of chats with unsaved changes
+    unsaved_changed = Signal(frozenset, str)  # ids of chats with unsaved changes, and why the disk refuses them
 
     _done = Signal(object, object)
 
@@ -56,7 +56,7 @@ class StoreThread(QObject):
         self._log_file = log_file
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._unwritten: deque[_Job] = deque()
-        self._refused = False  # whether the disk refused a write in `_unwritten`
+        self._refusal = ""  # why the disk refused a write in `_unwritten`
         self._problems = {"write": "", "read": ""}  # the last notice per action, until the action succeeds
         self._index_rebuilt = False
         self._reported: set[str] = set()  # notices about dropped writes
@@ -153,19 +153,19 @@ class StoreThread(QObject):
             except Exception as error:
                 self._report("write", error)
                 if is_disk_fault(error):
-                    self._refused = True
+                    self._refusal = str(error)
                     break
                 self._dropped.add(job.chat_id)
             if self._in_memory:
                 self._dropped.add(job.chat_id)
             self._unwritten.popleft()
-        if self._refused and not self._unwritten:
-            self._refused = False
+        if self._refusal and not self._unwritten:
+            self._refusal = ""
             self.notice.emit(tr("Your chats are being saved again."))
         unsaved = frozenset(self._dropped.union(job.chat_id for job in self._unwritten) - {""})
         if unsaved != self._unsaved:
             self._unsaved = unsaved
-            self.unsaved_changed.emit(unsaved)
+            self.unsaved_changed.emit(unsaved, self._refusal)
         return value
 
     def _attempt(self, store: Store, work: Work) -> object:

@@ -151,7 +151,7 @@ def template(
     if not tokenizer.has_chat_template or (isinstance(templates, dict) and "default" not in templates):
         raise UserError(
             "no_chat_template",
-            "This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.",
+            "This model has no chat template, so it can't chat. Choose an instruction-tuned model.",
         )
     options: dict[str, Any] = {"add_generation_prompt": reply, "enable_thinking": thinking}
     if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch

@@ -219,5 +219,10 @@ class UnsavedBar(FootBar):
 
     @Slot()
     def refresh(self) -> None:
-        unsaved = self._conductor.chat.id in self._conductor.library.unsaved
-        self.show_text(tr("The latest changes in this chat aren't saved.") if unsaved else "")
+        library = self._conductor.library
+        if self._conductor.chat.id not in library.unsaved:
+            self.show_text("")
+        elif library.refusal:
+            self.show_text(tr("The latest changes in this chat can't be saved: {reason}.", reason=library.refusal))
+        else:
+            self.show_text(tr("The latest changes in this chat aren't saved."))

@@ -54,7 +54,7 @@ class RecommendedPair(QFrame):
         weights = tr("About {size}", size=size(found.needed)) if found.estimated else size(found.needed)
         facts = [weights, tr("Fits comfortably")]
         if found.max_speed:
-            facts.append(tr("up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
+            facts.append(tr("Up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
         if speedups := [ratio for reported in found.entry.reported for ratio in reported.speedup]:
             low, high = number(min(speedups), 1), number(max(speedups), 1)
             facts.append(tr("{low} to {high}× as fast with DFlash", low=low, high=high))

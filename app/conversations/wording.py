@@ -90,7 +90,7 @@ def facts(reply: Reply, short: bool = False) -> str:
         if stats.decode_tok_s is not None:
             parts.append(rate(stats.decode_tok_s))
         if stats.ttft_s is not None and not short:
-            parts.append(tr("first token {ttft_s}", ttft_s=duration(stats.ttft_s)))
+            parts.append(tr("first token after {ttft_s}", ttft_s=duration(stats.ttft_s)))
         cut_off = reply.reason in ("interrupted", "error")  # the last part has no statistics but its token count
         parts.append(tokens(max(stats.tokens, reply.tokens) if cut_off else stats.tokens))
         if stats.mostly_plain and not short:
@@ -133,7 +133,7 @@ def ending(reply: Reply) -> str:
         case "length":
             return tr("reached the limit of {max_tokens} tokens", max_tokens=number(reply.max_tokens))
         case "stop_string":
-            return tr("reached a stop sequence")
+            return tr("reached a stop string")
         case "error":
             return tr("ended with an error")
         case "interrupted":

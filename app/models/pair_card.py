@@ -79,7 +79,7 @@ class PairCard(ScrollingPage):
         state = self._picker.state(one)
         self.title.setText(one.name)
         self.verdict.setText(one.verdict_text)
-        set_look(self.verdict, "chip-accent" if one.verdict in ("comfortable", "tight") and not one.why_not else "chip")
+        set_look(self.verdict, "chip-accent" if one.fits and not one.shown.slow else "chip")
         self.unconfirmed.setVisible(not one.confirmed and not one.why_not and not one.shown.checked and not one.shown.folders)
         self._show_variants(one, state)
         self._show_actions(one, state)
@@ -298,10 +298,10 @@ class MemoryDetails(QWidget):
             self.reason.setText(translated(fit.reason))
         elif fit.budget:
             self.reason.setText(
-                tr("The weights take about {needed} of the {budget} available to models.", needed=needed, budget=budget)
+                tr("The weights need about {needed} of the {budget} of memory available to models.", needed=needed, budget=budget)
             )
         else:
-            self.reason.setText(tr("The weights take about {needed}.", needed=needed))
+            self.reason.setText(tr("The weights need about {needed} of memory.", needed=needed))
         names = memory_names()
         lines = {}
         for part in fit.lines:

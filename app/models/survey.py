@@ -104,6 +104,10 @@ class Candidate:
         return self.shown.fit.verdict if self.shown.fit else "unknown"
 
     @property
+    def fits(self) -> bool:
+        return not self.why_not and self.verdict in ("comfortable", "tight")
+
+    @property
     def verdict_text(self) -> str:
         names: dict[FitVerdict, str] = {
             "comfortable": tr("Fits comfortably"),
@@ -112,7 +116,9 @@ class Candidate:
             "no": tr("Doesn't fit"),
             "unknown": tr("Memory use unknown"),
         }
-        return tr("Not supported yet") if self.why_not else names[self.verdict]
+        if self.why_not:
+            return tr("Not supported yet")
+        return tr("Fits, but too slow") if self.fits and self.shown.slow else names[self.verdict]
 
     @property
     def summary(self) -> str:
@@ -152,7 +158,7 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
         text = " ".join((one.name, one.id, *one.tags, one.family, *repos)).casefold()
         passes = {
             "all": True,
-            "fits": not one.why_not and one.verdict in ("comfortable", "tight"),
+            "fits": one.fits,
             "on disk": one.on_disk,
             "coding": "coding" in one.tags,
             "small": "small" in one.tags or 0 < one.shown.size < SMALL_BYTES,
@@ -349,9 +355,9 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
     name, note = entry.name, entry.note
     if BUILT_IN in entry.tags:
         name = tr("Demo pair")
-        note = tr("Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.")
-    elif note == "The drafter was trained on replies without thinking.":
-        note = tr("The drafter was trained on replies without thinking.")
+        note = tr("A tiny built-in demo for simple arithmetic, lists, and code.")
+    elif note == "The drafter was trained on non-thinking replies.":
+        note = tr("The drafter was trained on non-thinking replies.")
     return Candidate(entry.id, name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
 
 

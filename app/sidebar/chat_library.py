@@ -58,6 +58,7 @@ class ChatLibrary(QObject):
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
         self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes
+        self.refusal = ""  # why the disk refuses them
         self._kept: list[Chat] = []  # keeps unsaved chats in memory; the disk lacks their changes
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         self._deleted: set[str] = set()  # a reply may still be running in one
@@ -77,9 +78,9 @@ class ChatLibrary(QObject):
         self.presets_changed.emit()
         self.loaded.emit(contents.open_chat if contents.open_chat in self.entries else "")
 
-    @Slot(frozenset)
-    def _set_unsaved(self, unsaved: frozenset[str]) -> None:
-        self.unsaved = unsaved
+    @Slot(frozenset, str)
+    def _set_unsaved(self, unsaved: frozenset[str], refusal: str) -> None:
+        self.unsaved, self.refusal = unsaved, refusal
         self._kept = [chat for one in unsaved if (chat := self._open.get(one)) is not None]
         self.unsaved_changed.emit()
 

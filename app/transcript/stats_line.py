@@ -138,7 +138,7 @@ class RoundsChart(QWidget):
         self.bars = merge_rounds(accepted, widths, CHART.width() // 4)
         theme.set_font(self, SMALL)
         highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=0.0)
-        self.legend = tr("Accepted"), tr("Drafted (up to {highest})", highest=wording.number(highest))
+        self.legend = tr("Accepted"), tr("Drafted (max {highest})", highest=wording.number(highest))
         self.setFixedSize(_legend_size(self, self.legend) + QSize(0, CHART.height()))
         self.setAccessibleName(tr("Drafted and accepted tokens per round"))
         least, most = min(accepted, default=0), max(accepted, default=0)

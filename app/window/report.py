@@ -24,7 +24,7 @@ class ReportDialog(QDialog):
         self._version, self._log_folder, self._checks = version, log_folder, ""
         self.setWindowTitle(tr("Report a Problem"))
         self.setAccessibleName(tr("Report a Problem"))
-        note = tr("Review this report, then include it when you describe the problem. Slipstream doesn't send it.")
+        note = tr("Slipstream doesn't send this report: review it, then attach it to your bug report.")
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)

@@ -64,7 +64,7 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
         template = "This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter."
         return EngineText.of("drafter_reads_missing_layer", template, layer=max(config.taps), layers=layers)
     if vocabulary and config.mask_token >= vocabulary:
-        template = "This drafter's mask token is {token:,}, but the target has only {tokens:,} tokens. Choose another drafter."
+        template = "This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter."
         return EngineText.of("drafter_mask_token_missing", template, token=config.mask_token, tokens=vocabulary)
     return None
 

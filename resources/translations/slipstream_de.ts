@@ -445,6 +445,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The latest changes in this chat can't be saved: {reason}.</source>
+            <translation>Die letzten Änderungen in diesem Chat können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The message will be sent when the models have loaded.</source>
             <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
         </message>
@@ -635,8 +640,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>up to {rate} tok/s without DFlash</source>
-            <translation>bis zu {rate} Tokens/s ohne DFlash</translation>
+            <source>Up to {rate} tok/s without DFlash</source>
+            <translation>Bis zu {rate} Tokens/s ohne DFlash</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1200,8 +1205,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>first token {ttft_s}</source>
-            <translation>erstes Token {ttft_s}</translation>
+            <source>first token after {ttft_s}</source>
+            <translation>erstes Token nach {ttft_s}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1215,7 +1220,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>reached a stop sequence</source>
+            <source>reached a stop string</source>
             <translation>Stoppsequenz erreicht</translation>
         </message>
         <message>
@@ -1875,13 +1880,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The weights take about {needed} of the {budget} available to models.</source>
-            <translation>Die Gewichte brauchen etwa {needed} der {budget} für Modelle.</translation>
+            <source>The weights need about {needed} of memory.</source>
+            <translation>Die Gewichte brauchen etwa {needed} Speicher.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The weights take about {needed}.</source>
-            <translation>Die Gewichte brauchen etwa {needed}.</translation>
+            <source>The weights need about {needed} of the {budget} of memory available to models.</source>
+            <translation>Die Gewichte brauchen etwa {needed} der {budget} Speicher für Modelle.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2295,6 +2300,11 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
+            <translation>Eine kleine integrierte Demo für einfache Rechenaufgaben, Listen und Code.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>Can't estimate memory use: config.json has an unknown format.</source>
             <translation>Speicherbedarf nicht abschätzbar: config.json hat ein unbekanntes Format.</translation>
         </message>
@@ -2307,6 +2317,11 @@
             <location filename="../../app/models/survey.py" />
             <source>Doesn't fit</source>
             <translation>Passt nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>Fits, but too slow</source>
+            <translation>Passt, aber zu langsam</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2325,11 +2340,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.</source>
-            <translation>In Slipstream enthalten. Eine kleine Demo für einfache Rechenaufgaben, Listen und Code.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>Memory use unknown</source>
             <translation>Speicherbedarf unbekannt</translation>
         </message>
@@ -2345,8 +2355,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>The drafter was trained on replies without thinking.</source>
-            <translation>Der Drafter wurde an Antworten ohne Denken trainiert.</translation>
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -3130,8 +3140,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
-            <source>Drafted (up to {highest})</source>
-            <translation>Entworfen, höchstens {highest}</translation>
+            <source>Drafted (max {highest})</source>
+            <translation>Entworfen (max. {highest})</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3865,11 +3875,6 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Review this report, then include it when you describe the problem. Slipstream doesn't send it.</source>
-            <translation>Prüfen Sie diesen Bericht und fügen Sie ihn dann Ihrer Problembeschreibung hinzu. Slipstream sendet ihn nicht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/report.py" />
             <source>Save Report</source>
             <translation>Bericht sichern</translation>
         </message>
@@ -3882,6 +3887,11 @@
             <location filename="../../app/window/report.py" />
             <source>Save…</source>
             <translation>Sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Slipstream doesn't send this report: review it, then attach it to your bug report.</source>
+            <translation>Slipstream sendet diesen Bericht nicht: Prüfen Sie ihn und hängen Sie ihn an Ihre Fehlermeldung an.</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -4212,8 +4222,8 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.</extracomment>
-            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell, oder geben Sie Tokens an.</translation>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -5292,8 +5302,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_mask_token_missing</source>
-            <extracomment>This drafter's mask token is {token:,}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>Das Masken-Token dieses Drafters ist {token:,}, aber das Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation>Das Masken-Token dieses Drafters hat die ID {token}, aber das Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />

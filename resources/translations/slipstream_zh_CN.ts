@@ -436,12 +436,17 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
-            <translation>将此对话的副本保存到其他位置</translation>
+            <translation>将此对话的副本存储到其他位置</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>The latest changes in this chat aren't saved.</source>
-            <translation>此对话的最新更改尚未保存。</translation>
+            <translation>此对话的最新更改尚未存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The latest changes in this chat can't be saved: {reason}.</source>
+            <translation>无法存储此对话的最新更改：{reason}。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -635,7 +640,7 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>up to {rate} tok/s without DFlash</source>
+            <source>Up to {rate} tok/s without DFlash</source>
             <translation>不使用 DFlash 时最高 {rate} 词元/秒</translation>
         </message>
         <message>
@@ -1200,8 +1205,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>first token {ttft_s}</source>
-            <translation>首个词元 {ttft_s}</translation>
+            <source>first token after {ttft_s}</source>
+            <translation>{ttft_s} 后输出首个词元</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1215,8 +1220,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>reached a stop sequence</source>
-            <translation>遇到停止序列</translation>
+            <source>reached a stop string</source>
+            <translation>遇到停止字符串</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1875,13 +1880,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The weights take about {needed} of the {budget} available to models.</source>
-            <translation>权重约占模型可用的 {budget} 中的 {needed}。</translation>
+            <source>The weights need about {needed} of memory.</source>
+            <translation>权重约需 {needed} 内存。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The weights take about {needed}.</source>
-            <translation>权重约需 {needed}。</translation>
+            <source>The weights need about {needed} of the {budget} of memory available to models.</source>
+            <translation>权重约需要模型可用的 {budget} 内存中的 {needed}。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2295,6 +2300,11 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
+            <translation>用于简单算术、列表和代码的小型内置演示。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>Can't estimate memory use: config.json has an unknown format.</source>
             <translation>无法估计内存用量：config.json 的格式未知。</translation>
         </message>
@@ -2307,6 +2317,11 @@
             <location filename="../../app/models/survey.py" />
             <source>Doesn't fit</source>
             <translation>无法容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>Fits, but too slow</source>
+            <translation>内存足够，但太慢</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2325,11 +2340,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.</source>
-            <translation>随 Slipstream 提供。用于简单算术、列表和代码的小型演示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>Memory use unknown</source>
             <translation>内存用量未知</translation>
         </message>
@@ -2345,8 +2355,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>The drafter was trained on replies without thinking.</source>
-            <translation>草稿模型是用不带思考的回复训练的。</translation>
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>草稿模型是用非思考回复训练的。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2936,7 +2946,7 @@
         <message>
             <location filename="../../app/store_thread.py" />
             <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
-            <translation>无法保存您的对话：{error}。Slipstream 会继续尝试。</translation>
+            <translation>无法存储您的对话：{error}。Slipstream 会继续尝试。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -3130,8 +3140,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
-            <source>Drafted (up to {highest})</source>
-            <translation>已起草，最多 {highest}</translation>
+            <source>Drafted (max {highest})</source>
+            <translation>已起草（最多 {highest}）</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3756,7 +3766,7 @@
         <message>
             <location filename="../../app/window/dialogs.py" />
             <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for updates if you turn that on.</source>
-            <translation>对话只保存在这台电脑上。Slipstream 仅在查找和下载模型时使用网络；开启检查更新后，也会用于检查更新。</translation>
+            <translation>对话只存储在这台电脑上。Slipstream 仅在查找和下载模型时使用网络；开启检查更新后，也会用于检查更新。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -3806,12 +3816,12 @@
         <message>
             <location filename="../../app/window/main_window.py" />
             <source>Quit Without Saving?</source>
-            <translation>要不保存就退出吗？</translation>
+            <translation>要退出而不存储吗？</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
-            <translation>无法保存 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
+            <translation>无法存储 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3821,7 +3831,7 @@
         <message>
             <location filename="../../app/window/main_window.py" />
             <source>“{title}” can't be saved. If you quit now, its latest changes will be lost.</source>
-            <translation>无法保存“{title}”。如果现在退出，其最新更改将会丢失。</translation>
+            <translation>无法存储“{title}”。如果现在退出，其最新更改将会丢失。</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -3865,23 +3875,23 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Review this report, then include it when you describe the problem. Slipstream doesn't send it.</source>
-            <translation>请检查此报告，然后在描述问题时附上。Slipstream 不会发送它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/report.py" />
             <source>Save Report</source>
-            <translation>保存报告</translation>
+            <translation>存储报告</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
             <source>Save the report</source>
-            <translation>保存报告</translation>
+            <translation>存储报告</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
             <source>Save…</source>
-            <translation>保存…</translation>
+            <translation>存储…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/report.py" />
+            <source>Slipstream doesn't send this report: review it, then attach it to your bug report.</source>
+            <translation>Slipstream 不会发送此报告：请先检查，再将其附加到您的错误报告中。</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -4212,8 +4222,8 @@
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.</extracomment>
-            <translation>此模型没有聊天模板，因此无法对话。请选择指令微调模型，或直接给出词元。</translation>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
+            <translation>此模型没有聊天模板，因此无法对话。请选择指令微调模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -5035,7 +5045,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
-            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法保存。</translation>
+            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法存储。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -5292,8 +5302,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_mask_token_missing</source>
-            <extracomment>This drafter's mask token is {token:,}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>此草稿模型的掩码词元为 {token:,}，但目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
+            <extracomment>This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation>此草稿模型的掩码词元 ID 为 {token}，但目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />

@@ -220,7 +220,7 @@ def test_chats_are_unsaved_while_the_disk_refuses_them_or_if_they_are_left_out(
 ) -> None:
     monkeypatch.setattr("app.store_thread.RETRY_S", 0.01)
     unsaved: list[frozenset[str]] = []
-    heard.thread.unsaved_changed.connect(unsaved.append)
+    heard.thread.unsaved_changed.connect(lambda chats, refusal: unsaved.append(chats))
     full = threading.Event()
 
     def write(store: Store) -> None:

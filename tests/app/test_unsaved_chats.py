@@ -75,7 +75,7 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     bar, first = app.window.foot.unsaved, chat_with(app, "Saved")
     limit_pages(1)
     second = chat_with(app, "word " * 20_000)
-    app.until(lambda: bar.isVisible() and "aren't saved" in bar.label.text())
+    app.until(lambda: bar.isVisible() and "can't be saved: database or disk is full" in bar.label.text())
     third = chat_with(app, "Too late")
     app.until(lambda: app.conductor.library.unsaved == {second, third})
     assert bar.isVisible()

@@ -46,7 +46,7 @@ def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> N
     assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 83%"
     reply.accept(done(), 0.2)
     assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 91%"
-    assert wording.facts(reply) == "512 tok/s · first token 38 ms · 12 tokens"
+    assert wording.facts(reply) == "512 tok/s · first token after 38 ms · 12 tokens"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> N
     [
         ("cancelled", " · stopped"),
         ("length", " · reached the limit of 1,024 tokens"),
-        ("stop_string", " · reached a stop sequence"),
+        ("stop_string", " · reached a stop string"),
         ("eos", "tokens"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_plain_reply_by_choice_gives_no_reason() -> None:
 def test_an_unmeasured_rate_is_left_out() -> None:
     reply = Reply("plain", 1024)
     reply.accept(done("plain", tokens=1, decode_tok_s=None), 0.0)
-    assert wording.facts(reply) == "first token 38 ms · 1 token"
+    assert wording.facts(reply) == "first token after 38 ms · 1 token"
 
 
 def test_a_long_prompt_shows_its_progress() -> None:

@@ -54,6 +54,14 @@ def test_pairs_that_suit_the_machine_come_first() -> None:
     assert [one.id for one in matching(listed, "small", "O/SMALL")] == ["small"]
 
 
+def test_a_pair_that_fits_but_is_slow_says_so() -> None:
+    """Without a GPU, the picker said "Fits comfortably" and the start page that larger pairs are too slow."""
+    fits = candidate("a", 4 * GB, 5 * GB)
+    slow, large = (one.with_variant(0, replace(one.shown, slow=True)) for one in (fits, candidate("b", 60 * GB, 60 * GB)))
+    texts = [one.verdict_text for one in (fits, slow, large)]
+    assert texts == ["Fits comfortably", "Fits, but too slow", "Doesn't fit"]
+
+
 def test_whole_words_of_a_name_come_first_in_a_search() -> None:
     names = ("Qwen3.5 4B", "Qwen3.5 4B (VL)", "Qwen3-Coder 30B", "Qwen3 4B Instruct", "Qwen3 4B")
     listed = [replace(candidate("a", GB, GB), name=name, id=name) for name in names]
