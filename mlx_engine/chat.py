@@ -140,8 +140,8 @@ def template(
 ) -> list[int]:
     """Return the tokens of a chat, with the opening of a reply if `reply` is set.
 
-    If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, all system
-    messages become user messages, and messages of one role in a row are merged.
+    If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
+    one role in a row are merged. If it rejects the merged chat too, all system messages become user messages.
 
     Raises:
         UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
@@ -167,8 +167,9 @@ def template(
     if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
         turns = _one_system(turns)
     single = _single_calls(turns)
-    merged, tried = _merged(single), list[list[dict[str, Any]]]()
-    for chat in (single if call_format(tokenizer) is HARMONY else turns, single, merged):  # gpt-oss's template drops further calls
+    first = single if call_format(tokenizer) is HARMONY else turns  # gpt-oss's template drops further calls
+    tried = list[list[dict[str, Any]]]()
+    for chat in (first, single, _merged(single, keeps_system=True), _merged(single)):
         if chat in tried:
             continue
         tried.append(chat)
@@ -247,14 +248,15 @@ def _one_system(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"role": "system", "content": "\n\n".join(first)}, *rest] if first else rest
 
 
-def _merged(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _merged(turns: Sequence[dict[str, Any]], keeps_system: bool = False) -> list[dict[str, Any]]:
     """Return the chat with consecutive messages of one role merged.
 
-    System messages become user messages.
+    System messages become user messages. With `keeps_system`, the first message remains one.
     """
     out: list[dict[str, Any]] = []
-    for turn in turns:
-        turn = {**turn, "role": "user"} if turn["role"] == "system" else dict(turn)
+    for at, turn in enumerate(turns):
+        becomes = turn["role"] == "system" and (at > 0 or not keeps_system)
+        turn = {**turn, "role": "user"} if becomes else dict(turn)
         with_calls = turn["role"] == "tool" or "tool_calls" in turn or (out and "tool_calls" in out[-1])
         if out and out[-1]["role"] == turn["role"] and not with_calls:
             out[-1]["content"] = "\n\n".join(text for text in (out[-1]["content"], turn["content"]) if text)

@@ -206,6 +206,14 @@ def test_messages_in_a_row_are_merged_if_roles_must_alternate():
     assert text == "<start_of_turn>user\nHi\n\nAre you there?<end_of_turn>\n<start_of_turn>model\n"
 
 
+def test_the_system_message_stays_one_if_only_roles_must_alternate():
+    template = """{% for message in messages %}
+{%- if not loop.first and message.role == messages[loop.index0 - 1].role %}{{ raise_exception('roles must alternate') }}{% endif %}
+{{- '<|im_start|>' + message.role + ' ' + message.content + '<|im_end|>' }}{% endfor %}"""
+    text, _ = prompt_text(made("none", template), Message("system", "Be brief."), ASKED, Message("user", "Are you there?"))
+    assert text == "<|im_start|>system Be brief.<|im_end|><|im_start|>user Hi\n\nAre you there?<|im_end|>"
+
+
 def test_the_error_of_a_template_that_rejects_the_merged_chat_is_quoted():
     stubborn = made("none", "{{ raise_exception('only on Sundays') }}")
     with pytest.raises(UserError, match="rejects this chat: only on Sundays"):
