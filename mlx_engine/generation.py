@@ -150,7 +150,7 @@ def _generate(
                 steps = rounds.run(first.tokens[0], limit - 1, ends)
             elif limit > 1:
                 backlog = Backlog(drafter, context) if request.reuse and drafter is not None and context is not None else None
-                steps = plain(target, caches, first.tokens[0], length, chooser, penalties, limit - 1, backlog, clock.alone)
+                steps = plain(target, caches, first.tokens[0], length, chooser, penalties, limit - 1, backlog)
             for step in chain((first,), steps or ()):
                 at_s = clock()
                 branch.tokens += step.tokens

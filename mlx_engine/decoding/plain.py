@@ -1,6 +1,6 @@
 """Plain decoding: the target alone, one token per pass."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import cast
 
@@ -41,7 +41,6 @@ def plain(
     penalties: Penalties,
     limit: int,
     backlog: Backlog | None = None,
-    alone: Callable[[], bool] = lambda: True,
 ) -> Generator[Step, None, None]:
     """Yield up to `limit` tokens after `first`, which isn't cached yet.
 
@@ -50,7 +49,6 @@ def plain(
 
     Args:
         backlog: receives the features of every pass for the drafter's context.
-        alone: returns whether no other reply runs before the next step; otherwise, nothing is queued for that step.
     """
 
     def queue_pass(token: mx.array, at: int) -> tuple[mx.array, Report]:
@@ -67,7 +65,7 @@ def plain(
     try:
         current, report = queue_pass(mx.array([first]), position)
         for count in range(1, limit + 1):
-            ahead = None if penalties.active or count == limit or not alone() else queue_pass(current, position + count)
+            ahead = None if penalties.active or count == limit else queue_pass(current, position + count)
             token = cast(int, current.item())
             yield Step((token,), ("target",), logprobs=read(report, 1))
             if count == limit:

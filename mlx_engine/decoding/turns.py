@@ -41,7 +41,7 @@ class ReplyClock:
     def alone(self) -> bool:
         """Return whether no other reply is in progress.
 
-        Passes may then be queued beyond the end of a turn.
+        Passes whose time is measured may then be queued beyond the end of a turn.
         """
         return len(self._turns.replies) < 2
 

@@ -192,6 +192,23 @@ def test_a_pass_that_ran_during_anothers_turn_is_not_timed(tiny, kind, queued):
     assert timed[5:] == [timed[0]] * 3 == [kind != PLAIN_STEP and not queued] * 3
 
 
+@pytest.mark.parametrize(("mode", "wanted"), [("plain", [1, 2, 1, 1, 1, 0]), ("dflash", [1] * 6)])
+def test_a_step_is_one_chunk_of_the_prompt_or_one_pass(tiny, monkeypatch, mode, wanted):
+    """A stream waits only for one pass of each other reply. Plain passes are queued ahead next to other replies too."""
+    rows: list[int] = []
+    before_each_pass(tiny.pair.target, monkeypatch, rows.append)
+    running = [begin(tiny, tokens(PROMPT * 50, max_tokens=6, mode=mode, width=1, ignore_eos=True)) for _ in range(3)]
+    passes: list[list[int]] = [[] for _ in running]
+    while not all(one.ended for one in running):
+        for one, counts in zip(running, passes, strict=True):
+            before, rows[:] = len(one.events), []
+            one.step()
+            assert max(rows, default=0) <= prefill.CHUNK
+            counts += [len(rows)] * bool(said(one.events[before:]))
+            assert len(rows) <= 1 or counts
+    assert passes == [wanted] * 3
+
+
 def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
     pair, seen = tiny.pair, []
     long = replace(PLAIN, fewest_rows=2)
