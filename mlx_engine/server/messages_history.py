@@ -32,7 +32,7 @@ def _known(value: Any) -> Any:
 
 
 class Block(BaseModel):
-    """A content block. Fields of other types than its own are empty."""
+    """A content block. The fields of other types are empty."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
     type: str
@@ -74,7 +74,7 @@ Blocks = Annotated[list[Annotated[Block, BeforeValidator(_known)]], BeforeValida
 
 
 def text_of(blocks: Iterable[Block]) -> str:
-    """Return the text of blocks. Blocks without text don't change it."""
+    """Return the text of blocks, one paragraph each. Blank blocks are left out."""
     return "\n\n".join(text for block in blocks if (text := block.shown()).strip())
 
 
@@ -84,7 +84,7 @@ def system_text(blocks: Iterable[Block]) -> str:
 
 
 class ChatMessage(BaseModel):
-    """A message, which may also be a system message among the others."""
+    """A message. System messages can follow the others."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
     role: Literal["user", "assistant", "system"]
@@ -124,7 +124,7 @@ def check_media(messages: Sequence[ChatMessage]) -> None:
 
 
 class Tool(BaseModel):
-    """A tool. Types other than `custom` run on Anthropic's servers, or are known to its models."""
+    """A tool. Types other than `custom` need Anthropic's servers or models."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
     type: str | None = None
