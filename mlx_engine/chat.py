@@ -159,7 +159,7 @@ def template(
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
     if tools:
-        options["tools"] = _tools(tools)
+        options["tools"] = [tool for tool in _tools(tools) if not tool.get("deferred")]
     names = {call.id: call.name for message in messages for call in message.calls}
     if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
         raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")

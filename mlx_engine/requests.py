@@ -72,7 +72,7 @@ class GenerationRequest:
         exact: whether to compute each row in an order that doesn't depend on the number of rows, so that text with and without
             DFlash is identical in every format. Slower, and without snapshots.
         tools: tools that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
-            tools, calls in the reply are text.
+            tools, calls in the reply are text. A tool with `"deferred": true` isn't rendered, because a message defines it.
         tool_choice: "auto", "none" (the model sees the tools but can't call them), "required", or the name of the tool to call.
         schema: JSON schema that the answer satisfies, as JSON. Calls of tools and thinking are free.
         logit_bias: token ID and a number from -100 to 100 that is added to its logit, before penalties and filters.

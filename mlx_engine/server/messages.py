@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, openai, openai_tools
-from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, check_media, loaded, system_text
+from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, check_media, deferred, functions, system_text
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
@@ -48,7 +48,7 @@ class MessagesFields(openai.SamplingFields):
     messages: list[ChatMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
     max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
     system: Blocks = Field([], description="text, or text blocks")
-    tools: list[Tool] | None = Field(None, description="messages: only `custom`; `defer_loading` until a `tool_reference`")
+    tools: list[Tool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
     tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
     thinking: Thinking | None = Field(None, description="turns thinking on, except for `disabled`; the budget is ignored")
     output_config: OutputConfig | None = Field(
@@ -78,12 +78,12 @@ class MessagesFields(openai.SamplingFields):
         check_media(self.messages)
         text = system_text(self.system)
         found = [Message("system", text)] if text else []
-        found += [each for message in self.messages for each in message.messages()]
+        later = deferred(self.tools or ())
+        found += [each for message in self.messages for each in message.messages(later)]
         return openai_tools.with_a_user(found)
 
     def offered(self) -> openai_tools.OfferedTools:
-        tools = loaded(self.tools or (), self.messages)
-        return openai_tools.OfferedTools([tool.as_function() for tool in tools], ("function",))
+        return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",))
 
     @property
     def thinks(self) -> bool:

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -53,12 +54,12 @@ class Block(BaseModel):
             given = given[_UNPARSED]
         return ToolCall(self.id, self.name, given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False))
 
-    def result(self) -> Message:
-        """Return the message for a `tool_result` block."""
-        text = text_of(self.content)
+    def result(self, deferred: "Mapping[str, Tool]") -> Message:
+        """Return the message for a `tool_result` block, which may refer to deferred tools."""
+        text = text_of(self.content, deferred)
         return Message("tool", f"Error: {text}" if self.is_error else text, call_id=self.tool_use_id)
 
-    def shown(self) -> str:
+    def shown(self, deferred: "Mapping[str, Tool]") -> str:
         """Return the block as text, such as “[image]”."""
         match self.type:
             case "text":
@@ -66,21 +67,27 @@ class Block(BaseModel):
             case "search_result":
                 return text_of(self.content)
             case "tool_reference":
-                return f"The tool {self.tool_name} is available now."
+                found = deferred.get(self.tool_name)
+                return f"The tool {self.tool_name} is available now." + (f"\n{found.definition()}" if found else "")
         return f"[{self.type}]" if self.type in _MEDIA else ""
 
 
 Blocks = Annotated[list[Annotated[Block, BeforeValidator(_known)]], BeforeValidator(_as_blocks)]
 
 
-def text_of(blocks: Iterable[Block]) -> str:
-    """Return the text of blocks, one paragraph each. Blank blocks are left out."""
-    return "\n\n".join(text for block in blocks if (text := block.shown()).strip())
+def text_of(blocks: Iterable[Block], deferred: "Mapping[str, Tool]" = MappingProxyType({})) -> str:
+    """Return the text of blocks, one paragraph each. Blank blocks are left out.
+
+    Args:
+        blocks: the blocks.
+        deferred: tools that are defined where blocks refer to them, by name.
+    """
+    return "\n\n".join(text for block in blocks if (text := block.shown(deferred)).strip())
 
 
 def system_text(blocks: Iterable[Block]) -> str:
     """Return the text of a system prompt, without what differs between chats."""
-    return text_of(block.model_copy(update={"text": _BILLING.sub("", block.shown())}) for block in blocks)
+    return text_of(block.model_copy(update={"text": _BILLING.sub("", block.text or "")}) for block in blocks)
 
 
 class ChatMessage(BaseModel):
@@ -90,7 +97,7 @@ class ChatMessage(BaseModel):
     role: Literal["user", "assistant", "system"]
     content: Blocks
 
-    def messages(self) -> Iterator[Message]:
+    def messages(self, deferred: "Mapping[str, Tool]") -> Iterator[Message]:
         """Yield the engine's messages: results of tools, then the text."""
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
@@ -99,7 +106,7 @@ class ChatMessage(BaseModel):
             if text or thinking or calls:
                 yield Message("assistant", text, thinking, calls)
             return
-        yield from (block.result() for block in self.content if block.type == "tool_result")
+        yield from (block.result(deferred) for block in self.content if block.type == "tool_result")
         if text := text_of(self.content):
             yield Message(self.role, text)
 
@@ -134,6 +141,12 @@ class Tool(BaseModel):
     strict: bool | None = None
     defer_loading: bool | None = None
 
+    def definition(self) -> str:
+        """Return what the model needs to know, as JSON."""
+        return json.dumps(
+            {"name": self.name, "description": self.description or "", "parameters": self.input_schema}, ensure_ascii=False
+        )
+
     def as_function(self) -> dict[str, Any]:
         """Return the tool in OpenAI's format."""
         kind = "function" if self.type in (None, "custom") else self.type
@@ -141,15 +154,20 @@ class Tool(BaseModel):
         return found | {"parameters": self.input_schema, "strict": self.strict}
 
 
-def loaded(tools: Sequence[Tool], messages: Iterable[ChatMessage]) -> list[Tool]:
-    """Return the tools for the prompt.
+def deferred(tools: Sequence[Tool]) -> dict[str, Tool]:
+    """Return the tools that the model knows only after a result referred to them."""
+    if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
+        return {}  # Anthropic's servers would search for them
+    return {tool.name: tool for tool in tools if tool.defer_loading}
 
-    Deferred tools follow the others, in the order in which results of tools referred to them, so that the prompt's beginning
-    changes as little as possible.
+
+def functions(tools: Sequence[Tool], messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+    """Return the tools that the model may call, in OpenAI's format.
+
+    Deferred tools are defined in the messages that refer to them, so that the beginning of the prompt stays the same.
     """
+    later = deferred(tools)
     results = [block for message in messages for block in message.content if block.type == "tool_result"]
     names = dict.fromkeys(part.tool_name for block in results for part in block.content if part.type == "tool_reference")
-    deferred = {tool.name: tool for tool in tools if tool.defer_loading}
-    if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
-        deferred = {}  # Anthropic's servers would search for them
-    return [tool for tool in tools if tool.name not in deferred] + [deferred[name] for name in names if name in deferred]
+    known = [tool.as_function() for tool in tools if tool.name not in later]
+    return known + [later[name].as_function() | {"deferred": True} for name in names if name in later]

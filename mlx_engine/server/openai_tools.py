@@ -20,11 +20,13 @@ class ClientTool:
     Attributes:
         namespace: namespace that the client declared the tool in.
         custom: whether the tool takes any text. The model calls it with a JSON object that has only the field `input`.
+        deferred: whether a message defines the tool.
     """
 
     name: str
     namespace: str = ""
     custom: bool = False
+    deferred: bool = False
 
     @property
     def full_name(self) -> str:
@@ -53,7 +55,12 @@ class OfferedTools:
 
     def __init__(self, given: Iterable[Any], kinds: Collection[str]) -> None:
         found = list(self._read(given, kinds, "tools", ""))
-        self.declared = tuple(json.dumps({"type": "function", "function": function}, ensure_ascii=False) for _, function in found)
+        self.declared = tuple(
+            json.dumps(
+                {"type": "function", "function": function} | ({"deferred": True} if tool.deferred else {}), ensure_ascii=False
+            )
+            for tool, function in found
+        )
         self._tools = {tool.full_name: tool for tool, _ in found}
 
     def _read(self, given: Iterable[Any], kinds: Collection[str], where: str, namespace: str) -> Iterator[tuple[ClientTool, Any]]:
@@ -71,7 +78,7 @@ class OfferedTools:
             if kind == "namespace":
                 yield from self._read(nested if isinstance(nested, list) else (), kinds, f"{where}.{at}.tools", name)
                 continue
-            offered = ClientTool(name, namespace, kind == "custom")
+            offered = ClientTool(name, namespace, kind == "custom", tool.get("deferred") is True)
             yield offered, {"name": offered.full_name, **_declaration(inner, offered.custom, f"{where}.{at}")}
 
     def choice(self, value: Any) -> str:

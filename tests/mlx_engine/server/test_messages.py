@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.chat import render
+from mlx_engine.chat import render, template
 from mlx_engine.events import Event, PrefillProgress
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, body, replies
@@ -243,7 +243,7 @@ class TestNormalization:
             assert asked(system=f"{header}\n\nBe brief.") == plain
             assert asked(system=header) == asked()
 
-    def test_deferred_tools_follow_the_others_once_referenced(self) -> None:
+    def test_deferred_tools_are_defined_where_a_result_refers_to_them(self) -> None:
         def result(*names: str) -> dict[str, Any]:
             parts = [{"type": "tool_reference", "tool_name": name} for name in names]
             return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": parts}]}
@@ -252,12 +252,19 @@ class TestNormalization:
         assert tool_names(asked(USER, tools=tools)) == ["read"]
         referenced = asked(USER, result("search"), tools=tools)
         assert tool_names(referenced) == ["read", "search"]
-        assert referenced.messages[-1].content == "The tool search is available now."
+        definition = {"name": "search", "description": "", "parameters": {"type": "object"}}
+        assert referenced.messages[-1].content == f"The tool search is available now.\n{json.dumps(definition)}"
         assert tool_names(asked(USER, result("search"), result("gone", "fetch", "search"), tools=tools)) == [
             "read",
             "search",
             "fetch",
         ]
+        tokenizer = made_calls.tokenizer_of("qwen3")
+        before, after = (
+            template(tokenizer, request.messages, tools=request.tools, reply=False)
+            for request in (asked(USER, tools=tools), referenced)
+        )
+        assert after[: len(before)] == before and json.dumps(definition) in tokenizer.decode(after)
         server_search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
         assert tool_names(asked(USER, tools=[*tools, server_search])) == ["fetch", "read", "search"]
 
