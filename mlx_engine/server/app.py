@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -145,7 +146,11 @@ class Api:
         await PlainTextResponse(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
 
     async def _openapi(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-        await JSONResponse(document({key: route.fields for key, route in self._routes.items()}))(scope, receive, send)
+        await JSONResponse(self._document)(scope, receive, send)
+
+    @cached_property
+    def _document(self) -> Chunk:
+        return document({key: route.fields for key, route in self._routes.items()})
 
     async def _models(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         pair, others = self.pair, await self.models.listed()

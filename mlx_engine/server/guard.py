@@ -13,6 +13,7 @@ from starlette.types import Scope
 from mlx_engine.server.problems import ApiError
 
 OPEN_PATHS = frozenset({"/health"})  # served without a key
+MAX_HEADER_BYTES = 32 << 10
 _NAMES = re.compile(rb"[\w, -]+", re.ASCII)  # of headers
 
 
@@ -40,6 +41,8 @@ class Guard:
             ApiError: the request's host, origin, or key is not allowed.
         """
         headers = scope["headers"]
+        if sum(len(name) + len(value) + 4 for name, value in headers) > MAX_HEADER_BYTES:
+            raise ApiError(431, f"The headers are larger than {MAX_HEADER_BYTES >> 10} KiB.", code="headers_too_large")
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._is_own(_name_of(hosts[0])):
             raise ApiError(403, "This Host header isn't allowed. Use the address that Slipstream shows.", code="host_not_allowed")

@@ -11,38 +11,55 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mlx_engine.errors import UserError
 from mlx_engine.server.app import Api
+from mlx_engine.server.guard import MAX_HEADER_BYTES
 
 HEADERS_S = 10.0  # seconds for a client to send its next request's headers
-_CONNECTIONS = 256
-_HEADER_BYTES = 32 << 10
+WRITE_S = 60.0  # seconds for a client to read what was sent
+MAX_CONNECTIONS = 128
 
 
 class TimedConnection(H11Protocol):
-    """A connection that is closed unless a request's headers arrive in time."""
+    """A connection that is closed unless its client sends and reads in time."""
 
-    _deadline: asyncio.TimerHandle | None = None
+    _check: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None  # runs while the client doesn't read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
         self._wait_for_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
+        for timer in (self._check, self._stalled):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._wait_for_headers()
 
-    def _wait_for_headers(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._deadline = self.loop.call_later(HEADERS_S, self._close_idle)
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled = self.loop.call_later(WRITE_S, self.transport.abort)
 
-    def _close_idle(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+    def resume_writing(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().resume_writing()
+
+    def _wait_for_headers(self) -> None:
+        if self._check is not None:
+            self._check.cancel()
+        self._check = self.loop.call_later(HEADERS_S, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self.transport.is_closing() and not self.flow.write_paused:
+            self.transport.abort()  # the client hasn't read the rest of a response
+        elif self.cycle is None or self.cycle.response_complete:
             self.transport.close()
+        self._wait_for_headers()
 
 
 class Listener:
@@ -90,8 +107,8 @@ class Listener:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=_CONNECTIONS,
-            h11_max_incomplete_event_size=_HEADER_BYTES,
+            limit_concurrency=MAX_CONNECTIONS,
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
             timeout_graceful_shutdown=0,
         )
         server = _Server(config)

@@ -14,7 +14,7 @@ _STATUS = {
 
 
 class ClientGone(Exception):
-    """The client closed the connection, or stopped reading or writing."""
+    """The client closed the connection."""
 
 
 class ApiError(Exception):
