@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from mlx_engine.errors import UserError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
 _GRACE_S = 5.0  # seconds for the engine to free its models
-_WITHOUT_ENGINE = ("models", "launch")
+_WITHOUT_ENGINE = ("models", "launch", "cache")
 _MODULES = {"bench": "mlx_engine.bench.speed", "kernels": "mlx_engine.terminal.kernels"}
 
 
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     chat = command("chat", "chat in the terminal; type /help there for commands")
     arguments.add_pair(chat)
     arguments.add_reply(chat)
+    arguments.add_cache(chat)
 
     compare = command("compare", "answer one prompt with and without DFlash, and compare speed and text")
     arguments.add_prompt(compare)
@@ -67,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     serve = command("serve", "serve a pair to other programs, through OpenAI's HTTP API")
     arguments.add_pair(serve)
     arguments.add_server(serve)
+    arguments.add_cache(serve)
     arguments.add_json(serve)
 
     launch = command("launch", "start a coding agent with the running server or its own; arguments after -- are the agent's")
@@ -79,6 +82,11 @@ def parser() -> argparse.ArgumentParser:
 
     models = command("models", "list, search, download, check, move, and delete pairs")
     arguments.add_models(models)
+
+    cache = command("cache", "list, clear, or verify the prompts that are saved on disk")
+    cache.add_argument("cache_command", choices=("list", "clear", "verify"), metavar="list|clear|verify")
+    cache.add_argument("--folder", type=Path, metavar="DIR", help="folder with saved prompts (default: in your cache folder)")
+    arguments.add_json(cache)
 
     doctor = command("doctor", "check your setup and suggest fixes")
     arguments.add_pair(doctor)
@@ -93,7 +101,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     at = words.index("--") if words[:1] == ["launch"] and "--" in words else len(words)
     given = parser().parse_args(words[:at])
     given.agent_arguments = words[at + 1 :]
-    if given.command != "models":  # its pairs are repos, not folders
+    if given.command not in ("models", "cache"):  # have no pair, or pairs that are repos, not folders
         arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
     if given.command == "serve":
         arguments.check_server(given.parser, given)

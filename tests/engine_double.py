@@ -15,6 +15,7 @@ from mlx_engine.requests import (
     MeasureMachine,
     Request,
     SelectKernels,
+    UsePrefixStore,
 )
 
 
@@ -47,5 +48,7 @@ class EngineDouble:
                 yield from own.roofline(cancel, again)
             case Calibrate():
                 yield from own.calibrate(cancel)
+            case UsePrefixStore():
+                pass
             case SelectKernels():
                 yield from own.prove(cancel)

@@ -20,6 +20,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 log = logging.getLogger(__name__)
 
 BLOCK = 256  # tokens of a whole part
@@ -46,6 +48,11 @@ CREATE TABLE IF NOT EXISTS chats (key TEXT, chat TEXT, PRIMARY KEY (key, chat)) 
 CREATE INDEX IF NOT EXISTS keys_by_chat ON chats(chat);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
 """
+
+
+def default_folder() -> Path:
+    """Return the folder where prompts are saved unless the user chooses another one."""
+    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "prefixes"
 
 
 @dataclass(frozen=True)

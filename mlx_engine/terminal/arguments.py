@@ -139,6 +139,18 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", type=_key, metavar="K", help="API key of the server (default: the one in the keychain)")
 
 
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("prompts saved on disk, from which a later chat continues without computing them again")
+    group.add_argument("--no-cache", action="store_true", help="save and read nothing")
+    group.add_argument("--cache-folder", type=Path, metavar="DIR", help="where to save (default: in your cache folder)")
+    group.add_argument(
+        "--cache-gb",
+        type=whole(1),
+        metavar="N",
+        help="space in GB (default: 10, or a tenth of the free disk space if that is less)",
+    )
+
+
 def add_models(models: argparse.ArgumentParser) -> None:
     """Add the subcommands of `slipstream models`."""
     commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")

@@ -9,7 +9,8 @@ from types import FrameType
 from mlx_engine.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import Calibrate, LoadPair, Request
+from mlx_engine.prefix.store import default_folder
+from mlx_engine.requests import Calibrate, LoadPair, Request, UsePrefixStore
 from mlx_engine.terminal.console import progress
 
 
@@ -54,6 +55,9 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
 def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
     """Load the selected pair. If `calibrated`, calibrate it unless already done."""
     info = None
+    if not getattr(given, "no_cache", True):
+        quota = given.cache_gb * 10**9 if given.cache_gb else None
+        list(events(door, UsePrefixStore(given.cache_folder or default_folder(), quota)))
     try:
         for event in events(door, LoadPair(*folders(given), given.drafter_bits)):
             if isinstance(event, PairInfo):

@@ -1,0 +1,44 @@
+"""`slipstream cache`: list, clear, and verify the prompts that are saved on disk."""
+
+import argparse
+
+from mlx_engine.pairs.fit import gigabytes
+from mlx_engine.prefix.store import PrefixStore, default_folder
+from mlx_engine.terminal.console import print_json, say
+
+
+def run(given: argparse.Namespace) -> int:
+    store = PrefixStore(given.folder or default_folder())
+    try:
+        return {"list": _list, "clear": _clear, "verify": _verify}[given.cache_command](store, given.json)
+    finally:
+        store.close()
+
+
+def _list(store: PrefixStore, as_json: bool) -> int:
+    use = store.use()
+    if as_json:
+        pairs = [{"fingerprint": pair, "parts": parts, "bytes": size} for pair, parts, size in use.pairs]
+        figures = {"parts": use.parts, "bytes": use.bytes, "quota": use.quota, "saved_tokens": use.saved_tokens}
+        print_json({"folder": str(use.folder), **figures, "pairs": pairs})
+        return 0
+    say(
+        f"{use.folder}",
+        f"{gigabytes(use.bytes)} of {gigabytes(use.quota)} in {use.parts:,} parts of prompts, of {len(use.pairs)} pairs",
+        f"{use.saved_tokens:,} tokens were read instead of computed",
+    )
+    return 0
+
+
+def _clear(store: PrefixStore, as_json: bool) -> int:
+    size = store.use().bytes
+    store.clear()
+    left = store.use().parts
+    print_json({"bytes": size, "left": left}) if as_json else say(f"Deleted {gigabytes(size)} of saved prompts.")
+    return 1 if left else 0
+
+
+def _verify(store: PrefixStore, as_json: bool) -> int:
+    good, bad = store.verify()
+    print_json({"good": good, "deleted": bad}) if as_json else say(f"{good:,} parts are good. {bad:,} damaged ones were deleted.")
+    return 0
