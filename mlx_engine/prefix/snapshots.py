@@ -16,6 +16,7 @@ from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.targets.target import Target
 
 MAX_BRANCHES = 32  # every prompt is compared with all of them
+_CLOSE_S = 2.0  # seconds for parts that are being written
 _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of the kept tokens or less would be lost
 
 
@@ -49,7 +50,7 @@ class Snapshots:
             pair: fingerprint of the pair; "" for no store.
         """
         if self.disk is not None:
-            self.disk.close()
+            self.disk.close(_CLOSE_S)
         self.disk = DiskPrefixes(store, pair, self.needs_marks) if store is not None and pair else None
 
     def prefilled(self, tokens: int, seconds: float) -> None:

@@ -30,6 +30,10 @@ _PARTLY = {
     "rope_type": "default", "type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.25, "mrope_section": [11, 11, 10],
     "mrope_interleaved": True,
 }  # fmt: skip
+MIDDLING = {
+    **_DENSE, "hidden_size": 1024, "intermediate_size": 3072, "num_attention_heads": 8, "num_key_value_heads": 2,
+    "num_hidden_layers": 12, "max_position_embeddings": 40960,
+}  # fmt: skip
 KINDS: dict[str, dict[str, Any]] = {
     "qwen3, 32 layers": {**_DENSE, "num_hidden_layers": 32},
     "qwen3_5, 32 layers": {
@@ -48,9 +52,12 @@ KINDS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def write(kind: str, folder: Path) -> tuple[Path, Path]:
-    """Write a pair of `KINDS` with a five-layer drafter; return the folders of target and drafter."""
-    config = KINDS[kind]
+def write(config: dict[str, Any], folder: Path) -> tuple[Path, Path]:
+    """Write a pair with this config.json, one of `KINDS` or `MIDDLING`, and a five-layer drafter.
+
+    Returns:
+        The folders of target and drafter.
+    """
     text = config.get("text_config", config)
     target, drafter = folder / "target", folder / "drafter"
     for place in (target, drafter):
@@ -64,27 +71,29 @@ def write(kind: str, folder: Path) -> tuple[Path, Path]:
     weights: list[tuple[str, mx.array]] = tree_flatten(model.parameters())  # type: ignore[assignment]
     mx.save_safetensors(str(target / "model.safetensors"), dict(weights), metadata={"format": "mlx"})
     layers = text["num_hidden_layers"]
+    hidden = text["hidden_size"]
     own = {
-        **_DENSE, "architectures": ["DFlashDraftModel"], "num_hidden_layers": _LAYERS, "num_target_layers": layers,
+        **_DENSE, "hidden_size": hidden, "max_position_embeddings": text["max_position_embeddings"],
+        "architectures": ["DFlashDraftModel"], "num_hidden_layers": _LAYERS, "num_target_layers": layers,
         "block_size": BLOCK,
         "layer_types": ["full_attention"] * _LAYERS, "attention_bias": False, "hidden_act": "silu", "rope_scaling": None,
         "dflash_config": {"target_layer_ids": [1 + n * (layers - 4) // 4 for n in range(5)], "mask_token_id": 3},
     }  # fmt: skip
     (drafter / "config.json").write_text(json.dumps(own), encoding="utf-8")
-    mx.save_safetensors(str(drafter / "model.safetensors"), _drafter_weights(5), metadata={"format": "pt"})
+    mx.save_safetensors(str(drafter / "model.safetensors"), _drafter_weights(5, hidden), metadata={"format": "pt"})
     return target, drafter
 
 
-def _drafter_weights(taps: int) -> dict[str, mx.array]:
+def _drafter_weights(taps: int, hidden: int) -> dict[str, mx.array]:
     heads, kv = 4 * 128, 128
-    shapes: dict[str, tuple[int, ...]] = {"fc": (_HIDDEN, taps * _HIDDEN), "hidden_norm": (_HIDDEN,), "norm": (_HIDDEN,)}
+    shapes: dict[str, tuple[int, ...]] = {"fc": (hidden, taps * hidden), "hidden_norm": (hidden,), "norm": (hidden,)}
     for layer in range(_LAYERS):
         parts = {
-            "input_layernorm": (_HIDDEN,), "post_attention_layernorm": (_HIDDEN,), "self_attn.q_norm": (128,),
+            "input_layernorm": (hidden,), "post_attention_layernorm": (hidden,), "self_attn.q_norm": (128,),
             "self_attn.k_norm": (128,),
-            "self_attn.q_proj": (heads, _HIDDEN), "self_attn.k_proj": (kv, _HIDDEN), "self_attn.v_proj": (kv, _HIDDEN),
-            "self_attn.o_proj": (_HIDDEN, heads), "mlp.gate_proj": (_WIDE, _HIDDEN), "mlp.up_proj": (_WIDE, _HIDDEN),
-            "mlp.down_proj": (_HIDDEN, _WIDE),
+            "self_attn.q_proj": (heads, hidden), "self_attn.k_proj": (kv, hidden), "self_attn.v_proj": (kv, hidden),
+            "self_attn.o_proj": (hidden, heads), "mlp.gate_proj": (_WIDE, hidden), "mlp.up_proj": (_WIDE, hidden),
+            "mlp.down_proj": (hidden, _WIDE),
         }  # fmt: skip
         shapes |= {f"layers.{layer}.{name}": shape for name, shape in parts.items()}
     return {

@@ -237,7 +237,7 @@ def measure(kinds: list[str], loops: list[str]) -> dict[str, Any]:
     report: dict[str, Any] = {}
     for kind in kinds:
         with tempfile.TemporaryDirectory() as folder:
-            pair = deep_pairs.write(kind, Path(folder))
+            pair = deep_pairs.write(deep_pairs.KINDS[kind], Path(folder))
             row: dict[str, Any] = {"layers": _layers(kind), "parts": asdict(parts(*pair)), "loops": {}}
             for name in loops:
                 try:

@@ -162,7 +162,7 @@ def test_a_round_of_ours_is_counted_whole(kind: str, tmp_path: Path, monkeypatch
     monkeypatch.setitem(deep_pairs.KINDS, kind, shallow)
     monkeypatch.setattr(host, "_WARM", 1)
     monkeypatch.setattr(host, "_TIMED", 2)
-    pair = deep_pairs.write(kind, tmp_path)
+    pair = deep_pairs.write(deep_pairs.KINDS[kind], tmp_path)
     whole, own = host.cost(host.ours, *pair), host.parts(*pair)
     # the one read of a round has the next round behind it, which need not wait for what the host reads
     assert (whole.waits, whole.idle) == (1, 0)
@@ -185,7 +185,7 @@ def test_a_peer_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> No
         yield
 
     monkeypatch.setitem(host.LOOPS, "other", missing)
-    monkeypatch.setattr(host.deep_pairs, "write", lambda kind, folder: (folder, folder))
+    monkeypatch.setattr(host.deep_pairs, "write", lambda config, folder: (folder, folder))
     monkeypatch.setattr(host, "parts", lambda *_: host.Parts(1, 1, 2, 2, 1.5, 1.5, 1, 2, 3, 4))
     report = host.measure(["qwen3, 32 layers"], ["other"])
     assert "cannot run: dflash is not installed here" in host.table(report)

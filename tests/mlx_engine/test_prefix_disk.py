@@ -1,6 +1,7 @@
 """Prompts read from disk change nothing but the time, for every kind of cache and of drafter context."""
 
 import dataclasses
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.test_prefix import PAIRS, PROMPT, WORDS, sliding
+from tests.mlx_engine.test_prefix_store import damage
 
 BLOCK = 8
 
@@ -59,7 +61,7 @@ def restart(engine: Engine, folder: Path) -> None:
     engine.use_prefix_store(folder)
 
 
-@sampled(6)
+@sampled(4)
 @given(data=st.data())
 def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     """Turns, edits, regenerations, and chats with the same beginning, with another process that uses the same store."""
@@ -123,3 +125,30 @@ def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     assert engine.save_next() is None
     assert not list(tmp_path.glob("*.safetensors"))
     engine.use_prefix_store(None)
+
+
+@sampled(2)
+@given(seed=st.integers(0, 999), faults=st.lists(st.sampled_from(["flip", "cut", "delete", "swap"]), min_size=1, max_size=3))
+def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("store"), random.Random(seed)
+    engine.free_memory()
+    engine.use_prefix_store(folder)
+    first = reply(engine, tokens(PROMPT * 5, max_tokens=20, ignore_eos=True, reuse=True))
+    restart(engine, folder)
+    for fault in faults:
+        path, other = (rng.choice(sorted(folder.glob("*.safetensors"))) for _ in range(2))
+        match fault:
+            case "delete":
+                path.unlink()
+            case "swap":
+                both = path.read_bytes(), other.read_bytes()
+                other.write_bytes(both[0])
+                path.write_bytes(both[1])
+            case _:
+                damage(path, fault, rng)
+    request = tokens([*PROMPT * 5, *first.tokens, 5, 6, 7], max_tokens=20, ignore_eos=True)
+    expected, got = reply(engine, request), reply(engine, dataclasses.replace(request, reuse=True))
+    assert got.tokens == expected.tokens
+    save(engine)
+    engine.use_prefix_store(None)
+    assert store.PrefixStore(folder).verify()[1] <= len(faults) * 2
