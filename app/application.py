@@ -89,6 +89,7 @@ class Slipstream(QObject):
         if self.window.preferences.serve_at_launch:
             self.window.server.set_on(True)
         self.conductor.library.load()
+        self.window.saved_prompts.apply()
         self.conductor.use(last_pair(self._settings))
         self.picker.start()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()

@@ -22,6 +22,7 @@ from mlx_engine.events import (
     LoadProgress,
     PairInfo,
     PrefillProgress,
+    PromptsSaved,
     TokenCount,
 )
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
@@ -37,12 +38,13 @@ from mlx_engine.requests import (
     Calibrate,
     CompareRequest,
     CountTokens,
+    ForgetPrompts,
     GenerationRequest,
     LoadPair,
     MeasureMachine,
     Request,
+    SavePrompts,
     SelectKernels,
-    UsePrefixStore,
 )
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.tuning import calibration, kernel_selection, roofline
@@ -97,9 +99,12 @@ class Engine:
                 with suppress(RenderingCancelled):
                     return iter((self.count_tokens(request, cancel),))
                 return iter(())
-            case UsePrefixStore(folder=folder, quota=quota):
-                self.use_prefix_store(folder, quota)
-                return iter(())
+            case SavePrompts(folder=folder, quota=quota):
+                self.save_prompts(folder, quota)
+                return iter((self._prompts_saved(),))
+            case ForgetPrompts(chats=chats):
+                self.forget_prompts(chats)
+                return iter((self._prompts_saved(),))
             case MeasureMachine(again=again):
                 return roofline.measure(self._idle_pair(), cancel, again)
             case Calibrate():
@@ -160,13 +165,30 @@ class Engine:
         renderer.stop()
         mx.clear_cache()
 
-    def use_prefix_store(self, folder: Path | None, quota: int | None = None) -> None:
-        """Save prompts in a folder, and read saved ones; see `UsePrefixStore`."""
+    def save_prompts(self, folder: Path | None, quota: int | None = None) -> None:
+        """Save prompts in a folder, and read saved ones; see `SavePrompts`."""
         before, self._store = self._store, PrefixStore(folder, quota) if folder is not None else None
         if self._snapshots is not None:
             self._snapshots.use_store(self._store, self._fingerprint)
         if before is not None:
             before.close()
+
+    def forget_prompts(self, chats: tuple[str, ...] | None) -> None:
+        """Delete saved prompts, on disk and in memory; see `ForgetPrompts`."""
+        if self._snapshots is not None:
+            self._snapshots.forget(chats)
+        if self._store is None:
+            return
+        if chats is None:
+            self._store.clear()
+        for one in chats or ():
+            self._store.forget(one)
+
+    def _prompts_saved(self) -> PromptsSaved:
+        if self._store is None:
+            return PromptsSaved()
+        use = self._store.use()
+        return PromptsSaved(use.bytes, use.quota, use.saved_tokens)
 
     def save_next(self) -> float | None:
         """Save a part of a past prompt on disk, between replies.

@@ -73,6 +73,21 @@ class PairInfo:
 
 
 @dataclass(frozen=True)
+class PromptsSaved:
+    """Prompts saved on disk, after a request that changes them.
+
+    Attributes:
+        bytes: size of all files.
+        quota: maximum size; 0 if prompts aren't saved.
+        read_tokens: prompt tokens that were read instead of computed so far.
+    """
+
+    bytes: int = 0
+    quota: int = 0
+    read_tokens: int = 0
+
+
+@dataclass(frozen=True)
 class TuningProgress:
     """Progress of a measurement: the current step and a fraction from 0 to 1."""
 
@@ -425,6 +440,7 @@ Event = (
     Queued
     | LoadProgress
     | PairInfo
+    | PromptsSaved
     | TuningProgress
     | Calibrated
     | KernelsSelected

@@ -148,8 +148,8 @@ class LoadPair:
 
 
 @dataclass(frozen=True)
-class UsePrefixStore:
-    """A request to save prompts on disk, and to read saved ones, also of pairs loaded later.
+class SavePrompts:
+    """A request to save prompts on disk and to read saved ones, also with pairs that are loaded later.
 
     Attributes:
         folder: where to save; None saves nothing.
@@ -158,6 +158,13 @@ class UsePrefixStore:
 
     folder: Path | None = None
     quota: int | None = None
+
+
+@dataclass(frozen=True)
+class ForgetPrompts:
+    """A request to delete the saved prompts that only these chats used; None deletes all."""
+
+    chats: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -182,4 +189,14 @@ class SelectKernels:
     gives_way = True
 
 
-Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | UsePrefixStore | MeasureMachine | Calibrate | SelectKernels
+Request = (
+    LoadPair
+    | GenerationRequest
+    | CompareRequest
+    | CountTokens
+    | SavePrompts
+    | ForgetPrompts
+    | MeasureMachine
+    | Calibrate
+    | SelectKernels
+)

@@ -10,12 +10,13 @@ from mlx_engine.requests import (
     Calibrate,
     CompareRequest,
     CountTokens,
+    ForgetPrompts,
     GenerationRequest,
     LoadPair,
     MeasureMachine,
     Request,
+    SavePrompts,
     SelectKernels,
-    UsePrefixStore,
 )
 
 
@@ -48,7 +49,7 @@ class EngineDouble:
                 yield from own.roofline(cancel, again)
             case Calibrate():
                 yield from own.calibrate(cancel)
-            case UsePrefixStore():
+            case SavePrompts() | ForgetPrompts():
                 pass
             case SelectKernels():
                 yield from own.prove(cancel)

@@ -111,11 +111,14 @@ class ChatSettingsForm(QWidget):
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
         self.thinking.hide()
+        self.private = QCheckBox(tr("Keep this chat's prompts off the disk"))
+        self.private.toggled.connect(self._change)
+        self.private.hide()
         self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
 
         head = small_label(theme, tr("Preset"), "secondary", bold=True), flow(self.preset, self.save_as, self.delete)
         prompt = small_label(theme, tr("System prompt"), "secondary", bold=True), frame
-        generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, 4, form
+        generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, self.private, 4, form
         column(*head, 10, *prompt, 10, *generation, parent=self)
         library.presets_changed.connect(self.refresh)
         self.refresh()
@@ -124,7 +127,7 @@ class ChatSettingsForm(QWidget):
     def refresh(self) -> None:
         settings = self._read()
         sampling = settings.sampling or self._default_sampling()
-        fields = [self.system, self.seed, self.thinking, self.preset, *self.numbers.values()]
+        fields = [self.system, self.seed, self.thinking, self.private, self.preset, *self.numbers.values()]
         blockers = [QSignalBlocker(field) for field in fields]
         if self.system.toPlainText() != settings.system:
             self.system.setPlainText(settings.system)
@@ -133,6 +136,7 @@ class ChatSettingsForm(QWidget):
         if _seed(self.seed.text()) != settings.seed:
             self.seed.setText("" if settings.seed is None else str(settings.seed))
         self.thinking.setChecked(settings.thinking)
+        self.private.setChecked(settings.private)
         self._show_presets(settings)
         for blocker in blockers:
             blocker.unblock()
@@ -165,6 +169,7 @@ class ChatSettingsForm(QWidget):
                 max_tokens=max_tokens,
                 seed=_seed(self.seed.text()),
                 thinking=self.thinking.isChecked() if self.thinking.isEnabled() else old.thinking,
+                private=self.private.isChecked(),
             )
         )
 
@@ -201,6 +206,7 @@ class ChatSettingsDialog(QDialog):
         self.form = ChatSettingsForm(theme, library, lambda: conductor.chat.settings, conductor.set_settings, default)
         self.form.setContentsMargins(24, 20, 24, 20)
         self.form.thinking.show()
+        self.form.private.show()
         lay_out(self, self.form, WIDTH, tr("Close settings"), aside=self.form.reset)
         for signal in (conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
             signal.connect(self.refresh)

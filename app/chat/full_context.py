@@ -52,7 +52,16 @@ class SummaryJob(QObject):
             self._conductor.notify(refusal)
             return
         messages = (*self._conductor.chat.history(), Message("user", _TASK))
-        request = GenerationRequest(messages, mode=self._conductor.next_mode, max_tokens=MAX_TOKENS, rolling=0, foreground=True)
+        chat = self._conductor.chat
+        request = GenerationRequest(
+            messages,
+            mode=self._conductor.next_mode,
+            max_tokens=MAX_TOKENS,
+            rolling=0,
+            foreground=True,
+            chat=chat.id,
+            private=chat.settings.private,
+        )
         self._pieces = []
         self._job = self._conductor.engine.submit(request, partial(self._receive, self._pieces))
         self.changed.emit()

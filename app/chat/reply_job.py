@@ -75,7 +75,9 @@ class ReplyJob(QObject):
             self.turn.reply.reason = "interrupted" if self._quitting else "cancelled"
             self._end()
         else:
-            self._job = self._engine.submit(replace(self._request, foreground=True), self._receive)
+            assert self.chat is not None
+            request = replace(self._request, foreground=True, chat=self.chat.id, private=self.chat.settings.private)
+            self._job = self._engine.submit(request, self._receive)
 
     @Slot()
     def _save_growth(self) -> None:

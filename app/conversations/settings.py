@@ -22,6 +22,7 @@ class ChatSettings:
     thinking: bool = False
     dflash: bool = True
     rolling: bool = False  # leave out the oldest messages when the context is full
+    private: bool = False  # keep the prompts off the disk
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -35,13 +36,14 @@ class ChatSettings:
 
 @dataclass(frozen=True)
 class Preset:
-    """Named settings, without the DFlash, thinking, and rolling window switches."""
+    """Named settings, without the switches of a chat."""
 
     name: str
     settings: ChatSettings
 
     def applied_to(self, settings: ChatSettings) -> ChatSettings:
-        return replace(self.settings, dflash=settings.dflash, thinking=settings.thinking, rolling=settings.rolling)
+        switches = {name: getattr(settings, name) for name in ("dflash", "thinking", "rolling", "private")}
+        return replace(self.settings, **switches)
 
     def fits(self, settings: ChatSettings) -> bool:
         """Whether the settings equal the preset's."""

@@ -144,7 +144,10 @@ def ending(reply: Reply) -> str:
 def details(stats: Stats) -> str:
     """Return all statistics, one per line, for a tooltip."""
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
-    lines = [tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)]
+    if stats.disk_tokens:
+        lines = [tr("{reused} of {total} prompt tokens from cache (disk)", reused=reused, total=prompt)]
+    else:
+        lines = [tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)]
     if stats.prompt_tok_s is not None:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
     if stats.waiting_s >= _NOTED_WAIT_S:

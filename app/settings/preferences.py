@@ -10,12 +10,13 @@ from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from app.conversations.json_values import parse_json
 from app.conversations.settings import ChatSettings
-from app.conversations.wording import percent
+from app.conversations.wording import percent, size
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 from mlx_engine.server import PORT
 
 T = TypeVar("T")
+_PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB
 Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"]
 
 
@@ -137,6 +138,22 @@ class Preferences(QObject):
         False,
         lambda: tr("Check for updates at launch"),
         help=lambda: tr("Requests the newest version number and sends nothing else."),
+        pane="privacy",
+    )
+
+    save_prompts = Setting(
+        "save_prompts",
+        True,
+        lambda: tr("Save prompts on disk"),
+        help=lambda: tr("Old chats and agents continue without reading everything again. Deleted with the chat."),
+        pane="privacy",
+    )
+    prompt_space = Setting(
+        "prompt_space",
+        "automatic",
+        lambda: tr("Space for saved prompts"),
+        choices=lambda: {"automatic": tr("Automatic"), **{count: size(int(count) * 1e9) for count in _PROMPT_SPACES}},
+        help=lambda: tr("Automatic: 10 GB, or a tenth of the free space if that is less."),
         pane="privacy",
     )
 

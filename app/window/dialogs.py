@@ -21,6 +21,7 @@ from app.models.picker_dialog import PickerDialog
 from app.server.local_server import LocalServer
 from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
+from app.settings.saved_prompts import SavedPrompts, SavedPromptsForm
 from app.settings.settings_dialog import SettingsDialog
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
@@ -46,12 +47,14 @@ class Dialogs(QObject):
         conductor: Conductor,
         picker: Picker,
         preferences: Preferences,
+        saved_prompts: SavedPrompts,
         server: LocalServer,
         release: Release,
         log_folder: str,
     ) -> None:
         super().__init__(window)
         self._window, self._theme, self._conductor, self._picker = window, theme, conductor, picker
+        self._saved_prompts = saved_prompts
         self._preferences, self._server, self._release, self._log_folder = preferences, server, release, log_folder
         self._dialogs: dict[type[QDialog], QDialog] = {}
         conductor.comparison_job.started.connect(self._show_comparison)
@@ -125,7 +128,8 @@ class Dialogs(QObject):
             "updates if you turn that on."
         )
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
-        column(styled_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
+        prompts = SavedPromptsForm(self._theme, self._saved_prompts)
+        column(prompts, styled_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
         return page
 
     def _advanced(self) -> QWidget:

@@ -18,6 +18,7 @@ from app.models.picker import Picker
 from app.models.survey import recommend
 from app.server.local_server import LocalServer
 from app.settings.preferences import Preferences
+from app.settings.saved_prompts import SavedPrompts
 from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
 from app.transcript.transcript import Transcript
@@ -57,6 +58,8 @@ class MainWindow(QMainWindow):
         self._save_timer.timeout.connect(self._save_state)
         self.picker = picker or Picker(conductor, self)
         self.preferences = Preferences(theme, settings, self)
+        self.saved_prompts = SavedPrompts(conductor.engine, self.preferences, self)
+        conductor.library.removed.connect(self.saved_prompts.forget)
         self.server = LocalServer(conductor.engine.door, conductor.loader, self.preferences, self)
         self.server.failed.connect(conductor.notify)
         self.updates = Updates(this_release(), self.preferences, self)
@@ -83,7 +86,9 @@ class MainWindow(QMainWindow):
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
         self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
-        self.dialogs = Dialogs(self, theme, conductor, self.picker, self.preferences, self.server, self.updates.release, log_folder)
+        self.dialogs = Dialogs(
+            self, theme, conductor, self.picker, self.preferences, self.saved_prompts, self.server, self.updates.release, log_folder
+        )
         self.chat_commands = ChatCommands(conductor, self.split, self)
         self.commands = Actions(
             window=self,

@@ -26,6 +26,7 @@ STATES_EVERY = 4096  # tokens of a long prompt between states that are kept
 _LEAST_GAIN = 32  # tokens to read
 _PENDING_BYTES = 128 << 20  # of parts that aren't written yet
 _LATEST_WEIGHT = 0.3  # of the latest measurement in a rate
+_FLUSH_S, _POLL_S = 5.0, 0.005
 _RETRY_S = 0.05  # until the writer may have room again
 _DTYPES = {
     mx.float32: "F32", mx.float16: "F16", mx.bfloat16: "BF16", mx.int32: "I32", mx.uint32: "U32", mx.int64: "I64", mx.uint8: "U8",
@@ -73,6 +74,10 @@ class DiskPrefixes:
         """End the writer, and wait up to `seconds` for the parts that it has."""
         self._unsaved.clear()
         self._writer.close(seconds)
+
+    def flush(self) -> None:
+        """Wait until the writer has nothing to do, for a few seconds at most."""
+        self._writer.flush(_FLUSH_S)
 
     # Reading
 
@@ -305,6 +310,11 @@ class _Writer:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="prefix writer", daemon=True)
             self._thread.start()
+
+    def flush(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while self._pending and time.monotonic() < end:
+            time.sleep(_POLL_S)
 
     def close(self, seconds: float) -> None:
         if self._thread is not None:

@@ -5,7 +5,7 @@ prompt, cut back to the shared tokens. Recurrent and rotating caches, and a draf
 these, a branch has *marks*: states saved at tokens that the chat template will render the same way again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import mlx.core as mx
 
@@ -57,6 +57,12 @@ class Snapshots:
         """Record how long it took to compute prompt tokens."""
         if self.disk is not None:
             self.disk.prefilled(tokens, seconds)
+
+    def forget(self, chats: Collection[str] | None) -> None:
+        """Drop the branches that chats used last, or all if None. Branches in use are kept."""
+        self._branches = [branch for branch in self._branches if chats is not None and branch.chat not in chats]
+        if self.disk is not None:
+            self.disk.flush()
 
     def save_next(self) -> float | None:
         """Save a part of a branch on disk; see `DiskPrefixes.save_next`."""

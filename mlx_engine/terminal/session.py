@@ -10,7 +10,7 @@ from mlx_engine.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import Calibrate, LoadPair, Request, UsePrefixStore
+from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts
 from mlx_engine.terminal.console import progress
 
 
@@ -57,7 +57,7 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
     info = None
     if not getattr(given, "no_cache", True):
         quota = given.cache_gb * 10**9 if given.cache_gb else None
-        list(events(door, UsePrefixStore(given.cache_folder or default_folder(), quota)))
+        list(events(door, SavePrompts(given.cache_folder or default_folder(), quota)))
     try:
         for event in events(door, LoadPair(*folders(given), given.drafter_bits)):
             if isinstance(event, PairInfo):

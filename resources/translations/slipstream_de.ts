@@ -165,6 +165,11 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Keep this chat's prompts off the disk</source>
+            <translation>Prompts dieses Chats nicht auf der Festplatte sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps only this many of the most likely tokens.</source>
             <translation>Behält nur so viele der wahrscheinlichsten Tokens.</translation>
         </message>
@@ -1272,6 +1277,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{rate} tok/s</source>
             <translation>{rate} Tokens/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{reused} of {total} prompt tokens from cache (disk)</source>
+            <translation>{reused} von {total} Prompt-Token aus dem Cache (Festplatte)</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2675,6 +2685,16 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Automatic</source>
+            <translation>Automatisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Automatic: 10 GB, or a tenth of the free space if that is less.</source>
+            <translation>Automatisch: 10 GB oder ein Zehntel des freien Speicherplatzes, falls das weniger ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Check for updates at launch</source>
             <translation>Beim Start nach Updates suchen</translation>
         </message>
@@ -2710,6 +2730,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Old chats and agents continue without reading everything again. Deleted with the chat.</source>
+            <translation>Alte Chats und Agenten machen weiter, ohne alles neu zu lesen. Wird mit dem Chat gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
             <translation>Andere Programme auf diesem Computer können dann das geladene Modell nutzen.</translation>
         </message>
@@ -2725,8 +2750,18 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Save prompts on disk</source>
+            <translation>Prompts auf der Festplatte sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Show token sources</source>
             <translation>Token-Herkunft anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Space for saved prompts</source>
+            <translation>Platz für gesicherte Prompts</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2767,6 +2802,61 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
             <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Tokens verschieden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Choose a Folder for Saved Prompts</source>
+            <translation>Ordner für gesicherte Prompts auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Choose a folder for saved prompts</source>
+            <translation>Ordner für gesicherte Prompts auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Clear Now…</source>
+            <translation>Jetzt löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Delete All Saved Prompts?</source>
+            <translation>Alle gesicherten Prompts löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Delete all saved prompts</source>
+            <translation>Alle gesicherten Prompts löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Prompts aren't saved.</source>
+            <translation>Prompts werden nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Saved prompts</source>
+            <translation>Gesicherte Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>The next message in each chat will take longer to start, once. Your chats are kept.</source>
+            <translation>Die nächste Antwort in jedem Chat beginnt einmal später. Deine Chats bleiben erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>{tokens} tokens were read from disk instead of computed.</source>
+            <translation>{tokens} Token wurden von der Festplatte gelesen statt berechnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>{used} of {space} used.</source>
+            <translation>{used} von {space} belegt.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

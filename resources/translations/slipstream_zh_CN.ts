@@ -165,6 +165,11 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Keep this chat's prompts off the disk</source>
+            <translation>不将此对话的提示词保存到磁盘</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps only this many of the most likely tokens.</source>
             <translation>仅保留这么多个最可能的词元。</translation>
         </message>
@@ -1272,6 +1277,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{rate} tok/s</source>
             <translation>{rate} 词元/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{reused} of {total} prompt tokens from cache (disk)</source>
+            <translation>{total} 个提示词 token 中有 {reused} 个来自缓存（磁盘）</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2675,6 +2685,16 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Automatic</source>
+            <translation>自动</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Automatic: 10 GB, or a tenth of the free space if that is less.</source>
+            <translation>自动：10 GB，若可用空间的十分之一更小则取后者。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Check for updates at launch</source>
             <translation>启动时检查更新</translation>
         </message>
@@ -2710,6 +2730,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Old chats and agents continue without reading everything again. Deleted with the chat.</source>
+            <translation>旧对话和智能体无需重新读取全部内容即可继续。随对话一起删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
             <translation>之后，此电脑上的其他程序可以使用已加载的模型。</translation>
         </message>
@@ -2725,8 +2750,18 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Save prompts on disk</source>
+            <translation>将提示词保存在磁盘上</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Show token sources</source>
             <translation>显示词元来源</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Space for saved prompts</source>
+            <translation>已保存提示词的空间</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2767,6 +2802,61 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
             <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Choose a Folder for Saved Prompts</source>
+            <translation>为已保存的提示词选取文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Choose a folder for saved prompts</source>
+            <translation>为已保存的提示词选取文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Clear Now…</source>
+            <translation>立即清除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Delete All Saved Prompts?</source>
+            <translation>删除所有已保存的提示词？</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Delete all saved prompts</source>
+            <translation>删除所有已保存的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Folder</source>
+            <translation>文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Prompts aren't saved.</source>
+            <translation>不保存提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Saved prompts</source>
+            <translation>已保存的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>The next message in each chat will take longer to start, once. Your chats are kept.</source>
+            <translation>每个对话的下一条回复会有一次较慢的开始。对话会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>{tokens} tokens were read from disk instead of computed.</source>
+            <translation>{tokens} 个 token 从磁盘读取，无需计算。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>{used} of {space} used.</source>
+            <translation>已使用 {used}，共 {space}。</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

@@ -49,17 +49,17 @@ def measure(engine: Engine, length: int, repeats: int) -> dict[str, float]:
             folder, rng = Path(name), random.Random(repeat)
             prompt = [rng.randrange(10, 1500) for _ in range(length)]
             longer = [*prompt, *(rng.randrange(10, 1500) for _ in range(_NEW))]
-            engine.use_prefix_store(folder, _QUOTA)
+            engine.save_prompts(folder, _QUOTA)
             stats(engine, prompt, max_tokens=1)
             save(engine)
-            engine.use_prefix_store(None)  # waits for the writer
+            engine.save_prompts(None)  # waits for the writer
             sizes.append(written(folder))
             for kept in (True, False) if repeat % 2 else (False, True):
                 engine.free_memory()
                 if kept:
-                    engine.use_prefix_store(folder, _QUOTA)
+                    engine.save_prompts(folder, _QUOTA)
                 found = stats(engine, longer, max_tokens=1, private=not kept)
-                engine.use_prefix_store(None)
+                engine.save_prompts(None)
                 assert found.disk_tokens >= length - 1 if kept else not found.disk_tokens
                 (warm if kept else cold).append(found.ttft_s or 0.0)
     caches = engine.snapshots.nbytes
@@ -84,14 +84,14 @@ def decoding(engine: Engine, repeats: int) -> float:
         for repeat in range(2 * repeats):
             writes = bool(repeat % 2)
             engine.free_memory()
-            engine.use_prefix_store(Path(name) if writes else None, _QUOTA)
+            engine.save_prompts(Path(name) if writes else None, _QUOTA)
             stats(engine, [rng.randrange(10, 1500) for _ in range(2048)], max_tokens=1)
             if writes:
                 engine.save_next()  # the writer has work during the next reply
             found = stats(engine, [rng.randrange(10, 1500) for _ in range(16)], max_tokens=200, mode="plain")
             rates[writes].append(found.decode_tok_s or 0.0)
             save(engine)
-    engine.use_prefix_store(None)
+    engine.save_prompts(None)
     return median(one / other for one, other in zip(rates[True], rates[False], strict=True))
 
 

@@ -58,7 +58,7 @@ def restart(engine: Engine, folder: Path) -> None:
     """Forget what is in memory, and open the store as the next process does."""
     save(engine)
     engine.free_memory()
-    engine.use_prefix_store(folder)
+    engine.save_prompts(folder)
 
 
 @sampled(4)
@@ -67,7 +67,7 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     """Turns, edits, regenerations, and chats with the same beginning, with another process that uses the same store."""
     folder = tmp_path_factory.mktemp("store")
     engine.free_memory()
-    engine.use_prefix_store(folder)
+    engine.save_prompts(folder)
     other = store.PrefixStore(folder)
     head = data.draw(WORDS, "head")
     prompt = head + data.draw(WORDS, "first question")
@@ -104,27 +104,27 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     check = store.PrefixStore(folder)
     assert check.verify()[1] == 0
     check.close()
-    engine.use_prefix_store(None)
+    engine.save_prompts(None)
 
 
 def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path):
     engine.free_memory()
-    engine.use_prefix_store(tmp_path)
+    engine.save_prompts(tmp_path)
     first = reply(engine, tokens(PROMPT * 7, max_tokens=20, ignore_eos=True, reuse=True))
     restart(engine, tmp_path)
     prompt = [*PROMPT * 7, *first.tokens, 5, 6, 7]
     stats = reply(engine, tokens(prompt, max_tokens=1, reuse=True)).stats
     assert stats.disk_tokens == stats.reused_tokens >= len(prompt) - 4
-    engine.use_prefix_store(None)
+    engine.save_prompts(None)
 
 
 def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     engine.free_memory()
-    engine.use_prefix_store(tmp_path)
+    engine.save_prompts(tmp_path)
     reply(engine, tokens(PROMPT * 7, max_tokens=20, reuse=True, private=True))
     assert engine.save_next() is None
     assert not list(tmp_path.glob("*.safetensors"))
-    engine.use_prefix_store(None)
+    engine.save_prompts(None)
 
 
 @sampled(2)
@@ -132,7 +132,7 @@ def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
 def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("store"), random.Random(seed)
     engine.free_memory()
-    engine.use_prefix_store(folder)
+    engine.save_prompts(folder)
     first = reply(engine, tokens(PROMPT * 5, max_tokens=20, ignore_eos=True, reuse=True))
     restart(engine, folder)
     for fault in faults:
@@ -150,5 +150,5 @@ def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_facto
     expected, got = reply(engine, request), reply(engine, dataclasses.replace(request, reuse=True))
     assert got.tokens == expected.tokens
     save(engine)
-    engine.use_prefix_store(None)
+    engine.save_prompts(None)
     assert store.PrefixStore(folder).verify()[1] <= len(faults) * 2

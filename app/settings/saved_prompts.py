@@ -1,0 +1,120 @@
+"""Prompts saved on disk: what the settings ask of the engine, and their part of the Privacy pane."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.conversations import wording
+from app.engine_adapter import Delivery, EngineAdapter
+from app.language import tr
+from app.settings.preferences import Preferences
+from app.widgets.controls import button, small_label
+from app.widgets.layout import Form, column
+from app.widgets.save_dialog import confirm
+from app.widgets.theme import Theme
+from mlx_engine.events import PromptsSaved
+from mlx_engine.prefix.store import default_folder
+from mlx_engine.requests import ForgetPrompts, Request, SavePrompts
+
+_FOLDER = "prompt_folder"  # key in the settings file
+
+
+class SavedPrompts(QObject):
+    """The prompts that the engine saves on disk.
+
+    Attributes:
+        found: what is saved; None until the engine has said so.
+    """
+
+    changed = Signal()
+
+    def __init__(self, engine: EngineAdapter, preferences: Preferences, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine, self._preferences = engine, preferences
+        self._applied: SavePrompts | None = None
+        self.found: PromptsSaved | None = None
+        preferences.changed.connect(self.apply)
+
+    @property
+    def folder(self) -> Path:
+        return Path(str(self._preferences.file.value(_FOLDER) or "") or default_folder())
+
+    def move(self, folder: Path) -> None:
+        """Save in another folder from now on."""
+        self._preferences.file.setValue(_FOLDER, str(folder))
+        self.apply()
+
+    @Slot()
+    def apply(self) -> None:
+        """Tell the engine what the settings say, unless it knows."""
+        saves, space = self._preferences.save_prompts, self._preferences.prompt_space
+        request = SavePrompts(self.folder if saves else None, int(space) * 10**9 if space.isdigit() else None)
+        if request != self._applied:
+            self._applied = request
+            self._submit(request)
+
+    @Slot(object)
+    def forget(self, chats: list[str]) -> None:
+        """Delete what only these chats saved."""
+        if self._applied is not None and self._applied.folder is not None:
+            self._submit(ForgetPrompts(tuple(chats)))
+
+    @Slot()
+    def clear(self) -> None:
+        self._submit(ForgetPrompts())
+
+    @Slot()
+    def refresh(self) -> None:
+        """Ask the engine again what is saved."""
+        self._submit(ForgetPrompts(()))
+
+    def _submit(self, request: Request) -> None:
+        self._engine.submit(request, self._receive)
+
+    def _receive(self, deliveries: list[Delivery]) -> None:
+        for item in deliveries:
+            if isinstance(item.event, PromptsSaved):
+                self.found = item.event
+                self.changed.emit()
+
+
+class SavedPromptsForm(QWidget):
+    """The folder of the saved prompts and their size, with a button to delete them."""
+
+    def __init__(self, theme: Theme, prompts: SavedPrompts, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._prompts = prompts
+        self.used = small_label(theme, "", "secondary", wrap=True)
+        self.folder = small_label(theme, "", "secondary", elided=True)
+        self.clear = button(tr("Clear Now…"), tr("Delete all saved prompts"), "bordered", self._clear)
+        choose = button(tr("Choose…"), tr("Choose a folder for saved prompts"), "bordered", self._choose)
+        form = Form(theme)
+        form.add_row(tr("Saved prompts"), self.clear, below=[self.used])
+        form.add_row(tr("Folder"), choose, below=[self.folder])
+        column(form, parent=self)
+        prompts.changed.connect(self._show)
+        prompts.refresh()
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        found = self._prompts.found or PromptsSaved()
+        used = tr("{used} of {space} used.", used=wording.size(found.bytes), space=wording.size(found.quota))
+        spared = tr("{tokens} tokens were read from disk instead of computed.", tokens=wording.number(found.read_tokens))
+        self.used.setText(f"{used} {spared}" if found.quota else tr("Prompts aren't saved."))
+        self.folder.setText(str(self._prompts.folder))
+        self.clear.setEnabled(found.bytes > 0)
+
+    @Slot()
+    def _clear(self) -> None:
+        question = tr("The next message in each chat will take longer to start, once. Your chats are kept.")
+        if confirm(self, tr("Delete All Saved Prompts?"), question, tr("Delete")):
+            self._prompts.clear()
+
+    @Slot()
+    def _choose(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, tr("Choose a Folder for Saved Prompts"), str(self._prompts.folder))
+        if folder:
+            self._prompts.move(Path(folder))
+            self._show()

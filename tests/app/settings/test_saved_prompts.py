@@ -1,0 +1,77 @@
+"""Prompts saved on disk: settings, their pane, private chats, and deleted chats."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.chat.chat_settings import ChatSettingsDialog
+from app.settings import saved_prompts
+from app.settings.saved_prompts import SavedPromptsForm
+from app.settings.settings_dialog import SettingsDialog
+from mlx_engine.events import PromptsSaved
+from mlx_engine.prefix.store import default_folder
+from mlx_engine.requests import ForgetPrompts, Request, SavePrompts
+from tests.app.conftest import Running
+
+Start = Callable[..., Running]
+
+
+def sent(app: Running, kind: type, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    """Return a list that receives the requests of a kind that the window makes from now on."""
+    seen: list[Request] = []
+    submit = app.conductor.engine.submit
+
+    def note(request: Request, receive: Callable) -> object:
+        if isinstance(request, kind):
+            seen.append(request)
+        return submit(request, receive)
+
+    monkeypatch.setattr(app.conductor.engine, "submit", note)
+    return seen
+
+
+def test_the_settings_reach_the_engine(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    preferences, prompts = app.window.preferences, app.window.saved_prompts
+    asked = sent(app, SavePrompts, monkeypatch)
+    preferences.prompt_space = "5"
+    prompts.move(tmp_path / "elsewhere")
+    preferences.save_prompts = False
+    preferences.save_prompts = False
+    quota = 5 * 10**9
+    assert asked == [SavePrompts(default_folder(), quota), SavePrompts(tmp_path / "elsewhere", quota), SavePrompts(None, quota)]
+
+
+def test_the_pane_shows_what_is_saved_and_deletes_it(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.window.dialogs.show_settings("privacy")
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None
+    form = dialog.findChild(SavedPromptsForm)
+    app.window.saved_prompts.found = PromptsSaved(bytes=1_200_000_000, quota=10**10, read_tokens=12_000)
+    app.window.saved_prompts.changed.emit()
+    assert " ".join(form.used.text().split()) == "1.2 GB of 10 GB used. 12,000 tokens were read from disk instead of computed."
+    asked = sent(app, ForgetPrompts, monkeypatch)
+    monkeypatch.setattr(saved_prompts, "confirm", lambda *given: True)
+    form.clear.click()
+    assert asked == [ForgetPrompts(None)]
+
+
+def test_deleting_a_chat_deletes_its_prompts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.window.saved_prompts.apply()
+    asked = sent(app, ForgetPrompts, monkeypatch)
+    app.conductor.library.removed.emit(["one", "two"])
+    assert asked == [ForgetPrompts(("one", "two"))]
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_replies_name_their_chat_and_whether_it_is_private(start: Start, private: bool) -> None:
+    app = start()
+    app.window.dialogs.show_chat_settings()
+    dialog = app.window.dialogs.find(ChatSettingsDialog)
+    assert dialog is not None
+    dialog.form.private.setChecked(private)
+    app.ask("Hi")
+    assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.conductor.chat.id, private)
