@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from app.conversations.json_values import parse_json
 from app.conversations.settings import ChatSettings
-from app.conversations.wording import percent, size
+from app.conversations.wording import percent
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 from mlx_engine.server import PORT
@@ -152,7 +152,7 @@ class Preferences(QObject):
         "prompt_space",
         "automatic",
         lambda: tr("Space for saved prompts"),
-        choices=lambda: {"automatic": tr("Automatic"), **{count: size(int(count) * 1e9) for count in _PROMPT_SPACES}},
+        choices=lambda: {"automatic": tr("Automatic"), **{count: f"{count} GB" for count in _PROMPT_SPACES}},
         help=lambda: tr("Automatic: 10 GB, or a tenth of the free space if that is less."),
         pane="privacy",
     )
