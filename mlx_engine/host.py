@@ -224,7 +224,13 @@ class EngineHost:
             return None
 
     def _begin_jobs(self) -> None:
-        """Begin the waiting jobs that may run now, and report the others' positions."""
+        """Begin the waiting jobs that may run now, and report the others' positions.
+
+        Canceled jobs that would run alone end at once, because later jobs would wait for them.
+        """
+        for job in [job for job in self._waiting if job.cancelled.is_set() and not job.takes_turns]:
+            self._waiting.remove(job)
+            self._end(job)
         running = [*self._foreground, *self._background]
         in_order = all(job.takes_turns for job in running)  # whether no earlier job runs alone or waits to run alone
         if in_order:
@@ -289,6 +295,9 @@ class EngineHost:
             return
         if not job.foreground:
             self._reply_s += _LATEST_WEIGHT * (time.perf_counter() - job.began - self._reply_s)
+        self._end(job)
+
+    def _end(self, job: Job) -> None:
         with self._lock, suppress(ValueError):
             self._open.remove(job)
         _deliver(job, None)

@@ -1,14 +1,16 @@
 """The engine's thread survives bugs of front ends, and its door behaves after it was closed."""
 
 import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import TokenCount
+from mlx_engine.events import Event, TokenCount
 from mlx_engine.host import EngineHost, Job, events
-from mlx_engine.requests import CountTokens, Message
+from mlx_engine.requests import CountTokens, GenerationRequest, MeasureMachine, Message
 from tests.engine_double import EngineDouble
 
 REQUEST = CountTokens((Message("user", "Hello"),))
@@ -51,6 +53,29 @@ def test_a_job_that_is_cancelled_before_its_turn_starts_no_engine() -> None:
     job.cancel()
     host._queue.put(job)
     assert host.wait(20) and seen == [None] and not made
+
+
+def test_a_canceled_job_does_not_keep_others_waiting_while_a_reply_runs() -> None:
+    """A measurement runs alone. A message cancels it, and must not wait until programs have their replies."""
+    ended = threading.Event()
+
+    class Replying(Counter):
+        def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+            while not (cancel.is_set() or request.foreground):
+                yield TokenCount(0, 0)
+                time.sleep(0.001)
+            yield TokenCount(1, 2)
+
+    host = EngineHost(Replying)  # type: ignore[arg-type]
+    seen: list[Event | None] = []
+    reply = host.submit(GenerationRequest(prompt_text="a"), seen.append)
+    while not seen:
+        time.sleep(0.001)
+    host.submit(MeasureMachine(), lambda event: ended.set() if event is None else None).cancel()
+    assert list(events(host, GenerationRequest(prompt_text="b", foreground=True))) == [TokenCount(1, 2)]
+    assert ended.wait(20) and None not in seen
+    reply.cancel()
+    assert host.wait(20)
 
 
 def test_every_close_is_answered(host: EngineHost) -> None:
