@@ -156,6 +156,11 @@ class LocalServer(QObject):
                 loop.run_until_complete(listener.serve(api, stop, lambda: self._ready.emit(api, listener.url)))
         except UserError as found:
             error = found
+        except Exception:
+            _log.exception("The server failed")
+            error = UserError(
+                "internal", "Something went wrong in Slipstream. Details are in {log_file}.", log_file="slipstream.log"
+            )
         finally:
             _log.removeHandler(self._log_handler)
             loop.close()
@@ -187,7 +192,7 @@ class LocalServer(QObject):
             self.on, self.error = False, translated(error.text) if error else ""
         self.changed.emit()
         if error is not None:
-            self.failed.emit(self.error)
+            self.failed.emit(tr("The local server is off. {reason}", reason=self.error))
 
     @Slot(str)
     def _keep_line(self, line: str) -> None:

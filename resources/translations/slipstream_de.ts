@@ -2470,6 +2470,11 @@
         </message>
         <message>
             <location filename="../../app/server/local_server.py" />
+            <source>The local server is off. {reason}</source>
+            <translation>Der lokale Server ist ausgeschaltet. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/local_server.py" />
             <source>{count} active requests</source>
             <translation>{count} aktive Anfragen</translation>
         </message>
@@ -4262,6 +4267,12 @@
             <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
         </message>
         <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>internal</source>
+            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
+            <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
             <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
@@ -4494,12 +4505,6 @@
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/host.py" />
-            <source>internal</source>
-            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
-            <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/host.py" />

@@ -2470,6 +2470,11 @@
         </message>
         <message>
             <location filename="../../app/server/local_server.py" />
+            <source>The local server is off. {reason}</source>
+            <translation>本地服务器已关闭。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/local_server.py" />
             <source>{count} active requests</source>
             <translation>{count} 个活动请求</translation>
         </message>
@@ -4262,6 +4267,12 @@
             <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
         </message>
         <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>internal</source>
+            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
+            <translation>Slipstream 内部出错。详情见 {log_file}。</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
             <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
@@ -4494,12 +4505,6 @@
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/host.py" />
-            <source>internal</source>
-            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
-            <translation>Slipstream 内部出错。详情见 {log_file}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/host.py" />

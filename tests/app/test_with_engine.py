@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -138,3 +139,36 @@ def test_memory_stays_flat_over_two_hundred_short_replies(begin_with_demo: Begin
     middle = megabytes_after(range(100))
     end = megabytes_after(range(100, 200))
     assert end - middle < MAX_GROWTH_MB
+
+
+def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_time(
+    begin_with_demo: Begin, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlx_engine.server.api_key.stored_key", lambda: ("a-secret-key", False))
+    slipstream = begin_with_demo()
+    window, question = slipstream.window, "What is 7 times 8?"
+    window.preferences.server_port = 0
+    window.server.set_on(True)
+    qtbot.waitUntil(lambda: bool(window.server.url), timeout=PATIENCE_MS)
+    body = {"messages": [{"role": "user", "content": question}], "temperature": 0, "max_tokens": 800}
+    with (
+        httpx2.Client(base_url=window.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client,
+        client.stream(
+            "POST",
+            "/v1/chat/completions",
+            json={**body, "ignore_eos": True, "max_tokens": 1500, "stream": True},
+            headers={"authorization": "Bearer a-secret-key"},
+        ) as long_reply,
+    ):
+        lines = long_reply.iter_lines()
+        next(lines)
+        window.composer.field.setPlainText(question)
+        window.composer.button.click()
+        qtbot.waitUntil(lambda: not slipstream.conductor.busy, timeout=PATIENCE_MS)
+        assert window.server.programs == 1, "the program's reply is still being generated"
+    with httpx2.Client(base_url=window.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client:
+        answered = client.post("/v1/chat/completions", json=body, headers={"authorization": "Bearer a-secret-key"}).json()
+    reply = slipstream.conductor.chat.turns[-1].reply
+    assert answered["choices"][0]["message"]["content"] == reply.answer != ""
+    assert answered["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, "the chat has read the same prompt"
+    window.server.close(PATIENCE_MS / 1000)

@@ -67,7 +67,7 @@ def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
         app.until(lambda: not app.window.server.on)
     message = f"Port {port} is in use. Choose another port."
     assert page.error.isVisible() and page.error.label.text() == message and not page.switch.isChecked()
-    assert app.notices == [message]
+    assert app.notices == [f"The local server is off. {message}"]
     app.window.preferences.server_port = 0
     assert not page.error.isVisible()
     page.switch.click()
@@ -87,11 +87,19 @@ def test_another_port_takes_effect_at_once_and_after_a_restart(start: Start) -> 
     assert start().window.preferences.server_port == port
 
 
-@pytest.mark.parametrize("stored", ["", "-1", "80000", "http", "9" * 500])
-def test_an_invalid_stored_port_is_the_default_one(start: Start, stored: str) -> None:
+def test_an_invalid_stored_port_is_the_default_one(start: Start) -> None:
     preferences = start(loaded=False).window.preferences
-    preferences.file.setValue("server_port", stored)
-    assert preferences.server_port == PORT
+    for stored in ("", "-1", "80000", "http", "9" * 500):
+        preferences.file.setValue("server_port", stored)
+        assert preferences.server_port == PORT
+
+
+def test_a_bug_in_the_server_is_reported_and_turns_it_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    monkeypatch.setattr("mlx_engine.server.api_key.stored_key", lambda: 1 / 0)
+    app.window.server.set_on(True)
+    app.until(lambda: bool(app.window.server.error))
+    assert not app.window.server.on and "slipstream.log" in app.window.server.error
 
 
 def test_without_a_pair_clients_are_told_so_until_one_is_loaded(start: Start) -> None:
@@ -125,14 +133,11 @@ def test_it_serves_the_pair_that_the_user_switches_to(start: Start) -> None:
     assert post(server).json()["model"] == "other-pair"
 
 
-def test_a_pair_that_fails_to_load_leaves_the_served_one(start: Start) -> None:
-    engine = ScriptedEngine()
-    app = start(engine)
-    server = turn_on(app)
-    engine.load_error = ValueError("a bug")
-    app.conductor.use(LoadPair())
-    app.until(lambda: not app.conductor.loader.running)
-    assert post(server).status_code == (200 if app.conductor.loader.pair else 503)
+def test_the_model_id_does_not_depend_on_the_windows_language(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.models.pair_loader.tr", lambda text, **values: "Demo-Paar")
+    app = start()
+    assert app.conductor.loader.pair is not None and app.conductor.loader.pair.name == "Demo-Paar"
+    assert post(turn_on(app)).json()["model"] == "demo-pair"
 
 
 def test_a_chat_reply_starts_while_programs_get_theirs(start: Start) -> None:
