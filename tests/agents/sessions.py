@@ -105,6 +105,7 @@ class Session:
         steps: replies of the model.
         requests: what the engine was asked, without titles and summaries.
         asides: all other requests.
+        refused: the requests that were too long.
         folder: the project's folder.
         home: the user's home folder.
     """
@@ -115,19 +116,24 @@ class Session:
     steps: Sequence[Step]
     requests: Sequence[GenerationRequest]
     asides: Sequence[GenerationRequest]
+    refused: Sequence[GenerationRequest]
     folder: Path
     home: Path
 
 
-def session(name: str, folder: Path, steps: Sequence[Step] | None = None, context: int = 1 << 16, prompt: str = PROMPT) -> Session:
-    """Run an agent to its end."""
+def session(name: str, folder: Path, model: Callable[[Path], ScriptedModel] | None = None) -> Session:
+    """Run an agent to its end.
+
+    Args:
+        folder: where the project and the user's home folder are.
+        model: makes the model for the project's folder. By default, it takes the agent's steps.
+    """
     program = folder_of(name)
     scratch, home, state = folder / "scratch", folder / "home", folder / "server.json"
     for each in (scratch, home):
         each.mkdir(parents=True, exist_ok=True)
     (scratch / "hello.py").write_text(FOUND + "\n")
-    steps = steps or HEADLESS[name].steps(scratch)
-    model = ScriptedModel(steps, context)
+    engine = model(scratch) if model else ScriptedModel(HEADLESS[name].steps(scratch))
     environment = {
         "PATH": f"{program}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
@@ -138,11 +144,21 @@ def session(name: str, folder: Path, steps: Sequence[Step] | None = None, contex
         **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
         **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
     }
-    command = [sys.executable, "-c", _LAUNCH, str(state), name, "--key", KEY, "--", *HEADLESS[name].arguments, prompt]
-    with pytest.MonkeyPatch.context() as patch, serving(lambda: model, key=KEY) as server:
+    command = [sys.executable, "-c", _LAUNCH, str(state), name, "--key", KEY, "--", *HEADLESS[name].arguments, PROMPT]
+    with pytest.MonkeyPatch.context() as patch, serving(lambda: engine, key=KEY) as server:
         patch.setattr(running, "_file", lambda: state)
         with announced(server.url):
             result = subprocess.run(
                 command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
             )
-    return Session(result.returncode, result.stdout, result.stderr, steps, model.requests, model.asides, scratch, home)
+    return Session(
+        result.returncode,
+        result.stdout,
+        result.stderr,
+        engine.script,
+        engine.requests,
+        engine.asides,
+        engine.refused,
+        scratch,
+        home,
+    )

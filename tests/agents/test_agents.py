@@ -7,6 +7,7 @@ import pytest
 
 from mlx_engine.terminal.agents import AGENTS
 from tests.agents.replay import KINDS, replay, tiny_pair
+from tests.agents.scripted_model import CompactingModel, Step, call
 from tests.agents.sessions import FINAL, FOUND, Session, session
 
 pytestmark = pytest.mark.long
@@ -77,3 +78,18 @@ def test_later_turns_come_from_the_cache(name: str, kind: str, recorded, tmp_pat
         assert turn.reused >= 0.95 * turn.prompt
         assert turn.reused >= before.prompt - OPENING  # all that the turn before has read
         before = turn
+
+
+@pytest.mark.parametrize(("name", "context", "lines"), [("claude", 24_000, 800), ("opencode", 16_000, 700)])
+def test_an_agent_compacts_a_chat_that_is_too_long(name: str, context: int, lines: int, tmp_path: Path) -> None:
+    tool, field = {"claude": ("Read", "file_path"), "opencode": ("read", "filePath")}[name]
+
+    def model(folder: Path) -> CompactingModel:
+        files = [folder / f"{letter}.txt" for letter in "abc"]
+        for file in files:
+            file.write_text("".join(f"Line {at} of {file.name} has a few more words, and then it ends.\n" for at in range(lines)))
+        return CompactingModel([*(Step("", **call(tool, **{field: str(file)})) for file in files), Step(FINAL)], context)
+
+    done = session(name, tmp_path, model)
+    assert FINAL in done.output, done.errors  # OpenCode's exit code is 1 after any error
+    assert done.refused  # “too long” was understood
