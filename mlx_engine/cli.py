@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_bench(bench)
     arguments.add_json(bench)
 
-    serve = command("serve", "serve a pair to other programs, through OpenAI's HTTP API")
+    serve = command("serve", "serve a pair to other programs, through OpenAI's and Anthropic's HTTP APIs")
     arguments.add_pair(serve)
     arguments.add_server(serve)
     arguments.add_cache(serve)

@@ -1,5 +1,6 @@
 """The server's routes, request checks, error responses, and log."""
 
+import asyncio
 import json
 import logging
 import time
@@ -114,6 +115,10 @@ class Api:
             pass
         except ApiError as error:
             await _refuse(error, scope, receive, noting)
+        except asyncio.CancelledError:
+            if not status:
+                await _refuse(ApiError(503, "Slipstream is quitting.", code="quitting"), scope, receive, noting)
+            raise
         except Exception as bug:
             trace = "".join(traceback.format_tb(bug.__traceback__))  # without the message, which may contain text of a request
             log.error("The server failed with %s\n%s", type(bug).__name__, trace)

@@ -2,28 +2,32 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
 from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.cli import main
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.server.api_key import new_key, stored_key
 from tests.keychain import keychain
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 
 
 @contextmanager
-def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+def started(*options: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """Start the command, and yield the process and its first line."""
     command = [sys.executable, "-m", "mlx_engine", "serve", "--json", "--port", "0", *options]
-    environment = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    environment = {**os.environ, **variables, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         try:
@@ -44,6 +48,36 @@ def test_the_first_line_has_all_that_a_client_needs_and_sigterm_ends_a_reply() -
                 process.send_signal(signal.SIGTERM)
                 output, errors = process.communicate(timeout=60)
         assert (process.returncode, output, errors) == (0, "", "")
+
+
+class TestSigterm:
+    @pytest.mark.long
+    def test_it_ends_replies_that_read_prompts_or_wait(self) -> None:
+        with started("--key", "none") as (process, line), ThreadPoolExecutor() as pool:
+            client = httpx2.Client(base_url=line["url"], trust_env=False, timeout=60)
+            prompts = [[number] * 2000 for number in range(20)]
+            replies = [pool.submit(client.post, "/v1/completions", json={"prompt": prompt}) for prompt in prompts]
+            while "slipstream_replies_queued 0" in client.get("/metrics").text:
+                pass
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=60) == ("", "")
+            assert process.returncode == 0
+            found = [reply.result() for reply in replies if not reply.exception()]
+            assert {reply.status_code for reply in found} <= {200, 503}
+
+    @pytest.mark.long
+    def test_it_ends_a_load(self, tmp_path: Path) -> None:
+        shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab/Copy")
+        places = {"HOME": str(tmp_path), "HF_HUB_CACHE": str(tmp_path / "hub"), "XDG_DATA_HOME": str(tmp_path / "data")}
+        with started("--key", "none", "--load-by-name", **places) as (process, line), ThreadPoolExecutor() as pool:
+            client = httpx2.Client(base_url=line["url"], trust_env=False, timeout=60)
+            reply = pool.submit(client.post, "/v1/completions", json={"prompt": "Hi", "model": "copy"})
+            while client.get("/v1/models").json()["data"][0]["id"] == "demo-pair":
+                pass
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+            assert process.returncode == 0
+            assert reply.exception() or reply.result().status_code in (200, 503)
 
 
 def test_without_a_key_none_is_needed_and_ctrl_c_ends_it() -> None:
