@@ -6,6 +6,7 @@ import logging
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from mlx_engine.events import PairInfo
 from mlx_engine.host import EngineDoor
 from mlx_engine.server import anthropic, openai
-from mlx_engine.server.body import Fields, read_json
+from mlx_engine.server.body import MAX_BYTES, Fields, read_json
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.completions import CompletionExchange
 from mlx_engine.server.guard import Guard, is_preflight
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 _MODELS = "/v1/models"
 _LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
+_LINGER_S = 1.0  # seconds to discard the body of a refused request
 
 Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
 
@@ -220,8 +222,25 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
     if error.status == 401:
         headers["www-authenticate"] = "Bearer"
     if error.status in (403, 408, 413):
-        headers["connection"] = "close"  # the rest of the body isn't read
-    await JSONResponse(_error_body(error, scope), error.status, headers)(scope, receive, send)
+        headers["connection"] = "close"
+
+    async def lingering(message: AsgiMessage) -> None:
+        if message["type"] == "http.response.body" and error.status in (403, 413):
+            await send({**message, "more_body": True})
+            await _discard_body(receive)
+            message = {"type": "http.response.body"}
+        await send(message)
+
+    await JSONResponse(_error_body(error, scope), error.status, headers)(scope, receive, lingering)
+
+
+async def _discard_body(receive: Receive) -> None:
+    """Read more of a body. A connection that is closed with unread data can lose the response."""
+    left = MAX_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_S):
+            while left > 0 and (message := await receive()).get("more_body", False):
+                left -= len(message["body"])
 
 
 def _error_body(error: ApiError, scope: Scope) -> Chunk:

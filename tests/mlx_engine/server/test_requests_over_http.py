@@ -217,6 +217,11 @@ class TestBodies:
         assert refused(server.client.post(PATH, content=long), 413)["code"] == "body_too_large"
         assert refused(server.client.post(PATH, content=iter([long[:600], long[:600]])), 413)["code"] == "body_too_large"
 
+    def test_a_client_that_reads_after_it_has_written_gets_the_refusal(self, server: Serving) -> None:
+        size = body.MAX_BYTES + 1
+        head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n"
+        assert server.raw(head.encode() + b" " * size).startswith(b"HTTP/1.1 413")
+
     def test_a_slow_body_is_refused(self, server: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(body, "READ_S", 0.05)
         head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{{"
