@@ -43,7 +43,7 @@ class OfferedTools:
     """The tools of a request.
 
     Args:
-        given: tools in the format of chats or of responses.
+        given: tools in the format of chats or of responses. Of several with one name, the last counts.
         kinds: supported types of tools. Others are ignored, and logged by name.
 
     Attributes:
@@ -54,14 +54,14 @@ class OfferedTools:
     """
 
     def __init__(self, given: Iterable[Any], kinds: Collection[str]) -> None:
-        found = list(self._read(given, kinds, "tools", ""))
+        found = {tool.full_name: (tool, function) for tool, function in self._read(given, kinds, "tools", "")}
         self.declared = tuple(
             json.dumps(
                 {"type": "function", "function": function} | ({"deferred": True} if tool.deferred else {}), ensure_ascii=False
             )
-            for tool, function in found
+            for tool, function in found.values()
         )
-        self._tools = {tool.full_name: tool for tool, _ in found}
+        self._tools = {name: tool for name, (tool, _) in found.items()}
 
     def _read(self, given: Iterable[Any], kinds: Collection[str], where: str, namespace: str) -> Iterator[tuple[ClientTool, Any]]:
         for at, tool in enumerate(given):

@@ -108,7 +108,7 @@ class TestRequests:
 
     def test_tools_of_all_kinds_are_functions_for_the_model(self) -> None:
         added = {"type": "additional_tools", "tools": [{"type": "custom", "name": "exec"}]}
-        request = asked([{"role": "user", "content": "Hi"}, added], tools=[READ, PATCH, FILES])
+        request = asked([{"role": "user", "content": "Hi"}, added, added], tools=[READ, PATCH, FILES])
         functions = [json.loads(tool)["function"] for tool in request.tools]
         assert [function["name"] for function in functions] == ["read", "patch", "files__read", "files__list", "exec"]
         assert functions[1]["description"].endswith('start: "a"')
