@@ -171,7 +171,10 @@ class Api:
         await JSONResponse(found)(scope, receive, send)
 
     async def _count_tokens(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-        tokens = await count(door, count_request(await read_json(scope, receive)))
+        body = await read_json(scope, receive)
+        request = count_request(body)
+        async with self.models.using(body.get("model"), None):
+            tokens = await count(door, request)
         await JSONResponse({"input_tokens": tokens})(scope, receive, send)
 
     def _replies(self, dialect: Dialect) -> Route:

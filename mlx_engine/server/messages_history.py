@@ -72,7 +72,10 @@ class Block(BaseModel):
         return f"[{self.type}]" if self.type in _MEDIA else ""
 
 
-Blocks = Annotated[list[Annotated[Block, BeforeValidator(_known)]], BeforeValidator(_as_blocks)]
+Blocks = Annotated[
+    list[Annotated[Block, BeforeValidator(_known)]],
+    BeforeValidator(_as_blocks, json_schema_input_type=str | list[dict[str, Any]] | None),
+]
 
 
 def text_of(blocks: Iterable[Block], deferred: "Mapping[str, Tool]" = MappingProxyType({})) -> str:

@@ -435,6 +435,7 @@ class TestCounting:
         assert answered(got) == {"input_tokens": 7}
 
     def test_counting_refuses_what_replies_refuse(self, server: Serving) -> None:
+        refused(server.post(f"{PATH}/count_tokens", messages=[USER], model="claude-9"), 404)
         assert "“messages" in refused(server.post(f"{PATH}/count_tokens", messages=[]))["message"]
 
 
