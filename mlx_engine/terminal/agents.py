@@ -185,17 +185,8 @@ class Server:
         return {"url": self.url, "key": self.key, "model": self.model, "context": self.context, "output": output}
 
 
-def commands(url: str, key: str, model: str, context: int) -> dict[str, str]:
-    """Return shell commands that start each agent, by its name in `AGENTS`.
-
-    The commands are for any POSIX shell, and contain the key. They leave nothing behind.
-    """
-    server = Server(url, key, model, context)
-    return {name: shell(name, server) for name in AGENTS}
-
-
 def shell(name: str, server: Server) -> str:
-    """Return shell commands that start an agent."""
+    """Return commands for any POSIX shell that start an agent. They contain the key, and leave nothing behind."""
     agent = AGENTS[name]
     lines = ["(", "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT"]
     for file, text in agent.files.items():

@@ -45,7 +45,7 @@ def _asked(url: str, key: str | None) -> Server | None:
     """Return the running server's key and model, or None if it doesn't answer.
 
     Raises:
-        UserError: the server has another key.
+        UserError: the server has another key, or no model.
     """
     with httpx2.Client(base_url=url, trust_env=False, timeout=10) as client:
         try:
@@ -57,7 +57,9 @@ def _asked(url: str, key: str | None) -> Server | None:
             return None
     if found.status_code == 401:
         raise UserError("server_key", "The server at {url} has another API key. Pass it with --key.", url=url)
-    model = found.json()["data"][0]
+    model = next((each for each in found.json().get("data", ()) if "context_length" in each), None)
+    if model is None:
+        raise UserError("server_without_model", "The server at {url} has no model. Load one there, then try again.", url=url)
     return Server(url, key or "none", model["id"], model["context_length"])
 
 

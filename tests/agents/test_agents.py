@@ -15,7 +15,7 @@ OWN_SETTINGS = (
     *(".claude.json", ".claude/settings.json", ".codex/config.toml", ".config/opencode/opencode.json"),
     *(".pi/agent/models.json", ".pi/agent/settings.json", ".qwen/settings.json"),
 )
-OPENING = 5  # tokens of a reply's opening, which the template drops later
+OPENING = 6  # tokens of an empty thinking section, which the template drops later
 DAMAGED = "{ not for Slipstream"
 
 

@@ -13,7 +13,7 @@ import pytest
 from mlx_engine.cli import main
 from mlx_engine.server import running
 from mlx_engine.server.running import announced, running_server
-from mlx_engine.terminal.agents import AGENTS, Server, commands
+from mlx_engine.terminal.agents import AGENTS, Server, shell
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 from tests.mlx_engine.server.serving import serving
 
@@ -81,7 +81,7 @@ def test_commands_to_copy_do_the_same(name: str, folder: Path, url: str) -> None
     launched = {variable: reported(folder)[variable] for variable in variables}
     files = sorted(path.name for path in (folder / "folder").glob("*"))
     subprocess.run(["rm", "-r", str(folder / "folder")], check=True)
-    script = commands(url, KEY, "tiny", 64)[name]
+    script = shell(name, Server(url, KEY, "tiny", 64))
     result = subprocess.run(["sh", "-c", script + "; echo $folder$ANTHROPIC_MODEL"], capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "\n", "")
     copied = {variable: reported(folder)[variable] for variable in variables}
@@ -106,7 +106,7 @@ def test_files_are_valid_whatever_the_key(folder: Path) -> None:
 def test_print_prints_the_commands(folder: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with announced(url):
         assert main(["launch", "codex", "--print", "--key", KEY]) == 0
-    assert capsys.readouterr().out == commands(url, KEY, "tiny", 64)["codex"] + "\n"
+    assert capsys.readouterr().out == shell("codex", Server(url, KEY, "tiny", 64)) + "\n"
 
 
 def test_an_agent_that_is_missing_is_an_error(
@@ -122,6 +122,14 @@ def test_another_key_is_an_error(folder: Path, url: str, capsys: pytest.CaptureF
     with announced(url):
         assert main(["launch", "codex", "--key", "another-key"]) == 1
     assert "has another API key. Pass it with --key." in capsys.readouterr().err
+
+
+def test_a_server_without_a_model_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    install(folder, "codex")
+    with serving(ScriptedEngine, key=KEY) as server, announced(server.url):
+        server.api.pair = None
+        assert main(["launch", "codex", "--key", KEY]) == 1
+    assert "has no model. Load one there" in capsys.readouterr().err
 
 
 def test_the_exit_code_is_the_agents(folder: Path, url: str) -> None:
