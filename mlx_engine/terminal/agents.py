@@ -54,7 +54,11 @@ AGENTS = {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
         },
-        files={".claude.json": '{"hasCompletedOnboarding": true}\n'},
+        files={
+            ".claude.json": '{"hasCompletedOnboarding": true}\n',
+            # Claude Code's own default leaves it to the model to judge the risk of commands
+            "settings.json": '{"permissions": {"defaultMode": "default"}}\n',
+        },
     ),
     "codex": Agent(
         "Codex",

@@ -121,12 +121,15 @@ class Session:
     home: Path
 
 
-def session(name: str, folder: Path, model: Callable[[Path], ScriptedModel] | None = None) -> Session:
+def session(
+    name: str, folder: Path, model: Callable[[Path], ScriptedModel] | None = None, arguments: Sequence[str] = ()
+) -> Session:
     """Run an agent to its end.
 
     Args:
         folder: where the project and the user's home folder are.
         model: makes the model for the project's folder. By default, it takes the agent's steps.
+        arguments: the agent's arguments, instead of those that allow its tools.
     """
     program = folder_of(name)
     scratch, home, state = folder / "scratch", folder / "home", folder / "server.json"
@@ -144,7 +147,7 @@ def session(name: str, folder: Path, model: Callable[[Path], ScriptedModel] | No
         **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
         **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
     }
-    command = [sys.executable, "-c", _LAUNCH, str(state), name, "--key", KEY, "--", *HEADLESS[name].arguments, PROMPT]
+    command = [sys.executable, "-c", _LAUNCH, str(state), name, "--key", KEY, "--", *(arguments or HEADLESS[name].arguments), PROMPT]
     with pytest.MonkeyPatch.context() as patch, serving(lambda: engine, key=KEY) as server:
         patch.setattr(running, "_file", lambda: state)
         with announced(server.url):

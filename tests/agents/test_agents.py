@@ -62,6 +62,11 @@ def test_the_users_own_settings_are_neither_read_nor_changed(name: str, recorded
     assert all((home / file).read_text() == DAMAGED for file in OWN_SETTINGS)
 
 
+def test_claude_code_does_not_run_commands_without_being_allowed_to(tmp_path: Path) -> None:
+    done = session("claude", tmp_path, arguments=["-p"])
+    assert done.requests[1].messages[-1].role == "tool" and not (done.folder / "note.txt").exists()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in AGENTS if name != "aider"])
 def test_later_turns_come_from_the_cache(name: str, kind: str, recorded, tmp_path: Path) -> None:
