@@ -147,7 +147,18 @@ def session(
         **dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9"),
         **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
     }
-    command = [sys.executable, "-c", _LAUNCH, str(state), name, "--key", KEY, "--", *(arguments or HEADLESS[name].arguments), PROMPT]
+    command = [
+        sys.executable,
+        "-c",
+        _LAUNCH,
+        str(state),
+        name,
+        "--key",
+        KEY,
+        "--",
+        *(arguments or HEADLESS[name].arguments),
+        PROMPT,
+    ]
     with pytest.MonkeyPatch.context() as patch, serving(lambda: engine, key=KEY) as server:
         patch.setattr(running, "_file", lambda: state)
         with announced(server.url):
