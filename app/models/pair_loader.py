@@ -1,5 +1,6 @@
 """Loading of pairs, one at a time."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -31,6 +32,7 @@ class PairLoader(QObject):
         self._engine = engine
         self.tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
+        self._also: Callable[[Event | None], object] = lambda event: None
         self._cancelled = False
         self._replaces = False  # another pair was loaded before
         self.pair: PairInfo | None = None  # with the name that the window shows
@@ -47,14 +49,20 @@ class PairLoader(QObject):
     def has_demo(self) -> bool:
         return self.loaded_from is not None and self.loaded_from.target is None
 
-    def load(self, pair: LoadPair) -> None:
-        """Load a pair, unless one is already loading."""
+    def load(self, pair: LoadPair, also: Callable[[Event | None], object] = lambda event: None) -> bool:
+        """Load a pair, unless one is already loading. Return whether loading starts.
+
+        Args:
+            also: receives the job's events too.
+        """
         if self.running:
-            return
+            return False
+        self._also = also
         self.progress, self.loading_from = LoadProgress(0.0, EngineText("", tr("Starting"))), pair
         self._cancelled, self._replaces = False, self.pair is not None
         self._job = self._engine.submit(pair, self._receive)
         self.changed.emit()
+        return True
 
     def cancel(self) -> None:
         """Stop loading after the current file."""
@@ -75,6 +83,7 @@ class PairLoader(QObject):
     def _receive(self, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             self._accept(delivery.event)
+            self._also(delivery.event)
 
     def _accept(self, event: Event | None) -> None:
         match event:

@@ -15,8 +15,10 @@ from app.language import number, tr, translated
 from app.models.pair_loader import PairLoader
 from app.settings.preferences import Preferences
 from mlx_engine.errors import UserError
+from mlx_engine.events import Failed
 from mlx_engine.host import Deliver, EngineDoor, Job
-from mlx_engine.requests import Request
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.requests import LoadPair, Request
 from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import Server
 
@@ -48,13 +50,14 @@ class LocalServer(QObject):
     logged = Signal(str)
     failed = Signal(str)
 
+    _load_wanted = Signal(object, object)  # LoadPair, Deliver
     _ready = Signal(object, str)  # Api, address
     _key_found = Signal(str, bool)
     _ended = Signal(object)  # UserError or None
 
     def __init__(self, door: EngineDoor, loader: PairLoader, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._door, self._loader, self._preferences = _Door(door), loader, preferences
+        self._door, self._loader, self._preferences = _Door(door, self._load_wanted.emit), loader, preferences
         self._api: Api | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -68,12 +71,13 @@ class LocalServer(QObject):
         self._log_handler = _LogHandler(self.logged.emit)
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self.refresh)
+        self._load_wanted.connect(self._load)
         self._ready.connect(self._show_ready)
         self._key_found.connect(self._use_key)
         self._ended.connect(self._follow_end)
         self.logged.connect(self._keep_line)
         loader.changed.connect(self._follow_pair)
-        preferences.changed.connect(self._follow_port)
+        preferences.changed.connect(self._follow_preferences)
 
     @property
     def for_agents(self) -> Server | None:
@@ -144,7 +148,6 @@ class LocalServer(QObject):
         from mlx_engine.server.running import announced
 
         error: UserError | None = None
-        _log.setLevel(logging.INFO)
         _log.addHandler(self._log_handler)
         try:
             listener = Listener(HOST, port)
@@ -170,6 +173,7 @@ class LocalServer(QObject):
     def _show_ready(self, api: "Api", url: str) -> None:
         self._api, self.url = api, url
         self._follow_pair()
+        self._follow_preferences()
         self._timer.start()
         self.changed.emit()
 
@@ -199,11 +203,21 @@ class LocalServer(QObject):
         self.lines.append(line)
 
     @Slot()
-    def _follow_port(self) -> None:
+    def _follow_preferences(self) -> None:
+        if self._api is not None:
+            self._api.models.may_load = self._preferences.load_on_request
         if self._preferences.server_port != self._port:
             self._port, self.error = self._preferences.server_port, ""
             self._end()  # starts again when it has ended
             self.changed.emit()
+
+    @Slot(object, object)
+    def _load(self, wanted: LoadPair, deliver: Deliver) -> None:
+        """Load a pair for a program as the user would."""
+        pair = LoadPair() if (wanted.target, wanted.drafter) == demo_pair() else wanted
+        if not self._loader.load(pair, deliver):
+            deliver(Failed.because(UserError("pair_loading", "Another pair is being loaded. Try again in a moment.")))
+            deliver(None)
 
     @Slot()
     def _follow_pair(self) -> None:
@@ -215,14 +229,17 @@ class LocalServer(QObject):
 
 
 class _Door:
-    """An `EngineDoor` whose jobs can be canceled together."""
+    """An `EngineDoor` whose jobs can be canceled together, and that leaves loading to `load`."""
 
-    def __init__(self, door: EngineDoor) -> None:
-        self._door = door
+    def __init__(self, door: EngineDoor, load: Callable[[LoadPair, Deliver], object]) -> None:
+        self._door, self._load = door, load
         self._jobs: set[Job] = set()
         self._lock = threading.Lock()
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
+        if isinstance(request, LoadPair):
+            self._load(request, deliver)
+            return Job(request, deliver)
         job = self._door.submit(request, deliver)
         with self._lock:
             self._jobs = {one for one in self._jobs if not one.cancelled.is_set()} | {job}

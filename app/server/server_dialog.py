@@ -1,5 +1,6 @@
 """The Local Server window: the switch, how programs connect, and what they request."""
 
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,8 +58,9 @@ class ServerDialog(QDialog):
         self.switch = Switch(theme, tr("Run local server"))
         self.switch.clicked.connect(server.set_on)
         self.error = NoticeView("", "error")
-        self.at_launch = QCheckBox(Preferences.serve_at_launch.label())
-        self.at_launch.toggled.connect(self._set_at_launch)
+        self.boxes = {setting: QCheckBox(setting.label()) for setting in (Preferences.serve_at_launch, Preferences.load_on_request)}
+        for setting, box in self.boxes.items():
+            box.toggled.connect(partial(setting.write, preferences))
         heading = small_label(theme, tr("Requests"), bold=True)
         self.none = small_label(theme, tr("No active requests"), "secondary")
         self.requests = [RequestView(theme) for _ in range(MAX_SHOWN)]
@@ -84,7 +86,7 @@ class ServerDialog(QDialog):
             small_label(theme, about, "secondary", wrap=True),
             self.error,
             self._make_form(),
-            self.at_launch,
+            column(*self.boxes.values(), spacing=6),
             line(),
             heading,
             self.none,
@@ -172,9 +174,11 @@ class ServerDialog(QDialog):
         self.error.label.setText(server.error)
         self.error.setVisible(bool(server.error))
         self.address.setText(f"{self._url}/v1")
-        with QSignalBlocker(self.port), QSignalBlocker(self.at_launch):
+        with QSignalBlocker(self.port):
             self.port.setValue(self._preferences.server_port)
-            self.at_launch.setChecked(self._preferences.serve_at_launch)
+        for setting, box in self.boxes.items():
+            with QSignalBlocker(box):
+                box.setChecked(setting.read(self._preferences))
         shown = self.show_key.isChecked()
         self.show_key.setText(tr("Hide") if shown else tr("Show"))
         self.show_key.setAccessibleName(tr("Hide the API key") if shown else tr("Show the API key"))
@@ -243,10 +247,6 @@ class ServerDialog(QDialog):
     @Slot(int)
     def _set_port(self, port: int) -> None:
         self._preferences.server_port = port
-
-    @Slot(bool)
-    def _set_at_launch(self, on: bool) -> None:
-        self._preferences.serve_at_launch = on
 
     @Slot()
     def _replace_key(self) -> None:

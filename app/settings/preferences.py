@@ -133,6 +133,13 @@ class Preferences(QObject):
         help=lambda: tr("Other programs on this computer can then use the loaded model."),
         pane="general",
     )
+    load_on_request = Setting(
+        "load_on_request",
+        False,
+        lambda: tr("Load models on request"),
+        help=lambda: tr("Programs can ask the server for another downloaded model, which replaces the loaded one."),
+        pane="general",
+    )
     check_for_updates = Setting(
         "look_for_versions",
         False,

@@ -109,7 +109,8 @@ class Models:
         if named or not self.may_load:
             names = f"“{openai.model_id(pair)}” or “{openai.ALIAS}”" if pair else f"“{openai.ALIAS}”"
             message = f"The model “{name[:100]}” isn't loaded. Use {names}. "
-            message += f"To load models by name, start “slipstream serve” with --load-by-name. Installed: {available}."
+            how = "start “slipstream serve” with --load-by-name, or turn on “Load models on request” in the app"
+            message += f"To load models by name, {how}. Installed: {available}."
         else:
             message = f"The model “{name[:100]}” isn't installed. Use one of {available}."
         raise ApiError(404, message, "model", "model_not_found")

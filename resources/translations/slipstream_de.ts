@@ -2735,6 +2735,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Load models on request</source>
+            <translation>Auf Anfrage laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Old chats and agents continue without reading everything again. Deleted with the chat.</source>
             <translation>Alte Chats und Agenten machen weiter, ohne alles neu zu lesen. Wird mit dem Chat gelöscht.</translation>
         </message>
@@ -2742,6 +2747,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
             <translation>Andere Programme auf diesem Computer können dann das geladene Modell nutzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
+            <translation>Programme können vom Server ein anderes heruntergeladenes Modell anfordern, das das geladene ersetzt.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -4271,6 +4281,12 @@
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
             <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>pair_loading</source>
+            <extracomment>Another pair is being loaded. Try again in a moment.</extracomment>
+            <translation>Ein anderes Paar wird gerade geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />

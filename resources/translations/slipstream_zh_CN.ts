@@ -2735,6 +2735,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Load models on request</source>
+            <translation>按请求加载模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Old chats and agents continue without reading everything again. Deleted with the chat.</source>
             <translation>旧对话和智能体无需重新读取全部内容即可继续。随对话一起删除。</translation>
         </message>
@@ -2742,6 +2747,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
             <translation>之后，此电脑上的其他程序可以使用已加载的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
+            <translation>程序可以向服务器请求另一个已下载的模型，该模型将替换已加载的模型。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -4271,6 +4281,12 @@
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
             <translation>Slipstream 内部出错。详情见 {log_file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/local_server.py" />
+            <source>pair_loading</source>
+            <extracomment>Another pair is being loaded. Try again in a moment.</extracomment>
+            <translation>正在加载另一个模型对。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />

@@ -1,5 +1,6 @@
 """The app with its local server, and a client of it."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,9 @@ HI: dict[str, Any] = {"messages": [{"role": "user", "content": "A secret questio
 
 
 @pytest.fixture(autouse=True)
-def memory_keychain() -> Iterator[None]:
+def places(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A keychain in memory, and the app's level of the log."""
+    caplog.set_level(logging.INFO, "mlx_engine.server")
     with keychain():
         yield
 
@@ -41,13 +44,13 @@ def turn_on(app: Running) -> LocalServer:
     return app.window.server
 
 
-def client(server: LocalServer) -> httpx2.Client:
-    headers = {"authorization": f"Bearer {server.key}", "user-agent": "agent/1.0"}
+def client(server: LocalServer, name: str = "agent") -> httpx2.Client:
+    headers = {"authorization": f"Bearer {server.key}", "user-agent": f"{name}/1.0"}
     return httpx2.Client(base_url=server.url, headers=headers, timeout=120, trust_env=False)
 
 
-def post(server: LocalServer, **body: Any) -> httpx2.Response:
-    with client(server) as one:
+def post(server: LocalServer, name: str = "agent", **body: Any) -> httpx2.Response:
+    with client(server, name) as one:
         return one.post(CHAT, json={**HI, **body})
 
 
@@ -62,10 +65,10 @@ def words(until: threading.Event) -> Iterator[Event]:
 class Asking:
     """A program that waits for a reply on a thread of its own."""
 
-    def __init__(self, server: LocalServer) -> None:
+    def __init__(self, server: LocalServer, name: str = "agent", **body: Any) -> None:
         self.response: httpx2.Response | None = None
-        self.thread = threading.Thread(target=self._ask, args=(server,))
+        self.thread = threading.Thread(target=self._ask, args=(server, name), kwargs=body)
         self.thread.start()
 
-    def _ask(self, server: LocalServer) -> None:
-        self.response = post(server)
+    def _ask(self, server: LocalServer, name: str, **body: Any) -> None:
+        self.response = post(server, name, **body)

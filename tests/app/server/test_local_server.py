@@ -3,10 +3,13 @@
 import socket
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from app.settings.preferences import Preferences
+from mlx_engine.pairs.installed import InstalledPair
 from mlx_engine.requests import LoadPair
 from mlx_engine.server import PORT
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
@@ -50,7 +53,7 @@ def test_it_starts_again_with_the_app_if_the_user_wants(start: Start) -> None:
     second = start()
     assert not second.window.server.on
     page = page_of(second)
-    page.at_launch.click()
+    page.boxes[Preferences.serve_at_launch].click()
     second.window.close()
     third = start()
     third.until(lambda: bool(third.window.server.url))
@@ -133,6 +136,43 @@ def test_it_serves_the_pair_that_the_user_switches_to(start: Start) -> None:
     assert post(server).json()["model"] == "other-pair"
 
 
+def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("mlx_engine.server.models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),))
+    engine = ScriptedEngine()
+    app = start(engine)
+    server = turn_on(app)
+    assert post(server, model="other-pair").status_code == 404
+    page_of(app).boxes[Preferences.load_on_request].click()
+    engine.pair = replace(PAIR, name="Other pair")
+    asking = Asking(server, model="other-pair")
+    app.until(lambda: not asking.thread.is_alive())
+    assert asking.response is not None and asking.response.json()["model"] == "other-pair"
+    assert app.conductor.loader.loaded_from == LoadPair(tmp_path, None)
+    assert app.window.top_bar.name.text() == "Other pair"
+    asking = Asking(server, model="missing")
+    app.until(lambda: not asking.thread.is_alive())
+    assert asking.response is not None and asking.response.status_code == 404
+
+
+def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("mlx_engine.server.models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),))
+    engine = ScriptedEngine()
+    app = start(engine)
+    app.window.preferences.load_on_request = True
+    server = turn_on(app)
+    engine.load_gate = threading.Event()
+    app.conductor.use(LoadPair())
+    asking = Asking(server, model="other-pair")
+    app.until(lambda: not asking.thread.is_alive())
+    assert asking.response is not None and asking.response.status_code == 503
+    engine.load_gate.set()
+    app.until(lambda: not app.conductor.loader.running)
+
+
 def test_the_model_id_does_not_depend_on_the_windows_language(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.models.pair_loader.tr", lambda text, **values: "Demo-Paar")
     app = start()
@@ -170,19 +210,17 @@ def test_quitting_asks_while_programs_wait_for_replies(start: Start, monkeypatch
         return len(questions) > 1
 
     monkeypatch.setattr("app.window.main_window.confirm", ask)
-    asking = Asking(server)
-    app.until(lambda: server.programs == 1)
-    assert app.window.top_bar.server.accessibleName() == "1 active request"
-    assert not app.window.quit() and post_is_possible(server)
-    assert questions == ["1 program is using the server. If you quit now, the replies are stopped."]
-    assert app.window.quit() and len(questions) == 2
-    asking.thread.join(120)
-    assert not asking.thread.is_alive()
-
-
-def post_is_possible(server) -> bool:  # type: ignore[no-untyped-def]
+    asking = [Asking(server, "claude-cli"), Asking(server, "opencode")]
+    app.until(lambda: server.programs == 2)
+    assert app.window.top_bar.server.accessibleName() == "2 active requests"
+    assert not app.window.quit()
     with client(server) as one:
-        return one.get("/v1/models").status_code == 200
+        assert one.get("/v1/models").status_code == 200
+    assert questions == ["2 programs are using the server. If you quit now, the replies are stopped."]
+    assert app.window.quit() and len(questions) == 2
+    for one_asking in asking:
+        one_asking.thread.join(120)
+        assert not one_asking.thread.is_alive()
 
 
 def test_quitting_does_not_ask_while_the_server_is_idle(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
