@@ -327,6 +327,7 @@ class Stats:
         prefill_s: seconds up to the first token, without waiting.
         decode_s: seconds from the first token to the last, without waiting.
         disk_tokens: tokens of `reused_tokens` that were read from disk.
+        snapshot_bytes: memory of all snapshots of past prompts, with this reply's.
     """
 
     mode: Mode
@@ -354,6 +355,7 @@ class Stats:
     prefill_s: float = 0.0
     decode_s: float = 0.0
     disk_tokens: int = 0
+    snapshot_bytes: int = 0
 
     @property
     def tokens_per_round(self) -> float | None:

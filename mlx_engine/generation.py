@@ -176,6 +176,7 @@ def _generate(
             steps.close()
         if consistent and request.reuse:
             snapshots.put(branch)
+    tally.snapshot_bytes = snapshots.nbytes
     rest = list(reply.finish(reason == "eos"))
     if reply.stopped or (reply.called and reason == "eos"):
         reason = "stop_string" if reply.stopped else "tool_calls"
@@ -202,6 +203,7 @@ class Tally:
     prompt_tokens: int = 0
     reused_tokens: int = 0
     disk_tokens: int = 0
+    snapshot_bytes: int = 0
     _first: float | None = None
     _first_waited: float = 0.0
     _last: float = 0.0
@@ -233,6 +235,7 @@ class Tally:
             prompt_tokens=self.prompt_tokens,
             reused_tokens=self.reused_tokens,
             disk_tokens=self.disk_tokens,
+            snapshot_bytes=self.snapshot_bytes,
             tokens=self._tokens,
             ttft_s=None if self._first is None else self._first + self._first_waited,
             prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / prefill if prefill else None,

@@ -171,36 +171,31 @@ class Api:
         await JSONResponse(found)(scope, receive, send)
 
     async def _count_tokens(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_json(scope, receive)
+        body = await self._body(scope, receive)
         request = count_request(body)
-        async with self.models.using(body.get("model"), None):
+        async with self.models.using(_model(body), None):
             tokens = await count(door, request)
         await JSONResponse({"input_tokens": tokens})(scope, receive, send)
 
     def _replies(self, dialect: Dialect) -> Route:
         async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-            body = await read_json(scope, receive)
-            if self._log_content:
-                log.info("%s %s", scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
+            body = await self._body(scope, receive)
             await until_gone(receive, self._answer(dialect, body, door, scope, receive, send))
 
         return Route(endpoint, dialect.fields)
 
-    async def _answer(
-        self,
-        dialect: Dialect,
-        body: Any,
-        door: EngineDoor,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def _body(self, scope: Scope, receive: Receive) -> Any:
+        body = await read_json(scope, receive)
+        if self._log_content:
+            log.info("%s %s", scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
+        return body
+
+    async def _answer(self, dialect: Dialect, body: Any, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request once its model is loaded."""
         stream = EventStream(send)
-        model, streams = (body.get("model"), body.get("stream")) if isinstance(body, dict) else (None, None)
-        keep_alive = stream.comment if streams is True else None
+        streams = isinstance(body, dict) and body.get("stream") is True
         try:
-            async with self.models.using(model if isinstance(model, str) else None, keep_alive) as pair:
+            async with self.models.using(_model(body), stream.comment if streams else None) as pair:
                 exchange = dialect(pair, body)
                 if exchange.streams:
                     await streamed(door, exchange, stream)
@@ -210,6 +205,12 @@ class Api:
             if not stream.started:
                 raise
             await stream.send([_error_body(error, scope)], last=True)
+
+
+def _model(body: Any) -> str | None:
+    """Return the model that a request names, or None. Other values are refused later."""
+    name = body.get("model") if isinstance(body, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _client(scope: Scope) -> str:

@@ -51,6 +51,7 @@ class Totals:
         accepted_at: number of accepted proposals, by their position in the draft.
         cache_hits: replies whose prompt began with a snapshot.
         peak_memory_bytes: the highest peak.
+        snapshot_bytes: memory of the snapshots after the latest reply.
     """
 
     requests: tuple[tuple[tuple[str, int], int], ...] = ()
@@ -58,6 +59,7 @@ class Totals:
     failed: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    disk_tokens: int = 0
     generated_tokens: int = 0
     rounds: int = 0
     drafted: int = 0
@@ -69,6 +71,7 @@ class Totals:
     prefill_s: float = 0.0
     decode_s: float = 0.0
     peak_memory_bytes: int = 0
+    snapshot_bytes: int = 0
 
     def plus(self, stats: Stats) -> "Totals":
         """Return the totals with another reply."""
@@ -79,6 +82,7 @@ class Totals:
             replies=self.replies + 1,
             prompt_tokens=self.prompt_tokens + stats.prompt_tokens,
             cached_tokens=self.cached_tokens + stats.reused_tokens,
+            disk_tokens=self.disk_tokens + stats.disk_tokens,
             generated_tokens=self.generated_tokens + stats.tokens,
             rounds=self.rounds + stats.rounds,
             drafted=self.drafted + stats.drafted,
@@ -90,6 +94,7 @@ class Totals:
             prefill_s=self.prefill_s + stats.prefill_s,
             decode_s=self.decode_s + stats.decode_s,
             peak_memory_bytes=max(self.peak_memory_bytes, stats.peak_memory_bytes),
+            snapshot_bytes=stats.snapshot_bytes,
         )
 
 
@@ -213,6 +218,7 @@ def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
     counter("replies_failed", "Replies that ended with an error.", totals.failed)
     counter("prompt_tokens", "Tokens of prompts, with the cached ones.", totals.prompt_tokens)
     counter("cached_tokens", "Prompt tokens that came from the prefix cache.", totals.cached_tokens)
+    counter("disk_tokens", "Cached tokens that were read from disk.", totals.disk_tokens)
     counter("generated_tokens", "Generated tokens.", totals.generated_tokens)
     counter("rounds", "Drafts that were verified.", totals.rounds)
     counter("drafted_tokens", "Proposed tokens.", totals.drafted)
@@ -225,5 +231,6 @@ def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
     counter("prefill_seconds", "Seconds up to the first token, without waiting.", totals.prefill_s)
     counter("decode_seconds", "Seconds from the first token to the last, without waiting.", totals.decode_s)
     gauge("weights_bytes", "Memory of the loaded pair's weights.", pair.target_bytes + pair.drafter_bytes if pair else 0)
+    gauge("snapshots_bytes", "Memory of the prefix cache after the latest reply.", totals.snapshot_bytes)
     gauge("peak_memory_bytes", "Highest memory use during a reply.", totals.peak_memory_bytes)
     return "\n".join([*lines, ""])

@@ -66,6 +66,8 @@ _stats = st.builds(
         stats("dflash", tokens),
         prompt_tokens=prompt + reused,
         reused_tokens=reused,
+        disk_tokens=reused // 2,
+        snapshot_bytes=3 * peak,
         rounds=len(rounds),
         drafted=7 * len(rounds),
         accepted=sum(rounds),
@@ -99,6 +101,7 @@ class TestCounts:
         assert rise('requests_total{endpoint="/metrics",status="200"}') == 1
         assert rise("prompt_tokens_total") == sum(each.prompt_tokens for each in ended)
         assert rise("cached_tokens_total") == sum(each.reused_tokens for each in ended)
+        assert rise("disk_tokens_total") == sum(each.disk_tokens for each in ended)
         assert rise("generated_tokens_total") == sum(each.tokens for each in ended)
         assert rise("rounds_total") == sum(each.rounds for each in ended)
         assert rise("drafted_tokens_total") == sum(each.drafted for each in ended)
@@ -109,6 +112,7 @@ class TestCounts:
         assert rise("prefix_cache_hits_total") + rise("prefix_cache_misses_total") == len(ended)
         assert rise("prefix_cache_hits_total") == sum(each.reused_tokens > 0 for each in ended)
         assert after["slipstream_peak_memory_bytes"] >= max((each.peak_memory_bytes for each in ended), default=0)
+        assert not ended or after["slipstream_snapshots_bytes"] == ended[-1].snapshot_bytes
         assert after["slipstream_weights_bytes"] == 15
         assert after["slipstream_replies_active"] == after["slipstream_replies_queued"] == 0
 
@@ -119,6 +123,7 @@ class TestCounts:
         for name, field in (("generated_tokens", "predicted_n"), ("drafted_tokens", "draft_n"), ("rounds", "rounds")):
             rise = after[f"slipstream_{name}_total"] - before[f"slipstream_{name}_total"]
             assert rise == sum(each["timings"][field] for each in answered)
+        assert after["slipstream_snapshots_bytes"] > 0
         assert after["slipstream_prefix_cache_hits_total"] > before["slipstream_prefix_cache_hits_total"]
 
     def test_unknown_paths_are_counted_together(self, metered: tuple[Serving, Scripted]) -> None:
