@@ -203,8 +203,7 @@ class ResponseExchange:
         return ()
 
     def failed(self, error: ApiError) -> Iterable[Chunk]:
-        codes = {429: "rate_limit_exceeded"}  # the codes after which clients try again
-        code = codes.get(error.status, "server_error" if error.status >= 500 else error.code)
+        code = "server_error" if error.status >= 500 else "rate_limit_exceeded" if error.status == 429 else error.code
         failure = {"status": "failed", "error": {"code": code, "message": error.message}, "output": self._output}
         yield self._event("response.failed", response=self._response | failure)
 
