@@ -101,8 +101,11 @@ class OfferedTools:
         raise ApiError(400, message, "tool_choice", "invalid_value")
 
     def of(self, call: ToolCall) -> ClientTool:
-        """Return the tool that a call names, even if it isn't one of the tools."""
-        return self._tools.get(call.name) or ClientTool(call.name)
+        """Return the tool that a call names, with or without its namespace, even if it isn't one of the tools."""
+        if call.name in self._tools:
+            return self._tools[call.name]
+        nested = [tool for tool in self._tools.values() if tool.name == call.name]
+        return nested[0] if len(nested) == 1 else ClientTool(call.name)
 
 
 def _declaration(given: dict[str, Any], custom: bool, where: str) -> dict[str, Any]:

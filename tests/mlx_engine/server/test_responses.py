@@ -285,6 +285,7 @@ class TestEvents:
             played.called("patch", '{"input": "a\\n"}', "b"),
             played.called("patch", '{"text": 1}', "c"),
             played.called("unknown", "{}", "d"),
+            played.called("list", "{}", "e"),
         ]
         output = streamed(server, input="Hi", tools=[PATCH, FILES])[-1]["response"]["output"]
         assert [(item["type"], item["call_id"], item["name"], item.get("namespace")) for item in output] == [
@@ -292,6 +293,7 @@ class TestEvents:
             ("custom_tool_call", "b", "patch", None),
             ("custom_tool_call", "c", "patch", None),
             ("function_call", "d", "unknown", None),
+            ("function_call", "e", "list", "files__"),
         ]
         assert (output[1]["input"], output[2]["input"]) == ("a\n", '{"text": 1}')
 
