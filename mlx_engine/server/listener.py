@@ -107,7 +107,6 @@ class Listener:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
             h11_max_incomplete_event_size=MAX_HEADER_BYTES,
             timeout_graceful_shutdown=0,
         )

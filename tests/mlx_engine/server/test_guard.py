@@ -57,6 +57,11 @@ def test_only_one_host_header_is_allowed() -> None:
             )
 
 
+def test_large_headers_are_refused() -> None:
+    assert refusal(x="y" * 32_000) == 0
+    assert refusal(x="y" * 33_000) == 431
+
+
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://localhost:3000", "https://localhost", "file://"])
 def test_web_pages_of_other_origins_are_refused(origin: str) -> None:
     assert refusal("localhost", origin=origin) == 403

@@ -1,4 +1,4 @@
-"""Clients that flood, stall, or send nonsense, next to a client whose reply goes on."""
+"""Clients that flood, stall, or send nonsense, next to the window and a client that behaves."""
 
 import json
 import socket
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from mlx_engine.events import Commit, Event, Finished, PrefillProgress
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.requests import GenerationRequest, Message
 from mlx_engine.server import body, listener
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 from tests.mlx_engine.server.serving import Serving, serving
@@ -23,7 +23,7 @@ LAST_HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n
 
 
 class Endless(ScriptedEngine):
-    """Writes long lines until the request is canceled; for the prompt “steady”, one word per step of the test."""
+    """Writes long lines until the request is canceled. For “steady”, one word per step of the test; for “window”, one in all."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,12 @@ class Endless(ScriptedEngine):
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         assert cancel is not None
         yield PrefillProgress(7, 7, 0)
-        is_steady = request.messages[0].content == "steady"
+        prompt = request.messages[0].content
+        if prompt == "window":
+            yield Commit("Here.", "answer", (1,), ("drafter",))
+            yield Finished("eos", stats("dflash"))
+            return
+        is_steady = prompt == "steady"
         while not cancel.is_set():
             if not is_steady:
                 yield Commit("x" * 10_000, "answer", (1,), ("drafter",))
@@ -63,8 +68,9 @@ class Attacked:
         connection.sendall(data)
         return connection
 
-    def check_the_other_reply(self) -> None:
-        """Ask for a word of the other client's reply, and wait until it arrives."""
+    def check_others(self) -> None:
+        """Wait for a word of the other client's reply, and for a reply in the window."""
+        assert self.server.reply(GenerationRequest((Message("user", "window"),), foreground=True)).text == "Here."
         self.engine.word_asked.release()
         assert any('"word "' in line for line in self.lines)
 
@@ -77,9 +83,9 @@ def attacked() -> Iterator[Attacked]:
         with server.client.stream("POST", PATH, json=steady) as response:
             found = Attacked(server, engine, response.iter_lines())
             with found._open:
-                found.check_the_other_reply()
+                found.check_others()
                 yield found
-                found.check_the_other_reply()
+                found.check_others()
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +95,9 @@ def scene() -> Iterator[Attacked]:
 
 
 @pytest.fixture(autouse=True)
-def other_reply_goes_on(scene: Attacked) -> Iterator[None]:
+def others_are_served(scene: Attacked) -> Iterator[None]:
     yield
-    scene.check_the_other_reply()
+    scene.check_others()
 
 
 def chat(**options: object) -> bytes:
@@ -141,7 +147,7 @@ def until_closed(scene: Attacked, connection: socket.socket) -> None:
             pass
         except OSError:
             return
-        scene.check_the_other_reply()
+        scene.check_others()
     raise AssertionError("still open")
 
 
@@ -155,7 +161,7 @@ class TestSlowClients:
         for _ in range(5):
             for connection in (*slow_headers, *slow_bodies):
                 connection.sendall(b"X")
-            scene.check_the_other_reply()
+            scene.check_others()
             assert scene.server.client.get("/health").status_code == 200
         assert [received(connection) for connection in slow_headers] == [b""] * 20
         assert all(received(connection).startswith(b"HTTP/1.1 408") for connection in slow_bodies)
