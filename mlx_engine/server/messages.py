@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, openai, openai_tools
-from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, check_media, deferred, functions, system_text
+from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, check_media, deferred_tools, functions, system_text
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
@@ -78,7 +78,7 @@ class MessagesFields(openai.SamplingFields):
         check_media(self.messages)
         text = system_text(self.system)
         found = [Message("system", text)] if text else []
-        later = deferred(self.tools or ())
+        later = deferred_tools(self.tools or ())
         found += [each for message in self.messages for each in message.messages(later)]
         return openai_tools.with_a_user(found)
 

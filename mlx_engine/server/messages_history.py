@@ -32,6 +32,37 @@ def _known(value: Any) -> Any:
     return {"type": "unknown"}
 
 
+class Tool(BaseModel):
+    """A tool. Types other than `custom` need Anthropic's servers or models."""
+
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: str | None = None
+    name: str = ""
+    description: str | None = None
+    input_schema: dict[str, Any] | None = None
+    strict: bool | None = None
+    defer_loading: bool | None = None
+
+    def definition(self) -> str:
+        """Return what the model needs to know, as JSON."""
+        return json.dumps(
+            {"name": self.name, "description": self.description or "", "parameters": self.input_schema}, ensure_ascii=False
+        )
+
+    def as_function(self) -> dict[str, Any]:
+        """Return the tool in OpenAI's format."""
+        kind = "function" if self.type in (None, "custom") else self.type
+        found = {"type": kind, "name": self.name, "description": self.description}
+        return found | {"parameters": self.input_schema, "strict": self.strict}
+
+
+def deferred_tools(tools: Sequence[Tool]) -> dict[str, Tool]:
+    """Return the tools that the model knows only after a result referred to them."""
+    if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
+        return {}  # Anthropic's servers would search for them
+    return {tool.name: tool for tool in tools if tool.defer_loading}
+
+
 class Block(BaseModel):
     """A content block. The fields of other types are empty."""
 
@@ -54,12 +85,12 @@ class Block(BaseModel):
             given = given[_UNPARSED]
         return ToolCall(self.id, self.name, given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False))
 
-    def result(self, deferred: "Mapping[str, Tool]") -> Message:
+    def result(self, deferred: Mapping[str, Tool]) -> Message:
         """Return the message for a `tool_result` block, which may refer to deferred tools."""
         text = text_of(self.content, deferred)
         return Message("tool", f"Error: {text}" if self.is_error else text, call_id=self.tool_use_id)
 
-    def shown(self, deferred: "Mapping[str, Tool]") -> str:
+    def shown(self, deferred: Mapping[str, Tool]) -> str:
         """Return the block as text, such as “[image]”."""
         match self.type:
             case "text":
@@ -78,7 +109,7 @@ Blocks = Annotated[
 ]
 
 
-def text_of(blocks: Iterable[Block], deferred: "Mapping[str, Tool]" = MappingProxyType({})) -> str:
+def text_of(blocks: Iterable[Block], deferred: Mapping[str, Tool] = MappingProxyType({})) -> str:
     """Return the text of blocks, one paragraph each. Blank blocks are left out.
 
     Args:
@@ -100,7 +131,7 @@ class ChatMessage(BaseModel):
     role: Literal["user", "assistant", "system"]
     content: Blocks
 
-    def messages(self, deferred: "Mapping[str, Tool]") -> Iterator[Message]:
+    def messages(self, deferred: Mapping[str, Tool]) -> Iterator[Message]:
         """Yield the engine's messages: results of tools, then the text."""
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
@@ -133,43 +164,12 @@ def check_media(messages: Sequence[ChatMessage]) -> None:
             raise ApiError(400, why, f"{name}.type", "unsupported_content")
 
 
-class Tool(BaseModel):
-    """A tool. Types other than `custom` need Anthropic's servers or models."""
-
-    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
-    type: str | None = None
-    name: str = ""
-    description: str | None = None
-    input_schema: dict[str, Any] | None = None
-    strict: bool | None = None
-    defer_loading: bool | None = None
-
-    def definition(self) -> str:
-        """Return what the model needs to know, as JSON."""
-        return json.dumps(
-            {"name": self.name, "description": self.description or "", "parameters": self.input_schema}, ensure_ascii=False
-        )
-
-    def as_function(self) -> dict[str, Any]:
-        """Return the tool in OpenAI's format."""
-        kind = "function" if self.type in (None, "custom") else self.type
-        found = {"type": kind, "name": self.name, "description": self.description}
-        return found | {"parameters": self.input_schema, "strict": self.strict}
-
-
-def deferred(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Return the tools that the model knows only after a result referred to them."""
-    if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
-        return {}  # Anthropic's servers would search for them
-    return {tool.name: tool for tool in tools if tool.defer_loading}
-
-
 def functions(tools: Sequence[Tool], messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
     """Return the tools that the model may call, in OpenAI's format.
 
     Deferred tools are defined in the messages that refer to them, so that the beginning of the prompt stays the same.
     """
-    later = deferred(tools)
+    later = deferred_tools(tools)
     results = [block for message in messages for block in message.content if block.type == "tool_result"]
     names = dict.fromkeys(part.tool_name for block in results for part in block.content if part.type == "tool_reference")
     known = [tool.as_function() for tool in tools if tool.name not in later]

@@ -1,13 +1,15 @@
 """Real agents complete a task with two tools, through `slipstream launch` and the real server, and leave the user's files alone."""
 
 import functools
+import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from mlx_engine.terminal.agents import AGENTS
 from tests.agents.replay import KINDS, replay, tiny_pair
-from tests.agents.scripted_model import CompactingModel, Step, call
+from tests.agents.scripted_model import CompactingModel, ScriptedModel, Step, call
 from tests.agents.sessions import FINAL, FOUND, Session, session
 
 pytestmark = pytest.mark.long
@@ -83,6 +85,24 @@ def test_later_turns_come_from_the_cache(name: str, kind: str, recorded, tmp_pat
         assert turn.reused >= 0.95 * turn.prompt
         assert turn.reused >= before.prompt - OPENING  # all that the turn before has read
         before = turn
+
+
+def test_tools_that_claude_code_finds_do_not_change_the_beginning_of_the_prompt(tmp_path: Path) -> None:
+    steps = [
+        Step("", **call("ToolSearch", query="select:WebFetch,NotebookEdit", max_results=5)),
+        Step("", **call("Bash", description="List files", command="ls")),
+        Step(FINAL),
+    ]
+    done = session("claude", tmp_path, lambda _: ScriptedModel(steps))
+    first, second, _ = ([json.loads(tool) for tool in request.tools] for request in done.requests)
+    assert [tool["function"]["name"] for tool in second[len(first) :]] == ["WebFetch", "NotebookEdit"]
+    assert json.dumps(second[-1]["function"]["parameters"], ensure_ascii=False) in done.requests[1].messages[-1].content
+    texts = [*done.requests[0].tools, *(message.content for request in done.requests for message in request.messages)]
+    engine = tiny_pair("dense", tmp_path / "pair", texts)
+    turns = replay(engine, done.requests, steps)
+    engine.unload()
+    for before, turn in pairwise(turns):
+        assert turn.reused >= before.prompt - OPENING
 
 
 @pytest.mark.parametrize(("name", "context", "lines"), [("claude", 24_000, 800), ("opencode", 16_000, 700)])
