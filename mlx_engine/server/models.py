@@ -116,7 +116,10 @@ class Models:
         raise ApiError(404, message, "model", "model_not_found")
 
     def _installed(self) -> list[InstalledPair]:
-        found = [*([self._own] if self._own else []), *installed_pairs()]
+        try:
+            found = [*([self._own] if self._own else []), *installed_pairs()]
+        except UserError as error:
+            raise ApiError.because(error) from None
         return list({openai.model_id(one): one for one in reversed(found)}.values())[::-1]
 
     async def _load(self, wanted: InstalledPair) -> None:
@@ -130,9 +133,10 @@ class Models:
             await self._request(wanted)
         except ApiError as error:
             log.warning("Can't load %s (%s)", openai.model_id(wanted), error.code)
-            previous = [one for one in self._installed() if before is not None and openai.model_id(one) == openai.model_id(before)]
-            if self.pair is None and previous:
-                await self._request(previous[0])
+            if self.pair is None and before is not None:
+                for previous in await asyncio.to_thread(self._installed):
+                    if openai.model_id(previous) == openai.model_id(before):
+                        await self._request(previous)
             message = f"“{openai.model_id(wanted)}” can't be loaded. {error.message}"
             raise ApiError(503, message, "model", "model_not_loaded") from None
         else:

@@ -125,6 +125,16 @@ def test_an_unknown_pair_is_refused_with_the_installed_ones(monkeypatch: pytest.
         assert engine.loads == []
 
 
+def test_models_that_cannot_be_searched_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise UserError("bad_file", "The list of folders is damaged.")
+
+    with shelf(monkeypatch) as (server, _):
+        monkeypatch.setattr(models, "installed_pairs", fail)
+        assert refused(server.post(PATH, **HI, model="small"))["message"] == "The list of folders is damaged."
+        assert answered(server) == ("demo-pair", "Demo pair")
+
+
 @pytest.mark.parametrize(("broken", "loads"), [("broken", ["Broken", "Demo pair"]), ("missing", ["Missing"])])
 def test_a_pair_that_cannot_be_loaded_leaves_the_previous_one(
     monkeypatch: pytest.MonkeyPatch, broken: str, loads: list[str]
