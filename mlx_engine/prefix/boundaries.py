@@ -7,6 +7,7 @@ with the next turn.
 
 import threading
 from collections.abc import Sequence
+from itertools import takewhile
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
@@ -34,10 +35,10 @@ def boundaries(
     last = len(prompt) - 1
     if not request.messages:
         return (last,) if last else ()
-    head = tuple(message for message in request.messages[:1] if message.role == "system")
-    other_chats = [(*head, Message("user", text)) for text in _ENDINGS]
+    head = tuple(takewhile(lambda message: message.role == "system", request.messages))
+    other_chats = [[(*same, Message("user", text)) for text in _ENDINGS] for same in {head[:1], head}]
     next_turns = [(*request.messages, Message("assistant", text), Message("user", text)) for text in _ENDINGS]
-    continuations = [other_chats, next_turns]
+    continuations = [*other_chats, next_turns]
     if request.tools:  # a tool's result keeps what the user's next message drops, such as thinking since the last one
         continuations.append([(*request.messages, *_called(text)) for text in _ENDINGS])
     found = {min(_shared(tokenizer, request, prompt, chats, cancel), last) for chats in continuations}

@@ -133,3 +133,12 @@ def test_the_result_of_a_tool_continues_at_a_boundary(thinking):
         at = max(boundaries(tokenizer, request, prompt))
         opening = [] if thinking else tokenizer.encode("<think>\n\n</think>\n\n", add_special_tokens=False)
         assert prompt[:at] == following[:at] and at == min(len(prompt) - 1, len(prompt) - len(opening))
+
+
+def test_other_chats_can_share_some_or_all_of_several_system_messages():
+    wrapped = made("think", QWEN3_TOOLS)
+    first, second = Message("system", "Be brief."), Message("system", "Use English.")
+    request = GenerationRequest(messages=(first, second, Message("user", "Hi")))
+    prompt = chat.render(wrapped, request).tokens
+    found = [wrapped.decode(prompt[:at]) for at in boundaries(wrapped, request, prompt)]
+    assert [text.rpartition("<|im_start|>")[0].count("<|im_end|>") for text in found[:2]] == [1, 2]
