@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
+import fnmatch
 import hashlib
 import plistlib
 import re
@@ -19,7 +20,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from xml.parsers.expat import ExpatError
 
 from macholib import mach_o
@@ -81,11 +82,14 @@ class Expected:
 
     def removed(self, path: str) -> bool:
         """Return whether the configuration removes this file of app_packages."""
-        for pattern in self.cleaned("Resources/app_packages"):
-            depth = pattern.count("/") + 1
-            if PurePosixPath(*PurePosixPath(path).parts[:depth]).match(pattern):
-                return True
-        return False
+        parts = path.split("/")
+        return any(
+            len(parts) >= len(pattern) and all(map(fnmatch.fnmatchcase, parts, pattern)) for pattern in self._removed_from_packages
+        )
+
+    @cached_property
+    def _removed_from_packages(self) -> list[list[str]]:
+        return [pattern.split("/") for pattern in self.cleaned("Resources/app_packages")]
 
 
 def normal(name: str) -> str:

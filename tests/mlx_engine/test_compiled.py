@@ -113,7 +113,7 @@ def same(ours: list, theirs: list) -> None:
     before=st.one_of(st.integers(1, 30), st.integers(220, 270)),  # a buffer grows at 256
     rows=st.lists(st.tuples(st.integers(2, 16), st.integers(1, 16)), min_size=1, max_size=6),
 )
-@settings(max_examples=max(4, settings.default.max_examples // 4))
+@settings(max_examples=max(3, settings.default.max_examples // 4))
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("bits", [16, 4])
 @pytest.mark.parametrize("name", KINDS)

@@ -37,6 +37,12 @@ def drawn(chooser, noise, logits=LOGITS):
     return np.bincount(chosen, minlength=len(logits))
 
 
+@functools.cache
+def noise_of_many_seeds():
+    """At one position, the same for all filters."""
+    return mx.concatenate([Chooser(Sampling(1.0), seed).noise(7, 1, len(LOGITS)) for seed in range(1000)])
+
+
 @pytest.mark.parametrize("by", ["position", "seed"])
 @pytest.mark.parametrize("sampling", FILTERS, ids=str)
 def test_choices_follow_the_filtered_distribution(sampling, by):
@@ -45,8 +51,7 @@ def test_choices_follow_the_filtered_distribution(sampling, by):
     if by == "position":
         counts = drawn(Chooser(sampling, 99), Chooser(sampling, 99).noise(5, DRAWS, len(LOGITS)))
     else:
-        noise = mx.concatenate([Chooser(sampling, seed).noise(7, 1, len(LOGITS)) for seed in range(1000)])
-        counts = drawn(Chooser(sampling, 0), noise)
+        counts = drawn(Chooser(sampling, 0), noise_of_many_seeds())
     statistic, limit = chi_square(counts, want)
     assert statistic < limit
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import settings
 
+from tests.examples import SAMPLE
 from tests.mlx_engine import mutations
 
-CHUNK = 100
-CHUNKS = 1 if settings().max_examples < 50 else 20
+CHUNK = 60 if SAMPLE else 100
+CHUNKS = 1 if SAMPLE else 20
 # `make test` always tries the same mutations, `make test-all` fresh ones
 FIRST = 0 if CHUNKS == 1 else random.SystemRandom().randrange(10**9)
 SILENCE_S = 300  # a mutation takes milliseconds
