@@ -19,6 +19,7 @@ from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.data_paths import DataPaths
 from app.engine_adapter import EngineAdapter
+from app.garbage import GarbageCollector
 from app.language import tr
 from app.machine.memory_watch import MemoryWatch
 from app.macos import Activity
@@ -193,6 +194,7 @@ def run(arguments: list[str]) -> int:
     app.setWindowIcon(window_icon())
     app.setQuitOnLastWindowClosed(False)  # the engine's thread ends first
     language.translate_qt()
+    GarbageCollector(app)
 
     paths = data_paths.find()
     instance = SingleInstance(paths.data or paths.settings)

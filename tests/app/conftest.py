@@ -1,5 +1,6 @@
 """The window under test: the real thread, a scripted engine, folders that vanish."""
 
+import gc
 import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -15,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from app import language
 from app.application import Slipstream
 from app.data_paths import DataPaths
+from app.garbage import GarbageCollector
 from app.transcript.message_views import PromptView, ReplyView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE
@@ -81,6 +83,15 @@ class Running:
 def draw_sidebar(app: Running, width: int) -> None:
     """Make the list of chats this wide, as the mouse does at its edge."""
     app.window.split.moveSplitter(width, 1)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def collector(qapp: QApplication) -> Iterator[GarbageCollector]:
+    """Collects garbage as in the app. Windows of earlier tests are garbage, and each window starts threads."""
+    collector = GarbageCollector(qapp)
+    yield collector
+    collector.deleteLater()
+    gc.enable()
 
 
 @pytest.fixture
