@@ -57,6 +57,7 @@ class ServerDialog(QDialog):
         about = tr("Lets coding agents and other programs on this computer use the loaded model.")
         self.switch = Switch(theme, tr("Run local server"))
         self.switch.clicked.connect(server.set_on)
+        self.starting = small_label(theme, tr("Starting…"), "secondary")
         self.error = NoticeView("", "error")
         self.boxes = {setting: QCheckBox(setting.label()) for setting in (Preferences.serve_at_launch, Preferences.load_on_request)}
         for setting, box in self.boxes.items():
@@ -82,7 +83,7 @@ class ServerDialog(QDialog):
         self.copy_example = copy_button(tr("Copy the example"), lambda: self._example(server.key))
         set_look(self.copy_example, "bordered")
         page = column(
-            row(self.switch, None),
+            row(self.switch, self.starting, None),
             small_label(theme, about, "secondary", wrap=True),
             self.error,
             self._make_form(),
@@ -171,6 +172,7 @@ class ServerDialog(QDialog):
         """Show the server's state."""
         server, loader = self._server, self._loader
         self.switch.setChecked(server.on)
+        self.starting.setVisible(server.on and not server.url)
         self.error.label.setText(server.error)
         self.error.setVisible(bool(server.error))
         self.address.setText(f"{self._url}/v1")

@@ -16,6 +16,7 @@ from app.chat.foot import Foot
 from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
+from app.notice import Notice
 from app.server.local_server import LocalServer
 from app.settings.preferences import Preferences
 from app.settings.saved_prompts import SavedPrompts
@@ -145,6 +146,7 @@ class MainWindow(QMainWindow):
         ):
             signal.connect(self.composer.focus)
         conductor.chat_changed.connect(self._focus_composer)
+        conductor.comparison_job.started.connect(self._explain_wait)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.screenRemoved.connect(self.move_onto_screen)
@@ -206,6 +208,12 @@ class MainWindow(QMainWindow):
         loader = self.conductor.loader
         demo = (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
+
+    @Slot()
+    def _explain_wait(self) -> None:
+        """Explain why a comparison, which runs alone, doesn't begin yet."""
+        if self.server.programs:
+            self.conductor.notify(Notice(tr("The comparison begins when other programs have their replies."), until="idle"))
 
     @Slot()
     def _show_divider(self) -> None:

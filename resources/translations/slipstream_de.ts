@@ -2655,6 +2655,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Starting…</source>
+            <translation>Startet …</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Start…</source>
             <translation>Starten …</translation>
         </message>
@@ -3922,6 +3927,11 @@
             <location filename="../../app/window/main_window.py" />
             <source>Quit Without Saving?</source>
             <translation>Ohne Sichern beenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>The comparison begins when other programs have their replies.</source>
+            <translation>Der Vergleich beginnt, wenn andere Programme ihre Antworten haben.</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />

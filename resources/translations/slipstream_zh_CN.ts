@@ -2655,6 +2655,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Starting…</source>
+            <translation>正在启动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Start…</source>
             <translation>启动…</translation>
         </message>
@@ -3922,6 +3927,11 @@
             <location filename="../../app/window/main_window.py" />
             <source>Quit Without Saving?</source>
             <translation>要退出而不存储吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>The comparison begins when other programs have their replies.</source>
+            <translation>其他程序收到回复后，比较将开始。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />

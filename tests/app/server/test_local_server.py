@@ -24,8 +24,9 @@ def test_it_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Sta
     app.window.preferences.server_port = 0
     page = page_of(app)
     page.switch.click()
+    assert page.starting.isVisible()
     app.until(lambda: bool(server.url))
-    assert app.window.top_bar.server.isVisible()
+    assert page.starting.isHidden() and app.window.top_bar.server.isVisible()
     answered = post(server).json()
     assert answered["choices"][0]["message"]["content"] == "Hello from the pair." and answered["model"] == "demo-pair"
     app.ask("From the chat")
@@ -195,6 +196,23 @@ def test_a_chat_reply_starts_while_programs_get_theirs(start: Start) -> None:
     for one in asking:
         one.thread.join(120)
         assert one.response is not None and one.response.status_code == 200
+
+
+def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) -> None:
+    forever = threading.Event()
+    engine = ScriptedEngine([answer("First."), words(forever)])  # type: ignore[list-item]
+    app = start(engine)
+    app.ask("To compare")
+    server = turn_on(app)
+    asking = Asking(server)
+    app.until(lambda: server.programs == 1)
+    app.conductor.compare()
+    notice = "The comparison begins when other programs have their replies."
+    assert app.notices == [notice]
+    forever.set()
+    app.until(lambda: not app.conductor.busy)
+    asking.thread.join(120)
+    assert asking.response is not None and asking.response.status_code == 200 and notice not in app.notices
 
 
 def test_quitting_asks_while_programs_wait_for_replies(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
