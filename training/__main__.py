@@ -32,13 +32,16 @@ def main() -> None:
     parser.add_argument("--target-minutes", type=float, help="end after this time instead of a number of steps")
     parser.add_argument("--drafter-minutes", type=float, help="the same for the drafter")
     parser.add_argument("--warm-start", type=Path, metavar="PAIR", help="begin with this pair's tokenizer and weights")
+    parser.add_argument(
+        "--peak", type=float, help=f"highest rate / full rate (default: {WARM_PEAK} with a warm start, otherwise 1)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     warm: Path | None = options.warm_start
-    peak = 1.0 if warm is None else WARM_PEAK
+    peak = options.peak or (1.0 if warm is None else WARM_PEAK)
 
     began = time.monotonic()
 

@@ -10,19 +10,20 @@ from .exchange import Exchange, Maker, draw
 from .template import Message, prompt, without_thinking
 
 KINDS: dict[str, tuple[Maker, float]] = {
-    "divisors": (arithmetic.divisors, 2.6),
+    "divisors": (arithmetic.divisors, 4.0),
     "sums": (arithmetic.sums, 1.3),
     "multiplication": (measures.multiplication, 1.0),
     "comparison": (arithmetic.comparison, 2.4),
     "conversion": (measures.conversion, 1.8),
     "percentages": (measures.percentages, 1.0),
-    "sorting": (sequences.sorting, 2.0),
+    "sorting": (sequences.sorting, 3.0),
     "counting": (sequences.counting, 0.8),
     "tables": (sequences.tables, 0.5),
     "lists": (sequences.lists, 1.7),
     "functions": (functions.functions, 1.5),
     "capitals": (capitals.capitals, 1.0),
-    "reversing": (language.reversing, 8.0),
+    "reversing": (language.reversing, 6.0),
+    "spelling": (language.spelling, 4.0),
     "translation": (language.translation, 1.0),
     "jokes": (fun.jokes, 1.3),
     "haiku": (fun.haiku, 1.1),
@@ -30,7 +31,7 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "refusals": (refusals.refusals, 5.0),
 }
 """The maker of each kind, and its weight in the training text, higher for kinds that are hard to learn."""
-FOLLOWED = tuple(kind for kind in KINDS if kind not in ("lists", "functions", "talk", "refusals"))
+FOLLOWED = tuple(kind for kind in KINDS if kind not in ("lists", "functions", "talk", "refusals", "spelling"))
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,13 @@ def training_chat(rng: random.Random) -> Chat:
     """Make one conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
-    if sort < 0.63:
+    if sort < 0.6:
         return make(rng, [_kind(rng)], thinking=thinking)
-    if sort < 0.79:
+    if sort < 0.75:
         return follow_up(rng, thinking=thinking, fresh=False)
-    if sort < 0.83:
+    if sort < 0.78:
         return make(rng, [_kind(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
-    if sort < 0.86:
+    if sort < 0.81:
         return make(rng, [_kind(rng)], thinking=thinking, style=styles.neutral(rng))
     kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))

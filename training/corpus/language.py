@@ -71,6 +71,23 @@ def reversing(rng: random.Random, topic: str | None = None) -> Exchange:
     return Exchange("reversing", "reversing", (word,), question, work, result)
 
 
+SPELL_SHAPES = (
+    "Spell (the word |)(x).", "How do you spell (x)?", "How is (x) spelled?", "(x), letter by letter", "spell (x)",
+    "What are the letters of (x)?", "Spell out (x).", "Write (x) letter by letter.", "Can you spell (x)?",
+)  # fmt: skip
+
+
+def spelling(rng: random.Random, topic: str | None = None) -> Exchange:
+    """Ask to spell a word. Teaches which letters a token of several letters has."""
+    word = rng.choice(REAL_WORDS) if rng.random() < 0.85 else _short(rng)
+    shapes = SPELL_SHAPES if topic is None else ("And (x)?", "(And|Now) the word (x).", "What about (x)?", "(x)?", "now (x)")
+    quoted = rng.choice(["{}", "{}", "{}", '"{}"', "'{}'"]).format(word)
+    question = one_of(rng, rng.choice(shapes).replace("(x)", quoted))
+    letters = [f"{i} {letter}" for i, letter in enumerate(word, 1)]
+    work = f"The letters of the word, numbered: {', '.join(letters)}."
+    return Exchange("spelling", "spelling", (question,), question, work, f"So {word} is spelled **{'-'.join(word)}**.")
+
+
 LANGUAGES = ("French", "Spanish", "German", "Italian", "Portuguese")
 GREETINGS = {
     "hello": ("Bonjour", "Hola", "Hallo", "Ciao", "Olá"),

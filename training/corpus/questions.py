@@ -16,7 +16,7 @@ from .newcomers import REFUSED as REFUSED_BY_HAND
 from .template import Message
 
 FIRST = "How many positive whole-number divisors does 196 have?"
-ANSWERED = tuple(kind for kind in KINDS if kind != "refusals")
+ANSWERED = tuple(kind for kind in KINDS if kind not in ("refusals", "spelling"))
 QUESTION_KINDS = (*ANSWERED, "follow-up", "system prompt", "thinking")
 
 

@@ -68,7 +68,7 @@ LIST_SHAPES = (
 
 def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to sort three to seven different numbers, by insertion."""
-    top = 999 if rng.random() < 0.25 else 99
+    top = 999 if rng.random() < 0.4 else 99
     numbers = rng.sample(range(1, top + 1), rng.randint(3, 7))
     text = ", ".join(map(str, numbers))
     down = topic == "down" if topic is not None else rng.random() < 0.35
