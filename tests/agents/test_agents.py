@@ -2,15 +2,17 @@
 
 import functools
 import json
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from mlx_engine.requests import GenerationRequest
 from mlx_engine.terminal.agents import AGENTS
-from tests.agents.replay import KINDS, replay, tiny_pair
 from tests.agents.scripted_model import CompactingModel, ScriptedModel, Step, call
-from tests.agents.sessions import FINAL, FOUND, Session, session
+from tests.agents.sessions import FINAL, FOUND, HEADLESS, Session, session
+from tests.agents.tiny_agents import KINDS, Turn, WritingModel
 
 pytestmark = pytest.mark.long
 OWN_SETTINGS = (
@@ -69,17 +71,33 @@ def test_claude_code_does_not_run_commands_without_being_allowed_to(tmp_path: Pa
     assert done.requests[1].messages[-1].role == "tool" and not (done.folder / "note.txt").exists()
 
 
+def written_turns(
+    name: str, kind: str, folder: Path, like: Sequence[GenerationRequest], steps: Callable[[Path], Sequence[Step]]
+) -> list[Turn]:
+    """Return the turns of a session in which a tiny target writes the steps.
+
+    Args:
+        like: requests with about the same texts, for the tokenizer.
+    """
+    texts = [*like[0].tools, *(message.content for request in like for message in request.messages)]
+    models: list[WritingModel] = []
+
+    def model(scratch: Path) -> WritingModel:
+        models.append(WritingModel(kind, folder / "pair", texts, steps(scratch)))
+        return models[0]
+
+    done = session(name, folder, model)
+    assert done.code == 0 and FINAL in done.output, done.errors
+    return models[0].turns
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in AGENTS if name != "aider"])
 def test_later_turns_come_from_the_cache(name: str, kind: str, recorded, tmp_path: Path) -> None:
     """The second turn has at least 95 % of its prompt from the cache. Later turns read only what is new, in all kinds of caches."""
-    done = recorded(name)
-    texts = [*done.requests[0].tools, *(message.content for request in done.requests for message in request.messages)]
-    engine = tiny_pair(kind, tmp_path / "pair", texts)
-    first, *later = replay(engine, done.requests, done.steps)
-    engine.unload()
+    first, *later = written_turns(name, kind, tmp_path, recorded(name).requests, HEADLESS[name].steps)
     print(f"{name}, {kind}: " + ", ".join(f"{turn.reused / turn.prompt:.1%} of {turn.prompt}" for turn in later))
-    assert first.reused == 0
+    assert first.reused == 0 and len(later) == 2
     before = first
     for turn in later:
         assert turn.reused >= 0.95 * turn.prompt
@@ -97,10 +115,7 @@ def test_tools_that_claude_code_finds_do_not_change_the_beginning_of_the_prompt(
     first, second, _ = ([json.loads(tool) for tool in request.tools] for request in done.requests)
     assert [tool["function"]["name"] for tool in second[len(first) :]] == ["WebFetch", "NotebookEdit"]
     assert json.dumps(second[-1]["function"]["parameters"], ensure_ascii=False) in done.requests[1].messages[-1].content
-    texts = [*done.requests[0].tools, *(message.content for request in done.requests for message in request.messages)]
-    engine = tiny_pair("dense", tmp_path / "pair", texts)
-    turns = replay(engine, done.requests, steps)
-    engine.unload()
+    turns = written_turns("claude", "dense", tmp_path / "again", done.requests, lambda _: steps)
     for before, turn in pairwise(turns):
         assert turn.reused >= before.prompt - OPENING
 

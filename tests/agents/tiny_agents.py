@@ -1,9 +1,10 @@
-"""Replays of what agents sent, through an engine whose target writes the recorded replies."""
+"""Tiny pairs of each cache kind, whose targets write what a scripted model would."""
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import Engine
-from mlx_engine.events import Commit, Event, Finished
-from mlx_engine.requests import GenerationRequest, ToolCall
-from mlx_engine.server.past_calls import RestoringDoor
-from tests.agents.scripted_model import Step
+from mlx_engine.events import Event, Finished, LoadProgress, PairInfo
+from mlx_engine.requests import GenerationRequest
+from tests.agents.scripted_model import ScriptedModel, Step
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS
@@ -93,40 +93,43 @@ class Turn:
     reused: int
 
 
-def replay(engine: Engine, requests: Sequence[GenerationRequest], steps: Sequence[Step]) -> list[Turn]:
-    """Return the turns of a session. The target writes `steps`."""
-    ids, turns = dict[str, str](), list[Turn]()
-    events = list[Event]()
+class WritingModel(ScriptedModel):
+    """A tiny pair whose target writes the steps, token by token, into real caches.
 
-    class Door:
-        def submit(self, request: Any, deliver: Any) -> Any:
-            for event in engine.generate(request):
-                deliver(event)
+    Args:
+        kind: kind of the target's cache, one of `KINDS`.
+        folder: where the pair is written.
+        texts: what the tokenizer is made for.
 
-        def close(self, closed: Any = None) -> None: ...
+    Attributes:
+        turns: the turns with tools.
+    """
 
-    door = RestoringDoor(Door())
-    engine.snapshots.drop()
-    for request, step in zip(requests, steps, strict=True):
-        messages = tuple(
-            replace(
-                message,
-                call_id=ids.get(message.call_id, ""),
-                calls=tuple(replace(call, id=ids[call.id]) for call in message.calls),
-            )
-            for message in request.messages
-        )
-        tokens = engine.pair.tokenizer.encode(written(step, request.thinking), add_special_tokens=False)
-        events.clear()
+    def __init__(self, kind: str, folder: Path, texts: Sequence[str], script: Sequence[Step]) -> None:
+        super().__init__(script, CONTEXT)
+        self._kind, self._folder, self._texts = kind, folder, texts
+        self._engine: Engine | None = None
+        self.turns: list[Turn] = []
+
+    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
+        self._engine = tiny_pair(self._kind, self._folder, self._texts)  # on the host's thread, which owns the arrays
+        yield self._engine.pair.info
+
+    def unload(self) -> None:
+        if self._engine is not None:
+            self._engine.unload()
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        if not request.tools:
+            yield from super().generate(request, cancel)
+            return
+        assert self._engine is not None
+        self.requests.append(request)
+        text = written(self._step(request), request.thinking)
+        tokens = self._engine.pair.tokenizer.encode(text, add_special_tokens=False)
         with writing(tokens):
-            door.submit(replace(request, messages=messages, max_tokens=2048), events.append)
-        assert "".join(event.text for event in events if isinstance(event, Commit) and event.channel == "answer") == step.text
-        calls = [event for event in events if isinstance(event, ToolCall)]
-        assert [(call.name, json.loads(call.arguments)) for call in calls] == (
-            [(step.tool, json.loads(step.arguments))] if step.tool else []
-        )
-        ids |= {f"call{len(turns) + 1:05}": call.id for call in calls}
-        end = events[-1]
-        assert isinstance(end, Finished) and end.stats.tokens == len(tokens)
-        turns.append(Turn(end.stats.prompt_tokens, end.stats.reused_tokens))
-    return turns
+            for event in self._engine.generate(request, cancel):
+                yield event
+                if isinstance(event, Finished):
+                    assert event.stats.tokens == len(tokens)
+                    self.turns.append(Turn(event.stats.prompt_tokens, event.stats.reused_tokens))
