@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -20,6 +20,8 @@ from mlx_engine.server.api_key import stored_key
 from mlx_engine.server.running import running_server
 from mlx_engine.terminal.agents import AGENTS, FOLDER, Server, shell
 from mlx_engine.terminal.console import note, progress, say
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
 
 
 def run(given: argparse.Namespace) -> int:
@@ -37,7 +39,7 @@ def run(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="slipstream-") as folder:
         if server is not None:
             return _start(given.agent, given.agent_arguments, server, Path(folder))
-        with _own_server(given, Path(folder)) as server:
+        with _handling(_ENDING, _end), _own_server(given, Path(folder)) as server:  # so that the server always ends
             return _start(given.agent, given.agent_arguments, server, Path(folder))
 
 
@@ -116,19 +118,29 @@ def _start(name: str, arguments: list[str], server: Server, folder: Path) -> int
     ends = False
 
     def leave_to_agent(number: int, frame: FrameType | None) -> None:
-        """Let the agent decide. The terminal sends Ctrl-C to the agent too, but not SIGTERM."""
+        """Let the agent decide. The terminal sends Ctrl-C to the agent too."""
         nonlocal ends
-        ends = ends or number == signal.SIGTERM
-        if process is not None and number == signal.SIGTERM:
+        ends = ends or number in _ENDING
+        if process is not None and number in _ENDING:
             process.terminate()
 
-    before = {number: signal.signal(number, leave_to_agent) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handling((signal.SIGINT, *_ENDING), leave_to_agent):
         process = subprocess.Popen(command, env=environment)
         if ends:  # before the agent was known
             process.terminate()
         status = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _handling(numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)

@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,8 +146,9 @@ def test_ctrl_c_is_the_agents(folder: Path, url: str) -> None:
     assert launch("claude", url) == 5
 
 
-def test_sigterm_ends_the_agent(folder: Path, url: str) -> None:
-    install(folder, "claude", "#!/bin/sh\ntrap 'exit 6' TERM\nkill -TERM $PPID\nwhile :; do sleep 0.1; done\n")
+@pytest.mark.parametrize("name", ["TERM", "HUP"])
+def test_sigterm_and_a_closed_terminal_end_the_agent(folder: Path, url: str, name: str) -> None:
+    install(folder, "claude", f"#!/bin/sh\ntrap 'exit 6' TERM\nkill -{name} $PPID\nwhile :; do sleep 0.1; done\n")
     assert launch("claude", url) == 6
 
 
@@ -175,6 +178,21 @@ def test_without_a_server_one_runs_as_long_as_the_agent(folder: Path, monkeypatc
         from urllib.request import urlopen
 
         urlopen(environment["ANTHROPIC_BASE_URL"] + "/health")
+
+
+def test_a_server_of_its_own_ends_if_the_terminal_is_closed_early(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(folder, "claude")
+    command = [sys.executable, "-c", f"import os, time; os.kill({os.getpid()}, {signal.SIGHUP:d}); time.sleep(60)"]
+    real, started = subprocess.Popen, list[Any]()
+
+    def popen(_: Any, **options: Any) -> Any:
+        started.append(real(command, **options))
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    with pytest.raises(SystemExit) as ended:
+        main(["launch", "claude"])
+    assert ended.value.code == 128 + signal.SIGHUP and started[0].poll() is not None
 
 
 @pytest.mark.long
