@@ -115,7 +115,7 @@ def _generate(
     if marks and snapshots.disk is not None:
         marks = tuple(sorted({*marks, *range(STATES_EVERY, length, STATES_EVERY)}))
     tally.prompt_tokens, tally.reused_tokens, tally.disk_tokens = length, branch.reused, branch.from_disk
-    reply = ReplyText(tokenizer, rendered, request.stop, request.tools)
+    reply = ReplyText(tokenizer, rendered, request.stop, request.tools, request.one_call)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
     first: Step | None = None
@@ -165,8 +165,8 @@ def _generate(
                     progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))
                 yield [*progress, *added]
                 progress = []
-                if reply.stopped or end or cancel.is_set():
-                    reason = "stop_string" if reply.stopped else "eos" if end else "cancelled"
+                if reply.ended or end or cancel.is_set():
+                    reason = "stop_string" if reply.stopped else "eos" if reply.ended or end else "cancelled"
                     break
     except BaseException as error:
         consistent = isinstance(error, GeneratorExit)  # other errors interrupt a pass

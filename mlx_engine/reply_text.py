@@ -80,6 +80,7 @@ class ReplyText:
         prompt: the rendered prompt, whose opening may begin the thinking or the answer.
         stop: strings that end the answer; they are not shown.
         tools: tools of the request. Without tools, calls are text.
+        one_call: whether the first call ends the reply.
 
     Attributes:
         channel: channel of the current section.
@@ -88,7 +89,12 @@ class ReplyText:
     """
 
     def __init__(
-        self, tokenizer: TokenizerWrapper, prompt: RenderedPrompt, stop: Sequence[str] = (), tools: Sequence[str] = ()
+        self,
+        tokenizer: TokenizerWrapper,
+        prompt: RenderedPrompt,
+        stop: Sequence[str] = (),
+        tools: Sequence[str] = (),
+        one_call: bool = False,
     ) -> None:
         self._tokenizer, self._texts = tokenizer, TokenTexts(tokenizer)
         self._detokenizer = tokenizer.detokenizer
@@ -102,7 +108,7 @@ class ReplyText:
         self._source: Source = "prefill"  # of the last decoded token
         self._at_start = True  # the section has only whitespace so far
         self._shown: set[Channel] = set()  # channels that have text
-        self.stopped, self.called = "", False
+        self.stopped, self.called, self._one_call = "", False, one_call
         markers = markers_of(tokenizer)
         self._headed = markers is not None and markers.headed
         self._parser = ChannelParser(tokenizer, markers)
@@ -134,7 +140,7 @@ class ReplyText:
     ) -> Iterator[Commit | ToolCall]:
         """Yield commits for these tokens, and the tool calls that they complete.
 
-        Each commit is within one section. A stop string sets `stopped` and ends the reply.
+        Each commit is within one section. The reply may have ended then.
         """
         piece = _Piece(self.channel)
         for token, source, row in zip(tokens, sources, logprobs or repeat(None, len(tokens)), strict=True):
@@ -157,12 +163,12 @@ class ReplyText:
                     yield part
                 else:
                     piece.text.extend(part)
-            if ended and not self.stopped:
+            if ended and not self.ended:
                 if piece.tokens or piece.text.text:
                     yield piece.commit()
                 self._begin_section()
                 piece = _Piece(self.channel)
-            if self.stopped:  # checked after every token, so that no later token counts
+            if self.ended:  # checked after every token, so that no later token counts
                 break
         if piece.tokens or piece.text.text:
             yield piece.commit()
@@ -173,7 +179,7 @@ class ReplyText:
         Args:
             ended: whether the reply is complete. If not, an unfinished call is yielded as text.
         """
-        if self.stopped:
+        if self.ended:
             return
         piece = _Piece(self.channel)
         for part in self._flush(self._decode(self._parser.finish()), ended):
@@ -186,7 +192,12 @@ class ReplyText:
         if ended and self._reader and self._format and self.channel == "thinking":  # some models don't close it before a call
             calls = last_calls(self._format, self._thoughts, self._tools)
             self.called = self.called or bool(calls)
-            yield from calls
+            yield from calls[:1] if self._one_call else calls
+
+    @property
+    def ended(self) -> bool:
+        """Whether a stop string or a call has ended the reply."""
+        return bool(self.stopped) or (self._one_call and self.called)
 
     @property
     def _in_call(self) -> bool:
@@ -223,7 +234,7 @@ class ReplyText:
         self._undecoded.clear()
         self._detokenizer.reset()
         shown = self._show(found)
-        if self._reader and not self.stopped:
+        if self._reader and not self.ended:
             shown += self._parts(self._reader.finish(ended))
         elif self._format and self._tool:
             calls = self._format.calls(self._call.text, self._tools, self._tool) if ended else ()
@@ -248,14 +259,14 @@ class ReplyText:
         shown: list[_Text | ToolCall] = []
         for part in parts:
             text = self._call.take(len(part.text))
-            if not self.stopped:
+            if not self.ended:
                 shown += self._shown_calls(part.calls) if part.calls else [self._shown_text(text)]
         return shown
 
     def _shown_calls(self, calls: Sequence[ToolCall]) -> list[_Text | ToolCall]:
         held, self._held = self._held, _Text()
         self.called = self._at_start = True
-        return [held, *calls]
+        return [held, *(calls[:1] if self._one_call else calls)]
 
     def _shown_text(self, found: _Text) -> _Text:
         """Return text to show, without leading whitespace and possible stop strings."""

@@ -73,6 +73,7 @@ class GenerationRequest:
             DFlash is identical in every format. Slower, and without snapshots.
         tools: tools that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
             tools, calls in the reply are text. A tool with `"deferred": true` isn't rendered, because a message defines it.
+        one_call: whether the reply ends after its first call of a tool.
         tool_choice: "auto", "none" (the model sees the tools but can't call them), "required", or the name of the tool to call.
         schema: JSON schema that the answer satisfies, as JSON. Calls of tools and thinking are free.
         logit_bias: token ID and a number from -100 to 100 that is added to its logit, before penalties and filters.
@@ -101,6 +102,7 @@ class GenerationRequest:
     foreground: bool = False
     exact: bool = False
     tools: tuple[str, ...] = ()
+    one_call: bool = False
     tool_choice: str = "auto"
     schema: str | None = None
     logit_bias: tuple[tuple[int, float], ...] = ()

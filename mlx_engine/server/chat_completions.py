@@ -62,7 +62,7 @@ class ChatFields(openai.GenerationFields):
     reasoning_budget: Literal[-1, 0] | None = Field(None, description="0 turns thinking off")
     tools: list[Any] | None = Field(None, description="types `function` and `custom`; others are ignored, and logged")
     tool_choice: Any = Field(None, description="`auto`, `none`, `required`, or a tool")
-    parallel_tool_calls: bool | None = Field(None, description="if false, only the first call is returned")
+    parallel_tool_calls: bool | None = Field(None, description="if false, the first call ends the reply")
     response_format: Any = Field(None, description="`text`, `json_object`, or `json_schema`")
     chat_template_kwargs: TemplateOptions | None = Field(None, description="`enable_thinking`")
     logprobs: bool | None = Field(None, description="log-probabilities of the tokens, before bias, penalties, and temperature")
@@ -102,6 +102,7 @@ class ChatExchange:
             thinking=asked and effort != "none" and fields.reasoning_budget != 0,
             effort=openai.effort_of(effort),
             tools=self._tools.declared,
+            one_call=fields.parallel_tool_calls is False,
             tool_choice=self._tools.choice(fields.tool_choice),
             schema=openai_tools.schema_of(fields.response_format, "response_format"),
             logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
@@ -112,7 +113,6 @@ class ChatExchange:
         self.streams = bool(fields.stream)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
         self._with_progress = bool(fields.return_progress)
-        self._one_call = fields.parallel_tool_calls is False
         self._opened: set[int] = set()  # replies whose role was sent
         self._called = Counter[int]()  # calls by reply
         self._stats: list[Stats] = []
@@ -135,7 +135,7 @@ class ChatExchange:
             found = of_chat(event.logprobs) if event.logprobs and is_answer else None
             if event.text or found:
                 yield self._chunk(index, {"content" if is_answer else "reasoning_content": event.text}, logprobs=found)
-        elif isinstance(event, ToolCall) and not (self._one_call and self._called[index]):
+        elif isinstance(event, ToolCall):
             yield self._chunk(index, {"tool_calls": [{"index": self._called[index], **self._shown_call(event)}]})
             self._called[index] += 1
         elif isinstance(event, Finished):
@@ -174,12 +174,12 @@ class ChatExchange:
         }
 
     def _shown_message(self, reply: CountedReply) -> Chunk:
-        calls = reply.calls[:1] if self._one_call else reply.calls
+        calls = [self._shown_call(call) for call in reply.calls]
         return {
             "role": "assistant",
             "content": None if calls and not reply.text else reply.text,
             **({"reasoning_content": reply.thinking} if reply.thinking else {}),
-            **({"tool_calls": [self._shown_call(call) for call in calls]} if calls else {}),
+            **({"tool_calls": calls} if calls else {}),
             "refusal": None,
         }
 

@@ -121,14 +121,14 @@ class ResponseExchange:
             thinking=effort not in (None, "none"),
             effort=openai.effort_of(effort),
             tools=self._tools.declared,
+            one_call=fields.parallel_tool_calls is False,
             tool_choice=self._tools.choice(fields.tool_choice),
             schema=openai_tools.schema_of(form, "text.format"),
             logprobs=(fields.top_logprobs or 0) if _LOGPROBS in (fields.include or ()) or fields.top_logprobs else None,
         )
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
-        self._one_call = fields.parallel_tool_calls is False
-        self._called = self._started = False
+        self._started = False
         self._events = 0
         self._thinking_tokens = 0
         self._channel: Channel | None = None  # of the last item, if it isn't complete
@@ -145,7 +145,7 @@ class ResponseExchange:
             "max_output_tokens": fields.max_output_tokens,
             "model": openai.model_id(pair),
             "output": [],
-            "parallel_tool_calls": not self._one_call,
+            "parallel_tool_calls": not request.one_call,
             "previous_response_id": None,
             "reasoning": {"effort": effort, "summary": None},
             "store": False,
@@ -169,8 +169,7 @@ class ResponseExchange:
             logprobs = of_chat(event.logprobs)["content"] if event.channel == "answer" else []
             if event.text or logprobs:
                 yield from self._write(event.channel, event.text, logprobs)
-        elif isinstance(event, ToolCall) and not (self._one_call and self._called):
-            self._called = True
+        elif isinstance(event, ToolCall):
             yield from self._close()
             yield from self._call(event)
         elif isinstance(event, Finished):

@@ -97,6 +97,9 @@ class TestRequests:
         schema = asked(response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": given}}).schema
         assert schema == json.dumps(given, ensure_ascii=False)
 
+    def test_calls_are_parallel_unless_the_client_refuses(self) -> None:
+        assert [asked(parallel_tool_calls=value).one_call for value in (None, True, False)] == [False, False, True]
+
     def test_no_budget_for_thinking_turns_it_off(self) -> None:
         assert asked(reasoning_effort="high", reasoning_budget=-1).thinking
         assert not asked(reasoning_effort="high", reasoning_budget=0).thinking
@@ -189,12 +192,12 @@ class TestHistories:
 
 
 class TestReplies:
-    @given(parts=played.replies, reason=played.reasons, one=st.booleans())
+    @given(parts=played.replies, reason=played.reasons)
     def test_a_stream_adds_up_to_the_whole_reply(
-        self, server: Serving, engine: played.PlayedEngine, parts: list[played.Part], reason: Any, one: bool
+        self, server: Serving, engine: played.PlayedEngine, parts: list[played.Part], reason: Any
     ) -> None:
         engine.parts, engine.reason = parts, reason
-        fields = {"messages": [USER], "tools": [READ, SHELL], "parallel_tool_calls": not one}
+        fields = {"messages": [USER], "tools": [READ, SHELL]}
         [choice] = server.post(PATH, **fields).json()["choices"]
         message = choice["message"]
         texts, calls = {"content": "", "reasoning_content": ""}, list[Any]()
@@ -209,7 +212,7 @@ class TestReplies:
         assert (message["content"] or "", message.get("reasoning_content", "")) == tuple(texts.values())
         assert message.get("tool_calls", []) == calls
         expected = [part for part in parts if isinstance(part, ToolCall)]
-        assert [call["id"] for call in calls] == [call.id for call in expected][: 1 if one else None]
+        assert [call["id"] for call in calls] == [call.id for call in expected]
 
     def test_openais_client_understands_calls(self, server: Serving, engine: played.PlayedEngine) -> None:
         client = OpenAI(base_url=f"{server.url}/v1", api_key="any", max_retries=0)

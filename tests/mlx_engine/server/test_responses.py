@@ -93,9 +93,10 @@ class TestRequests:
             text={"verbosity": "low", "format": {"type": "json_schema", "name": "x", "schema": PARAMETERS}},
             tools=[READ],
             tool_choice={"type": "function", "name": "read"},
+            parallel_tool_calls=False,
             include=["reasoning.encrypted_content"],
         )
-        assert request.logprobs is None
+        assert request.logprobs is None and request.one_call
         assert request.messages == (Message("system", "Be brief."), Message("user", "Hi"))
         assert (request.sampling.temperature, request.sampling.top_p, request.seed) == (0.5, 0.9, 3)
         assert (request.max_tokens, request.thinking, request.effort) == (played.PAIR.context_limit, True, "low")
@@ -252,12 +253,12 @@ class TestEvents:
         again = [*done, {"type": "function_call_output", "call_id": "abc", "output": "text"}]
         assert asked(again).messages[0] == Message("assistant", "Yes.", "Hm.", (ToolCall("abc", "read", "{}"),))
 
-    @given(parts=played.replies, reason=played.reasons, one=st.booleans())
+    @given(parts=played.replies, reason=played.reasons)
     def test_a_stream_adds_up_to_the_whole_response(
-        self, server: Serving, engine: played.PlayedEngine, parts: list[played.Part], reason: Any, one: bool
+        self, server: Serving, engine: played.PlayedEngine, parts: list[played.Part], reason: Any
     ) -> None:
         engine.parts, engine.reason = parts, reason
-        fields = {"input": "Hi", "tools": [READ], "parallel_tool_calls": not one}
+        fields = {"input": "Hi", "tools": [READ]}
         whole = server.post(PATH, **fields).json()
         events = streamed(server, **fields)
         last = events[-1]["response"]
@@ -273,7 +274,7 @@ class TestEvents:
             for item in last["output"]
         }
         assert texts == shown
-        calls = [part.id for part in parts if isinstance(part, ToolCall)][: 1 if one else None]
+        calls = [part.id for part in parts if isinstance(part, ToolCall)]
         assert [item["call_id"] for item in last["output"] if item["type"] == "function_call"] == calls
         said = "".join(item["content"][0]["text"] for item in last["output"] if item["type"] == "message")
         assert said == "".join(part.text for part in parts if not isinstance(part, ToolCall) and part.channel == "answer")

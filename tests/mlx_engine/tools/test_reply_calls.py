@@ -225,6 +225,33 @@ def test_a_complete_reply_with_calls_ends_because_of_them(demo, monkeypatch, max
     assert events[-2] == CLOCK and events[-1].reason == reason
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_first_call_ends_a_reply_that_allows_only_one(family, size):
+    tokens = reply_with_calls(family)
+    reply, events = ReplyText(tokenizer_of(family), chat.RenderedPrompt([], [], []), (), TOOLS, one_call=True), []
+    for at in range(0, len(tokens), size):
+        block = tokens[at : at + size]
+        events += [] if reply.ended else reply.add(block, ["drafter"] * len(block))
+    events += reply.finish()
+    assert reply.ended and [named(each) for each in events if isinstance(each, ToolCall)] == [named(WEATHER)]
+    text = "".join(each.text for each in events if isinstance(each, Commit) and each.channel == "answer")
+    assert text.strip() == ("" if family == "llama" else "Let me see.")
+
+
+def test_a_reply_with_one_call_ends_at_once(demo, monkeypatch):
+    class Calling(ReplyText):
+        def add(self, *step):
+            yield from super().add(*step)
+            self.called = True
+            yield CLOCK
+
+    monkeypatch.setattr(generation, "ReplyText", Calling)
+    request = GenerationRequest((Message("user", "What is Slipstream?"),), max_tokens=200, ignore_eos=True, one_call=True)
+    events = list(demo.generate(request))
+    assert events[-2] == CLOCK and (events[-1].reason, events[-1].stats.tokens) == ("tool_calls", 1)
+
+
 def test_calls_at_the_end_of_unclosed_thinking_are_made():
     tokenizer, calls = tokenizer_of("qwen3"), written("qwen3", [COLOGNE, CLOCK])
     for thinking, made_calls in (
