@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -233,7 +234,7 @@ class _Door:
 
     def __init__(self, door: EngineDoor, load: Callable[[LoadPair, Deliver], object]) -> None:
         self._door, self._load = door, load
-        self._jobs: set[Job] = set()
+        self._jobs = WeakSet[Job]()
         self._lock = threading.Lock()
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
@@ -242,7 +243,7 @@ class _Door:
             return Job(request, deliver)
         job = self._door.submit(request, deliver)
         with self._lock:
-            self._jobs = {one for one in self._jobs if not one.cancelled.is_set()} | {job}
+            self._jobs.add(job)
         return job
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
