@@ -120,13 +120,12 @@ class MessagesExchange:
             effort=openai.effort_of(output.effort),
             stop=tuple(fields.stop_sequences or fields.stop or ()),
             tools=tools.declared,
+            one_call=bool(choice.disable_parallel_tool_use),
             tool_choice=tools.choice(_CHOICES.get(choice.type, {"type": "function", "name": choice.name})),
             schema=openai_tools.schema_of(output.format, "output_config.format"),
         )
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
-        self._single_call = bool(choice.disable_parallel_tool_use)
-        self._called = False
         self._block, self._index = "", 0  # type of the open block, if any, and index of the next or open block
         self._began = False
         self._thinking_tokens = 0
@@ -149,8 +148,7 @@ class MessagesExchange:
                 if kind != self._block:
                     yield from self._open({"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})})
                 yield self._delta({"type": f"{kind}_delta", kind: event.text})
-        elif isinstance(event, ToolCall) and not (self._single_call and self._called):
-            self._called = True
+        elif isinstance(event, ToolCall):
             yield from self._open({"type": "tool_use", "id": event.id, "name": event.name, "input": {}})
             yield self._delta({"type": "input_json_delta", "partial_json": event.arguments})
         elif isinstance(event, Finished):

@@ -280,6 +280,13 @@ class TestFields:
     def test_the_tool_choice_reaches_the_engine(self, choice: Any, expected: str) -> None:
         assert asked(tools=[READ], tool_choice=choice).tool_choice == expected
 
+    def test_the_first_call_ends_the_reply_on_request(self) -> None:
+        assert [asked(tool_choice={"type": "auto", "disable_parallel_tool_use": one}).one_call for one in (True, False)] == [
+            True,
+            False,
+        ]
+        assert not asked().one_call
+
     @pytest.mark.parametrize(
         ("given", "thinks"),
         [
@@ -411,13 +418,6 @@ class TestReplies:
         engine.parts, engine.reason = [], reason
         got = answered(server.post(PATH, messages=[USER], max_tokens=9))
         assert (got["stop_reason"], got["content"]) == (expected, [])
-
-    def test_only_the_first_call_is_returned_on_request(self, server: Serving, engine: played.PlayedEngine) -> None:
-        engine.parts, engine.reason = [played.called("read"), played.called("read"), played.said("x")], "tool_calls"
-        fields = {"messages": [USER], "max_tokens": 9, "tools": [READ]}
-        single = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
-        assert [block["type"] for block in answered(server.post(PATH, **fields))["content"]] == ["tool_use", "tool_use", "text"]
-        assert [block["type"] for block in answered(server.post(PATH, **fields, **single))["content"]] == ["tool_use", "text"]
 
     def test_pings_keep_a_quiet_stream_alive(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(replies, "QUIET_S", 0.05)
