@@ -147,8 +147,8 @@ class ServerDialog(QDialog):
         self.model = QLineEdit()
         self.model.setReadOnly(True)
         set_look(self.model, "entry")
-        models = button(tr("Models…"), tr("Choose models"), "bordered", self.models_requested.emit)
-        form.add_row(tr("Model"), self.model, models)
+        self.models = button(tr("Models…"), tr("Choose models"), "bordered", self.models_requested.emit)
+        form.add_row(tr("Model"), self.model, self.models)
         return form
 
     def _make_agents(self) -> Form:
