@@ -9,7 +9,7 @@ from typing import cast
 
 import mlx.core as mx
 
-Report = Sequence[mx.array]  # of R rows: chosen [R, 1]; the most likely tokens [R, n], and theirs [R, n]; empty if nobody asked
+Report = Sequence[mx.array]  # of R rows: chosen [R, 1]; the most likely tokens [R, n], and theirs [R, n]; empty if not asked for
 
 
 @dataclass(frozen=True)

@@ -111,8 +111,8 @@ class Penalties:
     """Penalties for tokens that have already appeared in a request, and its bias for single tokens.
 
     The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of the prompt and
-    the reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply.
-    The bias comes first.
+    the reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply. The bias is added
+    before all of them.
 
     Attributes:
         active: whether there are penalties, which need the tokens before a row.

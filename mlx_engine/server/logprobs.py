@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from mlx_engine.events import PositionLogprobs, TokenLogprob
 from mlx_engine.server.replies import Chunk
 
-_LEAST = -9999.0  # OpenAI's value for a token that is impossible
+_LEAST = -9999.0  # OpenAI's value for an impossible token; also in place of NaN, which JSON lacks
 
 
 def _by_number(biases: dict[str, float]) -> dict[str, float]:
@@ -33,7 +33,7 @@ def of_chat(found: Iterable[PositionLogprobs]) -> Chunk:
 
 
 def _token(found: TokenLogprob) -> Chunk:
-    return {"token": found.text.decode(errors="replace"), "logprob": max(found.logprob, _LEAST), "bytes": list(found.text)}
+    return {"token": found.text.decode(errors="replace"), "logprob": max(_LEAST, found.logprob), "bytes": list(found.text)}
 
 
 class CompletionLogprobs:
@@ -48,8 +48,8 @@ class CompletionLogprobs:
         shown = [each for each in found if not each.hidden]
         return {
             "tokens": [_name(each.chosen) for each in shown],
-            "token_logprobs": [max(each.chosen.logprob, _LEAST) for each in shown],
-            "top_logprobs": [{_name(one): max(one.logprob, _LEAST) for one in (*each.top, each.chosen)} for each in shown],
+            "token_logprobs": [max(_LEAST, each.chosen.logprob) for each in shown],
+            "top_logprobs": [{_name(one): max(_LEAST, one.logprob) for one in (*each.top, each.chosen)} for each in shown],
             "text_offset": [self._offset(each.chosen.text) for each in shown],
         }
 

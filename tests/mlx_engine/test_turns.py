@@ -300,7 +300,8 @@ def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
     host = EngineHost(Engine)
     list(events(host, LoadPair()))
     texts = ("What is 7 + 5?", "Spell “lantern” backwards.", "Count from 3 to 9.", "Write a short poem.")
-    requests = [question(text, max_tokens=24, width=None if at else 6, seed=at) for at, text in enumerate(texts)]
+    modes = ("dflash", "plain", "dflash", "plain")
+    requests = [question(text, max_tokens=24, width=None if at else 6, seed=at, mode=modes[at]) for at, text in enumerate(texts)]
     requests[3] = replace(requests[3], sampling=Sampling(0.8))
     wanted = [said(events(host, request)) for request in requests]
     found: list[list[Event | None]] = [[] for _ in requests]

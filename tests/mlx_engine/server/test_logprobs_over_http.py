@@ -106,3 +106,5 @@ def test_parts_of_characters_and_hidden_tokens() -> None:
     assert parts[0]["tokens"] + parts[1]["tokens"] == [" a", r"bytes:\xe2\x82", r"bytes:\xac", "b"]
     assert parts[0]["text_offset"] + parts[1]["text_offset"] == [0, 1, 1, 2]  # the text is “a€b”
     assert parts[0]["top_logprobs"][0] == {"other": -9999.0, " a": -0.5}
+    broken = PositionLogprobs(TokenLogprob(1, b"x", float("nan")), ())
+    assert of_chat([broken])["content"][0]["logprob"] == -9999.0
