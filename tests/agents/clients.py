@@ -2,7 +2,6 @@
 
 import fcntl
 import functools
-import os
 import platform
 import shutil
 import subprocess
@@ -30,9 +29,26 @@ _ON_NODE = ("codex", "pi", "qwen")
 _AIDER = "aider-chat==0.86.2"
 
 
-@functools.cache
+class _NotInstalled(Exception): ...
+
+
 def folder_of(name: str) -> Path:
-    """Return a folder whose only programs are the agent and what it needs. Skips the test if a registry can't be reached."""
+    """Return a folder whose only programs are the agent and what it needs. Skips the test if it can't be installed."""
+    found = _installed(name)
+    if isinstance(found, _NotInstalled):
+        pytest.skip(str(found))
+    return found
+
+
+@functools.cache
+def _installed(name: str) -> Path | _NotInstalled:
+    try:
+        return _install(name)
+    except _NotInstalled as error:
+        return error
+
+
+def _install(name: str) -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     programs = FOLDER / "bin" / name
     with (FOLDER / "lock").open("w") as lock:
@@ -60,10 +76,10 @@ def _from_npm(name: str) -> Path:
         folder.mkdir(exist_ok=True)
         (folder / "package.json").write_text('{"private": true}')
         if name == "pi":  # the published bundle has no dependencies, unlike its package.json
-            _run(["npm", "pack", package], folder)
+            _run(["npm", "pack", "--fetch-retries=1", package], folder)
             _run(["tar", "xzf", *map(str, folder.glob("*.tgz"))], folder)
         else:
-            _run(["npm", "install", "--no-fund", "--no-audit", "--ignore-scripts", package], folder)
+            _run(["npm", "install", "--no-fund", "--no-audit", "--fetch-retries=1", "--ignore-scripts", package], folder)
     return folder / program
 
 
@@ -76,11 +92,10 @@ def _node() -> Path:
 
 
 def _run(command: list[str], folder: Path | None = None) -> None:
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} isn't installed")
+    shown = " ".join(command)
     try:
-        subprocess.run(command, cwd=folder, env=os.environ, capture_output=True, text=True, check=True, timeout=1200)
+        subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=1200)
     except subprocess.CalledProcessError as error:
-        pytest.skip(f"“{' '.join(command)}” failed: {(error.stderr or error.stdout).strip()[-300:]}")
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"“{' '.join(command)}” took too long")
+        raise _NotInstalled(f"“{shown}” failed: {(error.stderr or error.stdout).strip()[-300:]}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _NotInstalled(f"“{shown}” failed: {error}") from None
