@@ -49,6 +49,7 @@ class Kernel:
         self.name, self.header = name, header
         self._inputs, self._outputs = list(input_names), list(output_names)
         self._contiguous, self._atomic = ensure_row_contiguous, atomic_outputs
+        self._texts: dict[Any, MetalText] = {}  # by the shapes and types of inputs and the other arguments
 
     def __call__(
         self,
@@ -68,7 +69,8 @@ class Kernel:
             KernelFault: the kernel has a fault under some schedule and compiler.
         """
         arrays = [array if isinstance(array, mx.array) else mx.array(array) for array in inputs]
-        mx.eval(arrays)
+        words = [_words(array) for array in arrays]
+        mx.eval(arrays, words)
         call: dict[str, Any] = {
             "output_shapes": output_shapes,
             "output_dtypes": output_dtypes,
@@ -79,12 +81,15 @@ class Kernel:
             call["template"] = template
         if init_value is not None:
             call["init_value"] = init_value
-        metal = metal_text(self._mlx, arrays, **call)
+        key = (tuple((array.shape, str(array.dtype)) for array in arrays), repr(call))
+        if key not in self._texts:
+            self._texts[key] = metal_text(self._mlx, arrays, **call)
+        metal = self._texts[key]
         if verbose:
             print(metal.text)
         if prod(threadgroup) > MAX_THREADS:
             raise KernelFault(f"{self.name}: a threadgroup of {prod(threadgroup)} threads; Metal allows {MAX_THREADS}")
-        memory = [_Memory(array, self._contiguous) for array in arrays]
+        memory = [_Memory(array, of_array, self._contiguous) for array, of_array in zip(arrays, words, strict=True)]
         outputs = [(tuple(shape), dtype) for shape, dtype in zip(output_shapes, output_dtypes, strict=True)]
         # Outputs are compared within one compiler: the garbage in uninitialized locals differs between compilers.
         results = []
@@ -121,7 +126,8 @@ class Kernel:
                     size = prod(shape) * dtype.size
                     address = machine.emulator_buffer(name.encode(), size, _OUTPUT if init_value is None else _INITIALIZED)
                     if init_value is not None:
-                        start = _Memory(mx.full(shape, init_value, dtype), contiguous=True).bytes
+                        filled = mx.full(shape, init_value, dtype)
+                        start = _Memory(filled, _words(filled), contiguous=True).bytes
                         ctypes.memmove(address, start, size)
                     results.append((name, len(buffers), address, size))
                 elif name in inputs:
@@ -166,12 +172,17 @@ def _library(metal: MetalText, header: str, name: str, compiler: Compiler) -> ct
         raise KernelFault(f"{name}: {fault}") from None
 
 
+def _words(array: mx.array) -> mx.array:
+    """Return the array as unsigned integers, of at least one dimension. NumPy has no bfloat16."""
+    words = {1: mx.uint8, 2: mx.uint16, 4: mx.uint32, 8: mx.uint64}[array.dtype.size]
+    return array.view(words) if array.ndim else array.reshape(1).view(words)
+
+
 class _Memory:
     """An input's bytes, from its lowest to its highest element."""
 
-    def __init__(self, array: mx.array, contiguous: bool) -> None:
-        words = {1: mx.uint8, 2: mx.uint16, 4: mx.uint32, 8: mx.uint64}[array.dtype.size]
-        view = np.asarray(array.view(words) if array.ndim else array.reshape(1).view(words))
+    def __init__(self, array: mx.array, words: mx.array, contiguous: bool) -> None:
+        view = np.asarray(words)
         if contiguous:
             view = np.ascontiguousarray(view)
         self.ndim = array.ndim

@@ -23,7 +23,7 @@ from tests.examples import sampled
 from tests.mlx_engine.target_passes import fork
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, SLIDING, TWO_FORMULAS, VOCABULARY, build, text
 
-few = sampled(6)
+few = sampled(3)
 
 
 @cache

@@ -71,7 +71,7 @@ def assert_lossless(engine: Engine, prompt: list[int], limit: int, widths: tuple
 def test_every_width_gives_a_familys_plain_text(pair, name):
     engine = pair(name)
     assert engine.pair.info.family == CONFIGS[name]["model_type"] and not engine.pair.info.why_plain
-    assert_lossless(engine, draw(19, 11), 40, WIDTHS, 0)
+    assert_lossless(engine, draw(19, 11), 32, WIDTHS, 0)
     assert_lossless(engine, draw(3, 12), 24, (8,), 16)
 
 

@@ -36,7 +36,7 @@ def answers(model: nn.Module, passes: list[list[int]]) -> list[mx.array]:
 
 @pytest.mark.parametrize("bits", [16, 8, 4])
 @pytest.mark.parametrize("name", JOINED)
-@sampled(6)
+@sampled(4)
 @given(passes=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=20), min_size=1, max_size=4))
 def test_every_pass_equals_mlx_lms_bit_for_bit(name: str, bits: int, passes: list[list[int]]) -> None:
     model = built(name, bits)

@@ -18,13 +18,14 @@ from mlx_engine.events import Commit, Failed, PositionLogprobs
 from mlx_engine.reply_text import ReplyText
 from mlx_engine.requests import GenerationRequest, Sampling
 from mlx_engine.token_texts import TokenTexts
-from tests.examples import sampled
+from tests.examples import SAMPLE, sampled
 from tests.mlx_engine import made_tokenizers
 from tests.mlx_engine.asking import events, failure, question, tokens
 from tests.mlx_engine.conftest import GOLDEN, by_mlx_lm, loaded
 
 PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+LENGTH = 8 if SAMPLE else 16
 SAMPLING = st.sampled_from([Sampling(), Sampling(0.8), Sampling(0.9, top_p=0.8), Sampling(0.8, repetition_penalty=1.3)])
 BIAS = st.lists(st.tuples(st.integers(0, 100), st.floats(-100, 100)), max_size=3).map(tuple)
 
@@ -68,7 +69,7 @@ def check_values(found: Sequence[PositionLogprobs], wanted: np.ndarray, count: i
         assert [row[top.token] for top in each.top] == pytest.approx([top.logprob for top in each.top], abs=1e-4)
 
 
-@sampled(6)
+@sampled(4)
 @given(data=st.data(), sampling=SAMPLING, bias=BIAS, seed=st.integers(0, 2**64 - 1), count=st.integers(0, 5))
 def test_dflash_reports_what_plain_decoding_reports(pair, data, sampling, bias, seed, count):
     """At every width, with rounds queued ahead or not, and with a reused prompt."""
@@ -125,14 +126,15 @@ def test_a_bias_of_100_forces_a_token_and_of_minus_100_forbids_it(pair, monkeypa
     engine, _ = pair
     engine.pair.use_costs(replace(ASSUMED, queued=queued))
     monkeypatch.setattr(device, "runs_beside_host", lambda: queued)
-    request = GenerationRequest(prompt_tokens=PROMPT, mode=mode, sampling=sampling, seed=2, max_tokens=16, width=4, ignore_eos=True)
+    asked = {"sampling": sampling, "seed": 2, "max_tokens": LENGTH, "ignore_eos": True}
+    request = GenerationRequest(prompt_tokens=PROMPT, mode=mode, width=4, **asked)
 
     def chosen(bias: tuple[tuple[int, float], ...]) -> list[int]:
         found = events(engine, replace(request, logit_bias=bias))
         return [token for event in found if isinstance(event, Commit) for token in event.tokens]
 
     free = set(chosen(()))
-    assert chosen(((77, 100.0),)) == [77] * 16
+    assert chosen(((77, 100.0),)) == [77] * LENGTH
     assert free.isdisjoint(chosen(tuple((token, -100.0) for token in free)))
 
 

@@ -49,7 +49,7 @@ def test_smaller_blocks_give_the_same_text_in_the_same_rounds(tiny, case):
         assert list(got.stats.accepted_per_round) == smaller["accepted"]
 
 
-@sampled(5)
+@sampled(4)
 @given(
     prompt=st.lists(st.integers(3, 123), min_size=1, max_size=60),
     temperature=st.sampled_from([0.0, 0.6, 1.0]),
@@ -68,7 +68,7 @@ def test_every_width_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, temperat
         assert plain.tokens == plainly(tiny_by_mlx_lm, prompt, limit, tiny.pair.tokenizer.eos_token_ids)
 
 
-@sampled(3)
+@sampled(2)
 @given(
     asked=st.sampled_from(QUESTIONS),
     temperature=st.sampled_from([0.0, 0.3, 0.6, 1.0, 1.5]),
@@ -99,7 +99,7 @@ CHOICES = (
 
 
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
-@sampled(5)
+@sampled(4)
 @given(
     prompt=st.lists(st.integers(3, 122), min_size=1, max_size=30),
     seed=st.integers(0, 2**64 - 1),

@@ -61,7 +61,7 @@ def restart(engine: Engine, folder: Path) -> None:
     engine.save_prompts(folder)
 
 
-@sampled(4)
+@sampled(2)
 @given(data=st.data())
 def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     """Turns, edits, regenerations, and chats with the same beginning, with another process that uses the same store."""

@@ -111,13 +111,13 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=Fals
     wrong=st.lists(st.integers(0, 8), min_size=1, max_size=5),
     queue_ahead=st.booleans(),
 )
-@sampled(8)
+@sampled(6)
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
 def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, wrong, queue_ahead):
     check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 
 
-@sampled(4)
+@sampled(3)
 @given(
     asked=st.sampled_from(QUESTIONS),
     sampling=st.sampled_from([Sampling(), Sampling(0.7)]),
