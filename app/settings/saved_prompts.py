@@ -10,7 +10,7 @@ from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr
 from app.settings.preferences import Preferences
 from app.widgets.controls import button, small_label
-from app.widgets.layout import Form, column
+from app.widgets.layout import column, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from mlx_engine.events import PromptsSaved
@@ -80,19 +80,17 @@ class SavedPrompts(QObject):
 
 
 class SavedPromptsForm(QWidget):
-    """The folder of the saved prompts and their size, with a button to delete them."""
+    """The size of the saved prompts and their folder, with a button to delete them."""
 
     def __init__(self, theme: Theme, prompts: SavedPrompts, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._prompts = prompts
-        self.used = small_label(theme, "", "secondary", wrap=True)
+        self.used = small_label(theme, "", "secondary", elided=True)
+        self.spared = small_label(theme, "", "secondary", elided=True)
         self.folder = small_label(theme, "", "secondary", elided=True)
         self.clear = button(tr("Clear Now…"), tr("Delete all saved prompts"), "bordered", self._clear)
-        choose = button(tr("Choose…"), tr("Choose a folder for saved prompts"), "bordered", self._choose)
-        form = Form(theme)
-        form.add_row(tr("Saved prompts"), self.clear, below=[self.used])
-        form.add_row(tr("Folder"), choose, below=[self.folder])
-        column(form, parent=self)
+        choose = button(tr("Choose Folder…"), tr("Choose a folder for saved prompts"), "bordered", self._choose)
+        column(self.used, self.spared, self.folder, row(self.clear, choose, None), spacing=8, parent=self)
         prompts.changed.connect(self._show)
         prompts.refresh()
         self._show()
@@ -101,8 +99,11 @@ class SavedPromptsForm(QWidget):
     def _show(self) -> None:
         found = self._prompts.found or PromptsSaved()
         used = tr("{used} of {space} used.", used=wording.size(found.bytes), space=wording.size(found.quota))
-        spared = tr("{tokens} tokens were read from disk instead of computed.", tokens=wording.number(found.read_tokens))
-        self.used.setText(f"{used} {spared}" if found.quota else tr("Prompts aren't saved."))
+        self.spared.setText(
+            tr("{tokens} tokens were read from disk instead of computed.", tokens=wording.number(found.read_tokens))
+        )
+        self.spared.setVisible(found.read_tokens > 0)
+        self.used.setText(used if found.quota else tr("Prompts aren't saved."))
         self.folder.setText(str(self._prompts.folder))
         self.clear.setEnabled(found.bytes > 0)
 

@@ -2825,6 +2825,11 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
+            <source>Choose Folder…</source>
+            <translation>Ordner auswählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
             <source>Choose a Folder for Saved Prompts</source>
             <translation>Ordner für gesicherte Prompts auswählen</translation>
         </message>
@@ -2850,18 +2855,8 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
-            <source>Folder</source>
-            <translation>Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
             <source>Prompts aren't saved.</source>
             <translation>Prompts werden nicht gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Saved prompts</source>
-            <translation>Gesicherte Prompts</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />

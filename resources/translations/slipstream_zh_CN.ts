@@ -2825,6 +2825,11 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
+            <source>Choose Folder…</source>
+            <translation>选取文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
             <source>Choose a Folder for Saved Prompts</source>
             <translation>为已保存的提示词选取文件夹</translation>
         </message>
@@ -2850,18 +2855,8 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
-            <source>Folder</source>
-            <translation>文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
             <source>Prompts aren't saved.</source>
             <translation>不保存提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Saved prompts</source>
-            <translation>已保存的提示词</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
