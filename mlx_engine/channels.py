@@ -8,6 +8,7 @@ header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Literal
 
@@ -163,6 +164,12 @@ class ChannelParser:
                 break
             text.append(self._pending.pop(0))
         return self._section_text(text), False
+
+    def copy(self) -> "ChannelParser":
+        """Return a parser in the same state."""
+        found = copy(self)
+        found._pending, found._header = [*self._pending], [*self._header]
+        return found
 
     @property
     def pending(self) -> int:

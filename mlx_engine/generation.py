@@ -12,6 +12,7 @@ import mlx.core as mx
 
 from mlx_engine import chat, device, limits
 from mlx_engine.decoding import logprobs
+from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -94,6 +95,7 @@ def _generate(
     except RenderingCancelled:
         yield [Finished("cancelled", tally.stats())]
         return
+    grammar = reply_grammar(tokenizer, request, rendered.opening, len(rendered.continued))
     prompt, length = rendered.tokens, len(rendered.tokens)
     limits.check_tokens(prompt, target.rows)
     limit = _token_limit(request, length, pair.info.context_limit)
@@ -107,8 +109,8 @@ def _generate(
     if not request.exact:
         pair.run_at(length)
     operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
-    chooser = Chooser(request.sampling, seed, operations, request.logprobs)
-    penalties = Penalties(request.sampling, prompt, request.logit_bias)
+    chooser = Chooser(request.sampling, seed, operations, request.logprobs, grammar)
+    penalties = Penalties(request.sampling, prompt, request.logit_bias, grammar)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt, None if request.private else request.chat) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()

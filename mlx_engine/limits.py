@@ -115,8 +115,3 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
     if request.effort is not None and not request.effort.isalpha():
         template = "The effort is “{effort}”. Use one word, such as low, medium, or high."
         raise UserError("bad_effort", template, effort=request.effort)
-    if request.tool_choice != "auto":
-        template = "This model can't follow the tool choice “{choice}”. Use auto."
-        raise UserError("bad_tool_choice", template, choice=request.tool_choice)
-    if request.schema is not None:
-        raise UserError("bad_schema", "The schema can't be used: {reason}", reason="answers with a schema aren't supported yet")

@@ -12,7 +12,9 @@ from typing import cast
 import mlx.core as mx
 
 from mlx_engine.decoding import logprobs
+from mlx_engine.decoding.grammar import Grammar
 from mlx_engine.decoding.noise import gumbel
+from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.kernels.block_verify import BlockVerdict, Draw
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
@@ -23,7 +25,7 @@ OPEN = log(0.15)  # log probability of a row's favorite below which the row is o
 COOLING = 0.5  # proposal temperature / sampling temperature in an open row
 
 
-class Chooser:
+class Chooser(ProposalChooser):
     """Chooser of tokens for one request.
 
     Args:
@@ -31,10 +33,19 @@ class Chooser:
         seed: 64-bit seed of the noise.
         operations: provides `block_verify`.
         logprobs: number of most likely tokens in each `report`; None for empty reports.
+        grammar: restricts proposals.
     """
 
-    def __init__(self, sampling: Sampling, seed: int, operations: Operations = PLAIN, logprobs: int | None = None) -> None:
-        self.sampling, self.seed, self.operations, self._logprobs = sampling, seed, operations, logprobs
+    def __init__(
+        self,
+        sampling: Sampling,
+        seed: int,
+        operations: Operations = PLAIN,
+        logprobs: int | None = None,
+        grammar: Grammar | None = None,
+    ) -> None:
+        self.sampling, self.seed, self.operations = sampling, seed, operations
+        self._logprobs, self._grammar = logprobs, grammar
         self.greedy = sampling.temperature < MIN_TEMPERATURE
 
     def noise(self, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array | None:
@@ -82,12 +93,20 @@ class Chooser:
         A drafter's distribution is flatter than the target's, so its favorite is usually right even if only moderately likely. In
         an *open* row, which has no clear favorite, the shared noise helps to find the target's token.
         """
+        return mx.argmax(self._proposal_scores(logits, noise), axis=-1)
+
+    def propose_path(self, logits: mx.array, noise: mx.array | None, tokens: mx.array | None = None) -> mx.array:
+        if self._grammar is None:
+            return super().propose_path(logits, noise, tokens)
+        return self._grammar.path(self._proposal_scores(logits, noise), tokens)
+
+    def _proposal_scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         if noise is None:
-            return mx.argmax(logits, axis=-1)
+            return logits
         scaled = logits.astype(mx.float32) / self.sampling.temperature
         favorite = scaled.max(axis=-1, keepdims=True) - mx.logsumexp(scaled, axis=-1, keepdims=True)
         shared = mx.where(favorite < OPEN, COOLING, 0.0) * noise[: logits.shape[0]]
-        return mx.argmax(scaled + shared, axis=-1)
+        return scaled + shared
 
     def _filter(self, logits: mx.array) -> mx.array:
         """Apply top-k, top-p, and min-p, in this order. Ties are kept or removed together."""
@@ -108,19 +127,26 @@ class Chooser:
 
 
 class Penalties:
-    """Penalties for tokens that have already appeared in a request, and its bias for single tokens.
+    """Penalties for tokens that have already appeared in a request, its bias for single tokens, and its grammar.
 
     The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of the prompt and
     the reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply. The bias is added
-    before all of them.
+    before all of them. The grammar comes last, and forbids tokens.
 
     Attributes:
-        active: whether there are penalties, which need the tokens before a row.
+        active: whether there are penalties or a grammar, which need the tokens before a row.
     """
 
-    def __init__(self, sampling: Sampling, prompt: Sequence[int], bias: Sequence[tuple[int, float]] = ()) -> None:
-        self.sampling = sampling
-        self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
+    def __init__(
+        self,
+        sampling: Sampling,
+        prompt: Sequence[int],
+        bias: Sequence[tuple[int, float]] = (),
+        grammar: Grammar | None = None,
+    ) -> None:
+        self.sampling, self._grammar = sampling, grammar
+        self._penalized = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
+        self.active = self._penalized or grammar is not None
         self._bias, self._biases = bias, cast(mx.array | None, None)
         self._prompt, self._reply = list(prompt), list[int]()
         self._prompt_counts: mx.array | None = None
@@ -128,8 +154,10 @@ class Penalties:
 
     def add(self, tokens: Sequence[int]) -> None:
         """Append final tokens of the reply."""
-        if self.active:
+        if self._penalized:
             self._reply += tokens
+        if self._grammar is not None:
+            self._grammar.add(tokens)
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
         """Return biased and penalized logits [rows, V]. Row i follows the first i tokens of `ahead`."""
@@ -138,8 +166,13 @@ class Penalties:
                 tokens, values = zip(*self._bias, strict=True)
                 self._biases = mx.zeros((logits.shape[-1],), mx.float32).at[mx.array(tokens)].add(mx.array(values, mx.float32))
             logits = logits.astype(mx.float32) + self._biases
-        if not self.active:
-            return logits
+        if self._penalized:
+            logits = self._penalize(logits, ahead)
+        if self._grammar is not None:
+            logits = self._grammar.mask(logits, [] if ahead is None else cast(list[int], ahead.tolist()))
+        return logits
+
+    def _penalize(self, logits: mx.array, ahead: mx.array | None) -> mx.array:
         s, (rows, vocabulary) = self.sampling, logits.shape
         reply = mx.broadcast_to(self._count_reply(vocabulary), (rows, vocabulary))
         if ahead is not None and rows > 1:

@@ -157,8 +157,7 @@ class DFlashDrafter:
         logits = self.draft(context, anchor, rows)
         if noise is not None:
             noise = noise[: rows - 1, : logits.shape[-1]] if self._proposable is None else noise[: rows - 1, self._proposable]
-        chosen = chooser.propose(logits, noise)
-        return chosen if self._proposable is None else self._proposable[chosen]
+        return chooser.propose_path(logits, noise, self._proposable)
 
     def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Return the logits [width - 1, V] of the positions after `anchor`, [1] uint32."""

@@ -23,6 +23,17 @@ class ProposalChooser(Protocol):
         """
         ...
 
+    def propose_path(self, logits: mx.array, noise: mx.array | None, tokens: mx.array | None = None) -> mx.array:
+        """Return the chosen tokens of consecutive positions, uint32 [rows].
+
+        Args:
+            logits: [rows, n].
+            noise: [rows, n], or None for greedy choice.
+            tokens: token id of each column, uint32 [n]; None for the ids from 0 on.
+        """
+        chosen = self.propose(logits, noise)
+        return chosen if tokens is None else tokens[chosen]
+
 
 class Drafter(Protocol):
     """Interface of all drafters that share their target's embedding and head."""

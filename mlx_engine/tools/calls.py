@@ -163,13 +163,25 @@ def readable(tools: Sequence[str]) -> list[dict]:
         if not isinstance(parameters, dict) or not isinstance(parameters.get("properties"), dict):
             tool["function"]["parameters"] = {"properties": {}}
             continue
-        for name, schema in parameters["properties"].items():
-            kinds = schema.get("type") if isinstance(schema, dict) else None
-            if not isinstance(schema, dict):
-                parameters["properties"][name] = {}
-            elif isinstance(kinds, list):
+        for name, declared in parameters["properties"].items():
+            schema = {**resolved(declared, parameters)}
+            parameters["properties"][name] = schema
+            if isinstance(kinds := schema.get("type"), list):
                 schema["type"] = next((kind for kind in kinds if kind != "null"), "null")
     return found
+
+
+def resolved(schema: Any, root: dict) -> dict:
+    """Return a schema, or the one in `root` that it refers to; {} if it isn't an object."""
+    for _ in range(10):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            break
+        found: Any = root
+        for part in reference[2:].split("/"):
+            found = found.get(part) if isinstance(found, dict) else None
+        schema = found
+    return schema if isinstance(schema, dict) else {}
 
 
 @dataclass(frozen=True)

@@ -4384,6 +4384,24 @@
             <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/decoding/grammar.py" />
+            <source>bad_schema</source>
+            <extracomment>The schema can't be used: {reason}</extracomment>
+            <translation>Das Schema kann nicht verwendet werden: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/grammar.py" />
+            <source>no_grammars</source>
+            <extracomment>Replies of this model can't follow a schema or tool choice, because its tokenizer isn't supported.</extracomment>
+            <translation>Antworten dieses Modells können keinem Schema und keiner Werkzeugwahl folgen, weil sein Tokenizer nicht unterstützt wird.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/grammar.py" />
+            <source>reply_stuck</source>
+            <extracomment>The reply can't continue within its schema or tool choice: {reason}</extracomment>
+            <translation>Die Antwort kann innerhalb ihres Schemas oder ihrer Werkzeugwahl nicht fortgesetzt werden: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>few_drafts_accepted</source>
             <extracomment>few drafts were accepted</extracomment>
@@ -4544,18 +4562,6 @@
             <source>bad_effort</source>
             <extracomment>The effort is “{effort}”. Use one word, such as low, medium, or high.</extracomment>
             <translation>Der Aufwand ist „{effort}“. Verwenden Sie ein Wort wie low, medium oder high.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>bad_schema</source>
-            <extracomment>The schema can't be used: {reason}</extracomment>
-            <translation>Das Schema kann nicht verwendet werden: {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>bad_tool_choice</source>
-            <extracomment>This model can't follow the tool choice “{choice}”. Use auto.</extracomment>
-            <translation>Dieses Modell kann der Werkzeugwahl „{choice}“ nicht folgen. Verwenden Sie auto.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -5666,6 +5672,24 @@
             <source>tokenizer_slow</source>
             <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
             <translation>Der Tokenizer des Modells braucht länger als {seconds:g} Sekunden. Kürzen Sie den Chat, oder wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/grammars.py" />
+            <source>no_tools_to_choose</source>
+            <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
+            <translation>tool_choice ist „{choice}“, aber die Anfrage enthält keine Werkzeuge. Fügen Sie Werkzeuge hinzu, oder verwenden Sie auto.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/grammars.py" />
+            <source>tool_choice_unsupported</source>
+            <extracomment>This model's calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
+            <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/grammars.py" />
+            <source>unknown_tool_choice</source>
+            <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
+            <translation>tool_choice ist „{choice}“, aber kein Werkzeug hat diesen Namen. Verwenden Sie auto, none, required oder den Namen eines Werkzeugs.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

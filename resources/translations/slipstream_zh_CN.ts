@@ -4384,6 +4384,24 @@
             <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/decoding/grammar.py" />
+            <source>bad_schema</source>
+            <extracomment>The schema can't be used: {reason}</extracomment>
+            <translation>无法使用此架构：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/grammar.py" />
+            <source>no_grammars</source>
+            <extracomment>Replies of this model can't follow a schema or tool choice, because its tokenizer isn't supported.</extracomment>
+            <translation>此模型的回复无法遵循架构或工具选择，因为其分词器不受支持。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/grammar.py" />
+            <source>reply_stuck</source>
+            <extracomment>The reply can't continue within its schema or tool choice: {reason}</extracomment>
+            <translation>回复无法在其架构或工具选择的限制内继续：{reason}</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>few_drafts_accepted</source>
             <extracomment>few drafts were accepted</extracomment>
@@ -4544,18 +4562,6 @@
             <source>bad_effort</source>
             <extracomment>The effort is “{effort}”. Use one word, such as low, medium, or high.</extracomment>
             <translation>思考强度是“{effort}”。请使用 low、medium 或 high 等单词。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>bad_schema</source>
-            <extracomment>The schema can't be used: {reason}</extracomment>
-            <translation>无法使用此架构：{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>bad_tool_choice</source>
-            <extracomment>This model can't follow the tool choice “{choice}”. Use auto.</extracomment>
-            <translation>此模型无法遵循工具选择“{choice}”。请使用 auto。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -5666,6 +5672,24 @@
             <source>tokenizer_slow</source>
             <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
             <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选择其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/grammars.py" />
+            <source>no_tools_to_choose</source>
+            <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
+            <translation>tool_choice 是“{choice}”，但请求中没有工具。请添加工具，或使用 auto。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/grammars.py" />
+            <source>tool_choice_unsupported</source>
+            <extracomment>This model's calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
+            <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/grammars.py" />
+            <source>unknown_tool_choice</source>
+            <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
+            <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

@@ -31,6 +31,7 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.drafters.context import DraftContext  # noqa: E402
+from mlx_engine.drafters.drafter import ProposalChooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402
@@ -58,7 +59,7 @@ _LONGEST = 120  # tokens per reply
 _RESAMPLES = 2000
 
 
-class Rule(Protocol):
+class Rule(ProposalChooser, Protocol):
     """A way to propose and verify, for one reply."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
@@ -70,7 +71,7 @@ class Rule(Protocol):
         ...
 
 
-class SameNoise:
+class SameNoise(ProposalChooser):
     """Propose under the target's noise at `cooling` times the temperature; 0 is argmax."""
 
     def __init__(self, chooser: Chooser, cooling: float) -> None:
@@ -110,7 +111,7 @@ class Independent(SameNoise):
         return super().propose(logits, mx.random.gumbel(logits.shape, key=key))
 
 
-class Rejection:
+class Rejection(ProposalChooser):
     """Draw from the drafter's distribution q; keep with probability p / q, else draw from the rest of p."""
 
     def __init__(self, chooser: Chooser) -> None:

@@ -7,13 +7,14 @@ import mlx.core as mx
 import numpy as np
 
 from mlx_engine.drafters.dflash import DFlashDrafter
+from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.loading import make
 from mlx_engine.pairs.drafter_config import parse
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafter_reference import Reference
 
 
-class Sharpened:
+class Sharpened(ProposalChooser):
     """Proposes by a simple rule: the largest of twice the logits plus noise."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:

@@ -1,0 +1,301 @@
+"""Grammars of replies in llguidance's dialect of Lark: answers that satisfy a schema, and calls of tools in a family's format."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import lcm
+from typing import Any
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.tools.calls import HARMONY, LLAMA, CallFormat, resolved
+
+_MAX_LENGTH = 1 << 18  # characters of all schemas of a request
+_MAX_MULTIPLE = 10_000  # llguidance's time grows with the least common multiple of all `multipleOf`
+_OPTIONS = {"whitespace_pattern": r"( |\n[ \t]{0,20})"}  # models may write whitespace forever
+_ANY_TEXT = "/(?s:.*)/"
+_BARE_CALL = r'/\s*\{\s*"(name|type)"\s*:(?s:.*)/'
+_STRING_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
+
+Marker = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class ReplyRules:
+    """The grammars of a reply's sections. A section without a grammar is free.
+
+    Attributes:
+        answer: of the answer.
+        header: of a message's header, for families with headers.
+        calls: of the arguments in messages to each tool, for families with headers.
+        demanding: whether the reply must have an answer or a call.
+    """
+
+    answer: str | None = None
+    header: str | None = None
+    calls: Mapping[str, str] = field(default_factory=dict)
+    demanding: bool = True
+
+
+class BadSchema(Exception):
+    """The reason why a schema can't be used."""
+
+
+def reply_rules(
+    form: CallFormat | None, tools: Sequence[str], choice: str, schema: str | None, marker: Marker, any_arguments: bool = False
+) -> ReplyRules | None:
+    """Return the grammars of a reply, or None if the reply is free.
+
+    Args:
+        form: the target's format of calls, or None if the target can't call tools.
+        tools: as in `GenerationRequest`.
+        choice: as in `GenerationRequest.tool_choice`.
+        schema: as in `GenerationRequest`.
+        marker: returns the Lark expression of a text, which is one token if the tokenizer has it.
+        any_arguments: whether to ignore the parameters of tools that aren't strict.
+
+    Raises:
+        UserError: the tool choice can't be followed.
+        BadSchema: a schema can't be used.
+    """
+    if sum(map(len, (*tools, schema or ""))) > _MAX_LENGTH:
+        raise BadSchema(f"the schemas of the request have more than {_MAX_LENGTH:,} characters")
+    functions = [json.loads(tool)["function"] for tool in tools]
+    names = [function["name"] for function in functions]
+    forced = choice not in ("auto", "none")
+    if forced and not names:
+        raise UserError(
+            "no_tools_to_choose", "tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.", choice=choice
+        )
+    if forced and choice != "required" and choice not in names:
+        template = "tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool."
+        raise UserError("unknown_tool_choice", template, choice=choice)
+    is_strict = choice == "auto" and any(function.get("strict") for function in functions)
+    if schema is None and not is_strict and (choice == "auto" or not names):
+        return None
+    callable_ = [function for function in functions if choice in ("auto", "required", function["name"])] if choice != "none" else []
+    writer = _Writer(form, callable_, marker, any_arguments, choice in ("auto", "required"))
+    if form is HARMONY:
+        return writer.messages(schema, forced)
+    return writer.answer(schema, forced, choice)
+
+
+class _Writer:
+    """Writer of the grammars of one reply.
+
+    Args:
+        form: the target's format of calls.
+        functions: the tools that may be called.
+        marker: as in `reply_rules`.
+        any_arguments: as in `reply_rules`.
+        several: whether several calls are allowed.
+    """
+
+    def __init__(
+        self, form: CallFormat | None, functions: Sequence[dict], marker: Marker, any_arguments: bool, several: bool
+    ) -> None:
+        self._form, self._functions, self._marker = form, functions, marker
+        self._any, self._several = any_arguments, several
+        self._rules = [f"ANY: {_ANY_TEXT}"]
+
+    def messages(self, schema: str | None, forced: bool) -> ReplyRules:
+        """Return the rules of replies that are messages with headers."""
+        channel, constrain = self._marker("<|channel|>"), self._marker("<|constrain|>")
+        heads = [f'{channel} "analysis"']
+        if not forced:
+            heads.append(f'{channel} "final"')
+            if schema is None:
+                heads.append(f'{channel} "commentary"')
+        if self._functions:
+            tool = f'" to=functions." ({_any_of(json.dumps(function["name"]) for function in self._functions)})'
+            heads.append(f'({tool} {channel} "commentary" | {channel} "commentary" {tool}) (" " {constrain}? "json")?')
+        header = f'start: {self._marker("<|start|>")}? "assistant" ({" | ".join(heads)})'
+        calls = {function["name"]: f"start: {_json(self._parameters(function))}" for function in self._functions}
+        answer = f"start: WS? answer\nWS: /[ \\n]{{1,2}}/\nanswer: {_json(_parsed(schema))}" if schema is not None else None
+        return ReplyRules(answer, header, calls, forced or schema is not None)
+
+    def answer(self, schema: str | None, forced: bool, choice: str) -> ReplyRules:
+        """Return the rules of replies whose calls are text."""
+        start = self._form.start if self._form else ""
+        if schema is not None or forced:
+            ways = []
+            if schema is not None and not forced:
+                self._rules.append(f"answer: {_json(_parsed(schema))}")
+                ways.append("answer")
+            if self._functions:
+                ways.append(self._calls(start))
+            return self._answer(f"/[ \\n]{{1,2}}/? ({_any_of(ways)})")
+        marked = re.escape(start).replace("/", r"\/")
+        without = f"{_ANY_TEXT} & ~/(?s:.*){marked}(?s:.*)/" if start else _ANY_TEXT
+        if self._form is LLAMA:
+            without += f" & ~{_BARE_CALL}"
+        self._rules.append(f"TEXT: {without}")
+        if choice == "none":
+            return self._answer("TEXT", demanding=False)
+        if self._form is LLAMA:
+            return self._answer(f"TEXT | {self._calls(start)}", demanding=False)
+        block, is_token = self._block(), self._marker(start).startswith("<")
+        self._rules.append(f"head: TEXT? {self._marker(start)}" if is_token else f"head[lazy]: ANY {json.dumps(start)}")
+        return self._answer(f"(head {block})* TEXT?", demanding=False)
+
+    def _answer(self, start: str, demanding: bool = True) -> ReplyRules:
+        return ReplyRules("\n".join((f"start: {start}", *self._rules)), demanding=demanding)
+
+    def _calls(self, start: str) -> str:
+        """Return an expression of one or more calls."""
+        block = self._block()
+        if self._form is LLAMA:
+            return f'{block} ("; " {block})*' if self._several else block
+        one = f"{self._marker(start)} {block}"
+        return f'{one} ("\\n"? {one})*' if self._several else one
+
+    def _block(self) -> str:
+        """Return an expression of what follows the marker that begins a block of calls."""
+        assert self._form is not None
+        style = "llama" if self._form is LLAMA else self._form.parse.__module__.rpartition(".")[2]
+        write = {
+            "llama": self._llama, "json_tools": self._hermes, "mistral": self._mistral, "kimi_k2": self._kimi,
+            "qwen3_coder": self._qwen_coder, "minimax_m2": self._minimax, "glm47": self._glm,
+        }.get(style)  # fmt: skip
+        if write is None:
+            raise UserError.of(_NO_FORMAT)
+        end = self._marker(self._form.end) if self._form.end else ""
+        self._rules.append(f"call: {_any_of(f'({write(at, function)})' for at, function in enumerate(self._functions))}")
+        return {
+            "json_tools": f'"\\n" call "\\n" {end}',
+            "qwen3_coder": f'"\\n" call "\\n" {end}',
+            "minimax_m2": f'("\\n" call){"+" if self._several else ""} "\\n" {end}',
+            "kimi_k2": f"call{'+' if self._several else ''} {end}",
+        }.get(style, f"call {end}")
+
+    def _llama(self, at: int, function: dict) -> str:
+        return self._object(at, function, "parameters")
+
+    def _hermes(self, at: int, function: dict) -> str:
+        return self._object(at, function, "arguments")
+
+    def _object(self, at: int, function: dict, key: str) -> str:
+        begin = json.dumps(f'{{"name": {json.dumps(function["name"], ensure_ascii=False)}, "{key}": ', ensure_ascii=False)
+        return f'{begin} {self._arguments(at, function)} "}}"'
+
+    def _mistral(self, at: int, function: dict) -> str:
+        return f"{json.dumps(function['name'])} {self._marker('[ARGS]')} {self._arguments(at, function)}"
+
+    def _kimi(self, at: int, function: dict) -> str:
+        begin, middle, end = (self._marker(f"<|tool_call_{part}|>") for part in ("begin", "argument_begin", "end"))
+        name = json.dumps(f"functions.{function['name']}:", ensure_ascii=False)
+        return f"{begin} {name} /[0-9]{{1,3}}/ {middle} {self._arguments(at, function)} {end}"
+
+    def _qwen_coder(self, at: int, function: dict) -> str:
+        return self._tagged(at, function, "<function={}>\n", "<parameter={}>\n", "\n</parameter>", "\n", "</function>")
+
+    def _minimax(self, at: int, function: dict) -> str:
+        return self._tagged(at, function, '<invoke name="{}">\n', '<parameter name="{}">', "</parameter>", "\n", "</invoke>")
+
+    def _glm(self, at: int, function: dict) -> str:
+        return self._tagged(at, function, "{}\n", "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>", "\n", "")
+
+    def _arguments(self, at: int, function: dict) -> str:
+        self._rules.append(f"arguments_{at}: {_json(self._parameters(function))}")
+        return f"arguments_{at}"
+
+    def _parameters(self, function: dict) -> Any:
+        found = function.get("parameters")
+        if isinstance(found, dict) and (function.get("strict") or not self._any):
+            return _checked(found | {"type": "object"})
+        return {"type": "object"}
+
+    def _tagged(self, at: int, function: dict, begin: str, key: str, close: str, gap: str, end: str) -> str:
+        """Return an expression of a call whose arguments are tagged texts. Other values than strings are JSON."""
+        parameters = self._parameters(function)
+        required = parameters.get("required", ())
+        parts = [self._text(begin.format(function["name"]))]
+        for index, (name, schema) in enumerate(parameters.get("properties", {}).items()):
+            rule = f"value_{at}_{index}"
+            value = self._value(rule, schema, parameters, close, bool(function.get("strict")))
+            part = f"{self._text(key.format(name))} {value} {json.dumps(gap)}"
+            parts.append(part if name in required else f"({part})?")
+        return " ".join((*parts, self._text(end)))
+
+    def _text(self, text: str) -> str:
+        """Return an expression of a text, in which tags may be tokens."""
+        parts, rest = [], text
+        while rest:
+            before, opening, after = rest.partition("<")
+            tag, closing, _ = after.partition(">")
+            if before:
+                parts.append(json.dumps(before, ensure_ascii=False))
+            if opening:
+                parts.append(self._marker(f"<{tag}{closing}"))
+            rest = after[len(tag) + len(closing) :]
+        return " ".join(parts)
+
+    def _value(self, rule: str, schema: Any, root: dict, close: str, strict: bool) -> str:
+        schema = resolved(schema, root)
+        kinds = schema.get("type")
+        choices = [schema["const"]] if "const" in schema else schema.get("enum")
+        texts = choices is not None and [choice if isinstance(choice, str) else json.dumps(choice) for choice in choices]
+        if texts and not any(close.strip() in text for text in texts):
+            return f"({_any_of(json.dumps(text, ensure_ascii=False) for text in texts)}) {self._text(close)}"
+        if kinds is not None and "string" not in kinds:
+            inner = {name: part for name, part in root.items() if name in ("$defs", "definitions")} | schema
+            self._rules.append(f"{rule}: {_json(inner)}")
+            return f"{rule} {self._text(close)}"
+        found = next((name for name in (*_STRING_KEYWORDS, "anyOf", "oneOf", "allOf") if name in schema), None)
+        if strict and found:
+            raise BadSchema(f"this model's calls don't support “{found}” for text in strict tools")
+        texts_ = "ANY" if isinstance(kinds, list) else f"{_ANY_TEXT} & ~/[nN][uU][lL][lL]/"
+        self._rules.append(f"TEXT_{rule.upper()}: {texts_}")
+        if self._marker(close).startswith("<"):
+            return f"TEXT_{rule.upper()} {self._marker(close)}"
+        self._rules.append(f"{rule}[suffix={json.dumps(close)}]: TEXT_{rule.upper()}")
+        return rule
+
+
+_NO_FORMAT = EngineText.of(
+    "tool_choice_unsupported",
+    "This model's calls can't be constrained. Use tool_choice auto or none, and no strict tools.",
+)
+
+
+def _any_of(ways: Sequence[str] | Iterator[str]) -> str:
+    return " | ".join(ways)
+
+
+def _json(schema: Any) -> str:
+    return f"%json {json.dumps(schema | {'x-guidance': _OPTIONS})}"
+
+
+def _parsed(schema: str) -> dict:
+    """Return a schema that is safe to compile."""
+    try:
+        found = json.loads(schema)
+    except ValueError:
+        raise BadSchema("it isn't valid JSON") from None
+    return _checked({} if found is True else found)
+
+
+def _checked(schema: Any) -> dict:
+    if not isinstance(schema, dict):
+        raise BadSchema("it isn't an object")
+    multiple = 1
+    for number in _multiples(schema):
+        try:
+            multiple = lcm(multiple, int("".join(letter for letter in f"{number:.15g}".partition("e")[0] if letter.isdigit())))
+        except ValueError:
+            raise BadSchema("“multipleOf” isn't a number") from None
+        if multiple > _MAX_MULTIPLE:
+            raise BadSchema(f"the least common multiple of all “multipleOf” is above {_MAX_MULTIPLE:,}")
+    return schema
+
+
+def _multiples(schema: Any) -> Iterator[Any]:
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            if "multipleOf" in part:
+                yield part["multipleOf"]
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part

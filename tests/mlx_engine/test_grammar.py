@@ -1,0 +1,194 @@
+"""Answers that satisfy a schema: every complete one validates, and DFlash's text equals plain text."""
+
+import json
+
+import mlx.core as mx
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.validators import validator_for
+
+from mlx_engine.decoding.grammar import reply_grammar
+from mlx_engine.errors import UserError
+from mlx_engine.events import CompletedReply, Failed
+from mlx_engine.requests import GenerationRequest, Message, Sampling
+from tests.mlx_engine.asking import events, failure, question, reply
+from tests.mlx_engine.made_schemas import made_schema
+from tests.mlx_engine.made_tokenizers import HARMONY, OPENS_THINKING, QWEN3, ids, made
+
+POINT = {
+    "type": "object",
+    "properties": {"x": {"type": "integer", "minimum": 0, "maximum": 9}, "tag": {"enum": ["left", "right"]}},
+    "required": ["x", "tag"],
+    "additionalProperties": False,
+}
+
+
+def is_valid(answer: str, schema: object) -> bool:
+    return validator_for(schema, Draft202012Validator)(schema).is_valid(json.loads(answer))
+
+
+def answers(engine, schema: object, temperature: float, seed: int, widths, **options) -> CompletedReply:
+    """Return the plain reply, after comparing it with DFlash's at these widths."""
+    options = {"schema": json.dumps(schema), "sampling": Sampling(temperature), "seed": seed, "max_tokens": 400, **options}
+    plain = reply(engine, question("What is 5 times 7?", mode="plain", **options))
+    for width in widths:
+        drafted = reply(engine, question("What is 5 times 7?", width=width, **options))
+        assert (drafted.tokens, drafted.reason) == (plain.tokens, plain.reason), (schema, width)
+    return plain
+
+
+def checked(engine, seed: int, temperature: float, widths) -> bool:
+    """Check the answer to a made schema, and return whether it is complete."""
+    schema = made_schema(seed)
+    plain = answers(engine, schema, temperature, seed, widths)
+    assert plain.reason in ("eos", "length")
+    if plain.reason == "eos":
+        assert is_valid(plain.text, schema), (schema, plain.text)
+    return plain.reason == "eos"
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_made_schemas_are_satisfied_at_every_width(demo, temperature):
+    for seed in range(0, 5) if temperature else range(5, 10):
+        checked(demo, seed, temperature, ((5,), (16,), (None, 2))[seed % 3])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(500))
+def test_500_made_schemas_are_satisfied_at_every_width(demo, seed):
+    assert checked(demo, seed, (0.0, 0.8)[seed % 2], (1, 2, 3, 4, 5, 6, 8, 12, 16, None))
+
+
+def test_filters_and_penalties_apply_to_the_allowed_tokens(demo):
+    sampling = Sampling(0.8, top_p=0.9, top_k=5, min_p=0.01, repetition_penalty=1.2, presence_penalty=0.3)
+    plain = answers(demo, POINT, 0.8, 3, (2, 7, None), sampling=sampling, logit_bias=((5, 4.0),))
+    assert is_valid(plain.text, POINT)
+
+
+def test_thinking_is_free(demo):
+    plain = answers(demo, POINT, 0.0, 0, (4, 16, None), thinking=True)
+    assert plain.reason == "eos" and plain.thinking and is_valid(plain.text, POINT)
+
+
+def test_an_unfinished_answer_continues_within_its_schema(demo):
+    plain = answers(demo, POINT, 0.8, 5, (4,), continue_from='{"x": 7, "ta')
+    assert is_valid('{"x": 7, "ta' + plain.text, POINT)
+
+
+UNSUPPORTED = {
+    "not": {"not": {"type": "string"}},
+    "if": {"if": {"type": "string"}, "then": {"const": 1}},
+    "uniqueItems": {"type": "array", "uniqueItems": True},
+    "contains": {"type": "array", "contains": {"const": 1}},
+    "propertyNames": {"type": "object", "propertyNames": {"pattern": "a"}},
+    "dependentRequired": {"type": "object", "dependentRequired": {"a": ["b"]}},
+    "unevaluatedProperties": {"unevaluatedProperties": False},
+    "$dynamicRef": {"$dynamicRef": "#x"},
+    "oneOf": {"oneOf": [{"type": "string"}, {"type": "string", "maxLength": 3}]},
+    "format": {"type": "string", "format": "made-up"},
+    "pattern": {"type": "string", "pattern": "(?=a)b"},
+    "$ref": {"$ref": "https://example.org/schema"},
+    "type": {"type": "text"},
+    "minLength": {"type": "string", "minLength": 5, "maxLength": 3},
+    "minimum": {"type": "number", "minimum": 3, "maximum": 2},
+    "required": {"type": "object", "additionalProperties": False, "required": ["a"]},
+    "multipleOf": {"allOf": [{"type": "integer", "multipleOf": 9973}, {"multipleOf": 9967}]},
+}
+
+
+@pytest.mark.parametrize("keyword", UNSUPPORTED)
+def test_an_unsupported_schema_is_refused_by_its_keyword(demo, keyword):
+    seen = events(demo, question("Hi", schema=json.dumps(UNSUPPORTED[keyword])))
+    assert isinstance(seen[-1], Failed) and seen[-1].code == "bad_schema"
+    assert keyword in seen[-1].message
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["", "nothing", "5", "[]", "null", "false", "{}" * 200_000, '{"items":' * 900 + "{}" + "}" * 900, '{"minimum": NaN}',
+     '{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}', '{"const": "\\ud800"}',
+     json.dumps({"allOf": [{"anyOf": [{"required": [f"a{at}"]}, {"required": [f"b{at}"]}]} for at in range(20)]})],
+    ids=range(12),
+)  # fmt: skip
+def test_a_hostile_schema_is_refused(demo, schema):
+    assert "schema" in failure(demo, question("Hi", schema=schema))
+
+
+def test_options_of_the_grammar_library_are_ignored(demo):
+    schema = {"x-guidance": {"lenient": True}, "not": {"type": "string"}}
+    assert "not" in failure(demo, question("Hi", schema=json.dumps(schema)))
+
+
+def state(tokenizer, schema=None, prompt=(), **options):
+    request = GenerationRequest(messages=(Message("user", "Hi"),), schema=schema and json.dumps(schema), **options)
+    return reply_grammar(tokenizer, request, prompt, 0)
+
+
+def allowed(grammar, drafts, size):
+    """Return the texts of the tokens that are allowed after these drafts."""
+    logits = grammar.mask(mx.zeros((len(drafts) + 1, size)), drafts)
+    return {at for at, value in enumerate(logits[-1].tolist()) if value == 0}
+
+
+def test_the_grammar_masks_each_row_of_a_draft_and_takes_it_back():
+    tokenizer = made("think", QWEN3)
+    grammar, size = state(tokenizer, POINT), len(tokenizer) + 40
+    draft = ids(tokenizer, '{"x":12')
+    masked = grammar.mask(mx.zeros((len(draft) + 1, size)), draft)
+    counts = (masked == 0).sum(axis=-1).tolist()
+    assert counts[2] == 1 and counts[-3:-1] == [12, 3]  # the name; digits or whitespace; whitespace or a comma
+    assert counts[-1] == size  # "12" is forbidden, so no draft is accepted there
+    grammar.add(draft[:-1])
+    assert allowed(grammar, (), size) == allowed(state(tokenizer, POINT), draft[:-1], size)
+    assert all(token < len(tokenizer) for token in allowed(grammar, (), size))  # padded rows of the head
+
+
+def test_a_reply_ends_only_with_a_complete_answer():
+    tokenizer = made("think", QWEN3)
+    ends, size = set(tokenizer.eos_token_ids), len(tokenizer)
+    grammar = state(tokenizer, POINT)
+    assert not ends & allowed(grammar, (), size)
+    grammar.add(ids(tokenizer, '{"x":1,"tag":"left"}'))
+    assert allowed(grammar, (), size) == ends
+
+
+def test_thinking_may_come_first_and_not_again():
+    tokenizer = made("think", QWEN3)
+    begin, end = ids(tokenizer, "<think></think>")
+    size = len(tokenizer)
+    assert begin not in allowed(state(tokenizer, POINT), (), size)
+    grammar = state(tokenizer, POINT, thinking=True)
+    assert begin in allowed(grammar, (), size)
+    grammar.add([begin, *ids(tokenizer, "{ anything")])
+    assert allowed(grammar, (), size) == set(range(size)) - set(tokenizer.eos_token_ids)
+    grammar.add([end])
+    assert allowed(grammar, (), size) == {*b" \n{"}
+    opened = state(made("think", OPENS_THINKING), POINT, ids(tokenizer, "<think>\n"), thinking=True)
+    assert end in allowed(opened, (), size)
+
+
+def test_messages_with_headers_are_constrained_from_the_final_one_on():
+    tokenizer = made("harmony", HARMONY)
+    grammar, size = state(tokenizer, POINT, ids(tokenizer, "<|start|>assistant")), len(tokenizer)
+    thought = "<|channel|>analysis<|message|>any { text<|end|><|start|>assistant<|channel|>final<|message|>"
+    for token in ids(tokenizer, thought):
+        assert token in allowed(grammar, (), size)
+        grammar.add([token])
+    assert allowed(grammar, (), size) == {*b" \n{"}
+    grammar.add(ids(tokenizer, '{"x":1,"tag":"left"}'))
+    assert allowed(grammar, (), size) == set(tokenizer.eos_token_ids)
+
+
+def test_proposals_follow_the_grammar():
+    tokenizer = made("think", QWEN3)
+    grammar = state(tokenizer, POINT)
+    drafts = grammar.path(mx.random.normal((24, len(tokenizer)), key=mx.random.key(1)))
+    masked = grammar.mask(mx.zeros((25, len(tokenizer))), drafts.tolist())
+    assert (mx.take_along_axis(masked[:-1], drafts[:, None], axis=-1) == 0).all().item()
+
+
+def test_a_tokenizer_without_rules_is_refused(monkeypatch):
+    tokenizer = made("muse", QWEN3)
+    monkeypatch.setattr(type(tokenizer._tokenizer), "backend_tokenizer", None)
+    with pytest.raises(UserError, match="tokenizer"):
+        state(tokenizer, POINT)
