@@ -1,11 +1,13 @@
 """Chat completions of the demo pair over HTTP: texts, streams, fields, and statistics."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai import OpenAI
+from pydantic import BaseModel
 
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests.mlx_engine.server.serving import Serving
@@ -175,3 +177,32 @@ def test_a_prompt_that_is_too_long_names_both_numbers(demo_server: Serving, stre
 
 def test_a_token_limit_beyond_the_context_is_clamped(demo_server: Serving) -> None:
     assert demo_server.chat("Hi", max_tokens=128_000, temperature=0)["choices"][0]["finish_reason"] == "stop"
+
+
+class Verdict(BaseModel):
+    topic: Literal["speed", "memory"]
+    sure: bool
+
+
+def test_an_answer_has_the_schema_that_openais_client_asks_for_with_and_without_dflash(demo_server: Serving) -> None:
+    client = OpenAI(base_url=f"{demo_server.url}/v1", api_key="any", max_retries=0)
+    choice = client.chat.completions.parse(
+        model="default",
+        messages=[{"role": "user", "content": QUESTION}],
+        response_format=Verdict,
+        max_tokens=80,
+        temperature=0.8,
+        seed=3,
+    ).choices[0]
+    plain: Any = {"seed": 3, "slipstream": {"dflash": "off"}}
+    response = client.responses.parse(
+        model="default", input=QUESTION, text_format=Verdict, max_output_tokens=80, temperature=0.8, extra_body=plain
+    )
+    assert response.output_parsed == choice.message.parsed is not None
+    assert response.output_text == choice.message.content
+
+
+def test_a_schema_that_is_not_supported_is_refused(demo_server: Serving) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "strange"}}}
+    response = demo_server.post(PATH, messages=[{"role": "user", "content": "Hi"}], response_format=form)
+    assert response.status_code == 400 and response.json()["error"]["code"] == "bad_schema"
