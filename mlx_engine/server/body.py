@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,9 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 16 << 20
 MAX_DEPTH = 64  # nested lists and objects
+MAX_VALUES = 50_000  # in all lists and objects
+_MAX_TOKEN_IDS = 2_000_000
+_TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # matches at every quote, so that the search is linear
 READ_S = 30.0  # seconds for a whole body
 _SHOWN_NAMES = 20
 _logged: set[str] = set()  # what was ignored
@@ -92,26 +96,45 @@ async def read_json(scope: Scope, receive: Receive) -> Any:
                 more = message.get("more_body", False)
     except TimeoutError:
         raise ApiError(408, "The request body took too long to arrive.", code="request_timeout") from None
+    _check_structure(data)
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        _check_size(value)
         if b"\\u" in data:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair is no text
     except RecursionError:
         raise _too_deep() from None
     except ValueError:
         raise ApiError(400, "The body isn't valid JSON in UTF-8.", code="invalid_json") from None
-    level = [value]
+    return value
+
+
+def _check_structure(data: bytearray) -> None:
+    """Refuse bodies that would take seconds to parse."""
+    if data.count(b'"') - data.count(b'\\"') > 4 * MAX_VALUES:
+        raise _too_many_values()
+    structure = _TEXTS.sub(b"", data)
+    containers, members = structure.count(b"[") + structure.count(b"{"), structure.count(b":")
+    if max(containers, members) > MAX_VALUES or structure.count(b",") > _MAX_TOKEN_IDS:
+        raise _too_many_values()
+
+
+def _check_size(value: Any) -> None:
+    """Refuse values that would take seconds to check, during which the server does nothing else.
+
+    A prompt may have any number of token IDs.
+    """
+    level = [{name: item for name, item in value.items() if name != "prompt"} if isinstance(value, dict) else value]
+    count = 0
     for _ in range(MAX_DEPTH):
-        level = [item for each in level for item in _items(each)]
+        level = [each for each in level if isinstance(each, list | dict)]
+        count += sum(map(len, level))
+        if count > MAX_VALUES:
+            raise _too_many_values()
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
         if not level:
-            return value
+            return
     raise _too_deep()
-
-
-def _items(value: Any) -> Iterable[Any]:
-    if isinstance(value, list | dict):
-        return value.values() if isinstance(value, dict) else value
-    return ()
 
 
 def _refuse_constant(name: str) -> None:
@@ -120,6 +143,10 @@ def _refuse_constant(name: str) -> None:
 
 def _too_large() -> ApiError:
     return ApiError(413, f"The body is larger than {MAX_BYTES >> 20} MiB. Shorten the request.", code="body_too_large")
+
+
+def _too_many_values() -> ApiError:
+    return ApiError(400, f"The JSON has more than {MAX_VALUES:,} values. Shorten the request.", code="json_too_large")
 
 
 def _too_deep() -> ApiError:

@@ -210,7 +210,9 @@ class TestFloods:
         assert answered.startswith(b"HTTP/1.1 413") and b"connection: close" in answered.lower()
 
     @pytest.mark.parametrize(
-        "data", [b"[" * (8 << 20), b'{"messages": ' * 500_000, b'"' + b"\\" * (8 << 20)], ids=["lists", "objects", "text"]
+        "data",
+        [b"[" * (8 << 20), b'{"messages": ' * 500_000, b'"' + b"\\" * (8 << 20), b'{"messages": [' + b"1," * (7 << 20)],
+        ids=["lists", "objects", "text", "numbers"],
     )
     def test_large_malformed_bodies_are_refused(self, scene: Attacked, data: bytes) -> None:
         assert scene.server.client.post(PATH, content=data).status_code == 400

@@ -222,6 +222,16 @@ class TestBodies:
         head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n"
         assert server.raw(head.encode() + b" " * size).startswith(b"HTTP/1.1 413")
 
+    @pytest.mark.parametrize("item", [b"1", b"[]", b"{}", b'{"role": "user", "content": []}'])
+    def test_a_body_of_very_many_values_is_refused(self, server: Serving, item: bytes) -> None:
+        content = b'{"messages": [' + b",".join([item] * 60_000) + b"]}"
+        assert refused(server.client.post(PATH, content=content))["code"] == "json_too_large"
+        names = ",".join(f'"{number}": 0' for number in range(60_000))
+        assert refused(server.client.post(PATH, content=f"{{{names}}}"))["code"] == "json_too_large"
+
+    def test_a_prompt_of_very_many_tokens_is_read(self, server: Serving) -> None:
+        assert server.post("/v1/completions", prompt=[1] * 60_000).status_code == 200
+
     def test_a_slow_body_is_refused(self, server: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(body, "READ_S", 0.05)
         head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{{"
