@@ -191,11 +191,20 @@ class PrefixStore:
         return parts
 
     def touch(self, keys: Sequence[str], chat: str | None = None) -> None:
-        """Record that these parts are used now, by a chat if given."""
+        """Record that these parts are used now, by a chat if given.
+
+        They and the parts that are added until the next call count as used at the same time. Of those, later parts of a prompt
+        are deleted first, because nothing can be read without the earlier ones.
+        """
         with self._guarded():
-            self._execute_many("UPDATE parts SET used = (SELECT MAX(used) + 1 FROM parts) WHERE key = ?", [(key,) for key in keys])
-            if chat is not None:
-                self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
+            use = (self.fact("uses") or 0) + 1
+            self.note("uses", use)
+            self._execute_many("UPDATE parts SET used = ? WHERE key = ?", [(use, key) for key in keys])
+            self._belong(keys, chat)
+
+    def _belong(self, keys: Sequence[str], chat: str | None) -> None:
+        if chat is not None:
+            self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
 
     def path(self, part: Part) -> Path | None:
         """Return the file of a part after a check of its content, or None.
@@ -251,7 +260,7 @@ class PrefixStore:
             return False
         with self._guarded():
             self._insert(stored)
-            self.touch([part.key], chat)
+            self._belong([part.key], chat)
             self.remove(self._select("key", replaces))
             return True
         return False
@@ -368,8 +377,8 @@ class PrefixStore:
     def _insert(self, part: Part) -> None:
         before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
         values = (part.key, part.digest, part.pair, part.parent, part.start, _packed(part.tokens), int(part.has_states), part.bytes)
-        newest = "(SELECT COALESCE(MAX(used), 0) + 1 FROM parts)"
-        self._execute(f"INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, {newest})", values)
+        use = int(self.fact("uses") or 0)
+        self._execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, use))
         for other in before:
             (self.folder / other.file_name).unlink(missing_ok=True)
 

@@ -34,12 +34,13 @@ def tokens_of(chat: int, count: int) -> list[int]:
 def save(store: PrefixStore, tokens: list[int], chat: str = "chat", size: int = 64) -> list[Part]:
     """Save all whole parts of a prompt with random content."""
     parts, parent = list[Part](), PAIR
+    keys = stores.chain(PAIR, tokens)
+    store.touch(sorted(store.known(keys)), chat)
     for at in range(0, len(tokens) - BLOCK + 1, BLOCK):
         part = Part.of(PAIR, parent, at, tokens[at : at + BLOCK], False)
         if not store.known([part.key]):
             tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
             store.add(part, {"__metadata__": {"rows": "1"}, "rows.0": tensor}, [random.randbytes(size)], chat)
-        store.touch([part.key], chat)
         parts.append(part)
         parent = part.key
     return parts
@@ -84,6 +85,16 @@ def test_deleting_a_chat_deletes_what_only_it_used(store):
     assert len(store.whole_parts(PAIR, [*shared, *range(7000, 7512)])) == 4
     store.forget("two")
     assert files(store) == []
+
+
+def test_the_end_of_a_prompt_is_deleted_before_its_beginning(tmp_path):
+    store = PrefixStore(tmp_path, 6 * 6500, keep_free=0)
+    for chat in (1, 2):
+        save(store, tokens_of(chat, 1024), size=4000)
+    assert [len(store.whole_parts(PAIR, tokens_of(chat, 1024))) for chat in (1, 2)] == [2, 4]
+    store.touch([part.key for part in store.whole_parts(PAIR, tokens_of(1, 1024))])
+    save(store, tokens_of(3, 512), size=4000)
+    assert [len(store.whole_parts(PAIR, tokens_of(chat, 1024))) for chat in (1, 2, 3)] == [2, 2, 2]
 
 
 @sampled(10)
