@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import anthropic
 import pydantic
@@ -205,6 +205,21 @@ class TestDemoPair:
         got = client.messages.create(**ASK, extra_body=greedy, stop_sequences=["\x00", stop])
         assert (got.stop_reason, got.stop_sequence) == ("stop_sequence", stop)
         assert "".join(each.text for each in got.content if each.type == "text") == block.text[: block.text.index(stop)]
+
+    def test_structured_output_satisfies_the_schema(self, client: anthropic.Anthropic) -> None:
+        class City(pydantic.BaseModel):
+            name: Literal["Ulm", "Bonn"]
+            large: bool
+
+        texts = []
+        for dflash in ("auto", "off"):
+            extra = {"seed": 3, "temperature": 0.8, "slipstream": {"dflash": dflash}}
+            got = client.messages.parse(**ASK | {"max_tokens": 99}, output_format=City, extra_body=extra)
+            assert isinstance(got.parsed_output, City) and got.stop_reason == "end_turn"
+            texts.append([block.text for block in got.content if block.type == "text"])
+        assert texts[0] == texts[1]
+        with pytest.raises(anthropic.BadRequestError, match="schema"):
+            client.messages.create(**ASK, output_config={"format": {"type": "json_schema", "schema": {"$ref": "#/gone"}}})
 
     def test_prompts_are_counted_and_cached(self, client: anthropic.Anthropic) -> None:
         ask = ASK | {"system": "Be brief. " * 8}
