@@ -58,6 +58,7 @@ def tiny_pair(kind: str, folder: Path, texts: Sequence[str]) -> Engine:
     for part in (config, config.get("text_config", {})):
         if "vocab_size" in part:
             part |= {"vocab_size": VOCABULARY, "max_position_embeddings": CONTEXT}
+            part |= {"num_attention_heads": 1, "num_key_value_heads": 1}  # attention takes most of the time
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(tiny_families.CONFIGS, name, config)
         patch.setattr(tiny_families, "VOCABULARY", VOCABULARY)
