@@ -21,6 +21,7 @@ from mlx_engine.server.running import running_server
 from mlx_engine.terminal.agents import AGENTS, FOLDER, Server, shell
 from mlx_engine.terminal.console import note, progress, say
 
+_LEAST_CONTEXT = 8192  # tokens; descriptions of tools take most of them
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
 
 
@@ -47,7 +48,7 @@ def _asked(url: str, key: str | None) -> Server | None:
     """Return the running server's key and model, or None if it doesn't answer.
 
     Raises:
-        UserError: the server has another key, or no model.
+        UserError: the server has another key, no model, or one with a short context.
     """
     with httpx2.Client(base_url=url, trust_env=False, timeout=10) as client:
         try:
@@ -62,7 +63,10 @@ def _asked(url: str, key: str | None) -> Server | None:
     model = next((each for each in found.json().get("data", ()) if "context_length" in each), None)
     if model is None:
         raise UserError("server_without_model", "The server at {url} has no model. Load one there, then try again.", url=url)
-    return Server(url, key or "none", model["id"], model["context_length"])
+    if (context := model["context_length"]) < _LEAST_CONTEXT:
+        template = "The context of “{model}” holds {limit:,} tokens. Agents need {least:,}. Choose another model with --target."
+        raise UserError("context_too_short", template, model=model["id"], limit=context, least=_LEAST_CONTEXT)
+    return Server(url, key or "none", model["id"], context)
 
 
 @contextmanager

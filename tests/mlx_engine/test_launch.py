@@ -7,18 +7,22 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mlx_engine.cli import main
+from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.server import running
 from mlx_engine.server.running import announced, running_server
 from mlx_engine.terminal.agents import AGENTS, Server, shell
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 from tests.mlx_engine.server.serving import serving
+from tests.mlx_engine.tiny_families import save
 
+CONTEXT = 1 << 15
 KEY = "sk-\"$x'\\0"
 REPORT = """#!/bin/sh
 env > "$REPORT/environment"
@@ -39,9 +43,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+class Roomy(ScriptedEngine):
+    """A scripted engine with enough context for an agent."""
+
+    def load(self, *folders: Any) -> Iterator[LoadProgress | PairInfo]:
+        for event in super().load(*folders):
+            yield replace(event, context_limit=CONTEXT) if isinstance(event, PairInfo) else event
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving(ScriptedEngine, key=KEY) as server:
+    with serving(Roomy, key=KEY) as server:
         yield server.url
 
 
@@ -83,7 +95,7 @@ def test_commands_to_copy_do_the_same(name: str, folder: Path, url: str) -> None
     launched = {variable: reported(folder)[variable] for variable in variables}
     files = sorted(path.name for path in (folder / "folder").glob("*"))
     subprocess.run(["rm", "-r", str(folder / "folder")], check=True)
-    script = shell(name, Server(url, KEY, "tiny", 64))
+    script = shell(name, Server(url, KEY, "tiny", CONTEXT))
     result = subprocess.run(["sh", "-c", script + "; echo $folder$ANTHROPIC_MODEL"], capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "\n", "")
     copied = {variable: reported(folder)[variable] for variable in variables}
@@ -108,7 +120,7 @@ def test_files_are_valid_whatever_the_key(folder: Path) -> None:
 def test_print_prints_the_commands(folder: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with announced(url):
         assert main(["launch", "codex", "--print", "--key", KEY]) == 0
-    assert capsys.readouterr().out == shell("codex", Server(url, KEY, "tiny", 64)) + "\n"
+    assert capsys.readouterr().out == shell("codex", Server(url, KEY, "tiny", CONTEXT)) + "\n"
 
 
 def test_an_agent_that_is_missing_is_an_error(
@@ -124,6 +136,13 @@ def test_another_key_is_an_error(folder: Path, url: str, capsys: pytest.CaptureF
     with announced(url):
         assert main(["launch", "codex", "--key", "another-key"]) == 1
     assert "has another API key. Pass it with --key." in capsys.readouterr().err
+
+
+def test_a_short_context_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    install(folder, "codex")
+    with serving(ScriptedEngine, key=KEY) as server, announced(server.url):
+        assert main(["launch", "codex", "--key", KEY]) == 1
+    assert "The context of “tiny” holds 64 tokens. Agents need 8,192." in capsys.readouterr().err
 
 
 def test_a_server_without_a_model_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,10 +189,13 @@ def test_without_a_server_one_runs_as_long_as_the_agent(folder: Path, monkeypatc
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     check = "import os, urllib.request as r; r.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/health'); print('healthy')"
     install(folder, "claude", f'#!/bin/sh\nenv > "$REPORT/environment"\n"{sys.executable}" -c "{check}" > "$REPORT/health"\n')
-    assert main(["launch", "claude"]) == 0
+    target = save("qwen3", folder / "tiny" / "target")
+    config = json.loads((target / "config.json").read_text())
+    (target / "config.json").write_text(json.dumps(config | {"max_position_embeddings": CONTEXT}))
+    assert main(["launch", "claude", "--target", str(target)]) == 0
     assert (folder / "health").read_text() == "healthy\n"
     environment = reported(folder)
-    assert environment["ANTHROPIC_AUTH_TOKEN"].startswith("sk-slipstream-") and environment["ANTHROPIC_MODEL"] == "demo-pair"
+    assert environment["ANTHROPIC_AUTH_TOKEN"].startswith("sk-slipstream-") and environment["ANTHROPIC_MODEL"] == "tiny"
     with pytest.raises(OSError):
         from urllib.request import urlopen
 
