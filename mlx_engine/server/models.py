@@ -30,7 +30,7 @@ class Models:
         may_load: whether a request that names another installed pair loads it.
 
     Args:
-        own: the loaded pair's folders, if they aren't where models are searched.
+        own: the pair loaded at the start, which `installed_pairs` may not find.
         drafter_bits: bits of drafters that are loaded, as in `LoadPair`.
     """
 
@@ -86,7 +86,7 @@ class Models:
                 try:
                     await asyncio.shield(loading)
                 except asyncio.CancelledError:
-                    await asyncio.wait({loading})  # a pair that is half loaded would be of no use to others
+                    await asyncio.wait({loading})  # no request can use a half-loaded pair
                     raise
             if (pair := self.pair) is None:
                 raise none_loaded()
