@@ -47,7 +47,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
             )
         flush()
 
-    with announced(listener.url) if given.port else nullcontext():  # whoever asked for a free port has a use of its own for it
+    with announced(listener.url) if given.port else nullcontext():  # one on a free port is for the program that started it
         status = asyncio.run(_serve(listener, api, ready))
     flush()
     os._exit(status)  # at once: the engine has nothing to save, and its current pass could take seconds
