@@ -19,7 +19,7 @@ from tests.mlx_engine.exact_law import chi_square, law
 
 LOGITS = (2.0, 1.6, 1.5, 1.1, 0.5, 0.4, 0.0, -0.3, -1.0, -1.2, -2.0, -3.0)
 DRAWS = 20000
-FEW = 150  # whole replies, where each costs a prefill and rounds
+FEW = 100  # whole replies, where each costs a prefill and rounds
 FILTERS = (
     Sampling(0.6),
     Sampling(1.0),
