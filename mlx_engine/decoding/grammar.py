@@ -155,7 +155,6 @@ class Grammar:
         self._demanding, self._ends = rules.demanding, frozenset(tokenizer.eos_token_ids)
         self._parser = ChannelParser(tokenizer, markers)
         self._matcher: Matcher | None = None  # of the current section, unless it is free
-        self._consumed: list[Matcher] = []  # the matcher of each token that may be taken back
         self._known: tuple[list[int], list[Row]] = [], []  # a draft with its rows
         self._thought: tuple[int, ...] = ()  # marker with which the reply may begin
         self._ended = False
@@ -236,7 +235,6 @@ class Grammar:
             self._enter()
         elif self._matcher is not None and written and not begins:
             self._matcher.consume_token(token)
-            self._consumed.append(self._matcher)
 
     def _enter(self) -> None:
         """Begin a section."""
@@ -246,15 +244,14 @@ class Grammar:
     @contextmanager
     def _taken_back(self) -> Iterator[None]:
         """Take back what the block adds to the state."""
-        matcher, parser, before = self._matcher, self._parser, (self._thought, self._ended)
-        self._parser, self._consumed = parser.copy(), []
+        before = self._matcher, self._parser, self._thought, self._ended
+        if self._matcher is not None:
+            self._matcher = self._matcher.deep_copy()  # after llguidance's rollback, it may refuse tokens that its mask allowed
+        self._parser = self._parser.copy()
         try:
             yield
         finally:
-            if matcher is not None:
-                matcher.rollback(sum(used is matcher for used in self._consumed))
-            self._matcher, self._parser = matcher, parser
-            self._thought, self._ended = before
+            self._matcher, self._parser, self._thought, self._ended = before
 
     def _row(self) -> "Row":
         """Return the tokens that are allowed next, or None for all."""
