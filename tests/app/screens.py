@@ -58,7 +58,7 @@ FOREIGN = re.compile(
     r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Write the 7|List the first|What is"
     r"|.* can't run).*"
 )
-report.child = SimpleNamespace(command=lambda module: ("echo", ["Checks"]))  # type: ignore[assignment]  # in place of the slow checks
+
 
 PIECES = (QAbstractButton, QLabel, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QAbstractSpinBox, QListView)
 
@@ -170,7 +170,13 @@ def show_server_in_use(window: MainWindow) -> None:
     window.dialogs.show_server()
 
 
+def skip_report_checks() -> None:
+    """They take seconds, in a process of their own."""
+    report.child = SimpleNamespace(command=lambda module: ("echo", ["Checks"]))  # type: ignore[assignment]
+
+
 def main(code: str, folder: Path | None) -> int:
+    skip_report_checks()
     application = QApplication([])
     application.setQuitOnLastWindowClosed(False)
     language.translate_qt()

@@ -16,6 +16,7 @@ from tests.app.screens import (  # before Qt: it sets folders and the language
     overlapping,
     settle,
     show_server_in_use,
+    skip_report_checks,
 )
 
 from PySide6.QtCore import QSize  # isort: skip
@@ -34,6 +35,7 @@ LONGEST = "Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ"  # as long as names get
 
 
 def main(code: str, folder: Path | None) -> int:
+    skip_report_checks()
     application = QApplication([])
     application.setQuitOnLastWindowClosed(False)
     language.translate_qt()
