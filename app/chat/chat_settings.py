@@ -112,6 +112,7 @@ class ChatSettingsForm(QWidget):
         self.thinking.toggled.connect(self._change)
         self.thinking.hide()
         self.private = QCheckBox(tr("Keep this chat's prompts off the disk"))
+        self.private.setAccessibleName(self.private.text())
         self.private.toggled.connect(self._change)
         self.private.hide()
         self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
