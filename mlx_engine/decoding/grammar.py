@@ -7,7 +7,7 @@ decoding would apply at its position.
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from functools import lru_cache
 from typing import Any, cast
@@ -55,7 +55,7 @@ class _Compiler:
     def __init__(self, tokenizer: TokenizerWrapper) -> None:
         import llguidance  # here, because few replies have grammars
 
-        self.size = max(len(tokenizer), *(token + 1 for token in tokenizer.eos_token_ids))
+        self.size = max((len(tokenizer), *(token + 1 for token in tokenizer.eos_token_ids)))
         try:
             rules = copy(tokenizer.backend_tokenizer)
             rules.no_padding()
@@ -183,7 +183,7 @@ class Grammar:
         known, rows = self._known
         if not rows or known != list(drafts):
             rows = [self._row()]
-            with self._taken_back():
+            with suppress(UserError), self._taken_back():  # no other draft can be accepted where no token is allowed
                 for token in drafts:
                     if not _allows(rows[-1], token):
                         break
@@ -204,7 +204,7 @@ class Grammar:
         best = mx.argmax(scores, axis=-1)
         drafts = cast(list[int], (best if tokens is None else tokens[best]).tolist())
         rows = [self._row()]
-        with self._taken_back():
+        with suppress(UserError), self._taken_back():
             at = 0
             while at < len(drafts):
                 if not _allows(rows[-1], drafts[at]):
@@ -253,7 +253,7 @@ class Grammar:
         finally:
             self._matcher, self._parser, self._thought, self._ended = before
 
-    def _row(self) -> "Row":
+    def _row(self) -> Row:
         """Return the tokens that are allowed next, or None for all."""
         if self._ended or (self._matcher is None and not self._demanding):
             return None

@@ -15,6 +15,8 @@ _MAX_MULTIPLE = 10_000  # llguidance's time grows with the least common multiple
 _OPTIONS = {"whitespace_pattern": r"( |\n[ \t]{0,20})"}  # models may write whitespace forever
 _ANY_TEXT = "/(?s:.*)/"
 _BARE_CALL = r'/\s*\{\s*"(name|type)"\s*:(?s:.*)/'
+_TAGGED_KEYWORDS = ("type", "properties", "required", "additionalProperties", "$defs", "definitions")
+_NOTES = ("$schema", "$id", "title", "description")
 _STRING_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
 
 Marker = Callable[[str], str]
@@ -107,7 +109,7 @@ class _Writer:
             if schema is None:
                 heads.append(f'{channel} "commentary"')
         if self._functions:
-            tool = f'" to=functions." ({_any_of(json.dumps(function["name"]) for function in self._functions)})'
+            tool = f'" to=functions." ({_any_of(json.dumps(function["name"], ensure_ascii=False) for function in self._functions)})'
             heads.append(f'({tool} {channel} "commentary" | {channel} "commentary" {tool}) (" " {constrain}? "json")?')
         header = f'start: {self._marker("<|start|>")}? "assistant" ({" | ".join(heads)})'
         calls = {function["name"]: f"start: {_json(self._parameters(function))}" for function in self._functions}
@@ -179,7 +181,7 @@ class _Writer:
         return f'{begin} {self._arguments(at, function)} "}}"'
 
     def _mistral(self, at: int, function: dict) -> str:
-        return f"{json.dumps(function['name'])} {self._marker('[ARGS]')} {self._arguments(at, function)}"
+        return f"{json.dumps(function['name'], ensure_ascii=False)} {self._marker('[ARGS]')} {self._arguments(at, function)}"
 
     def _kimi(self, at: int, function: dict) -> str:
         begin, middle, end = (self._marker(f"<|tool_call_{part}|>") for part in ("begin", "argument_begin", "end"))
@@ -208,9 +210,15 @@ class _Writer:
     def _tagged(self, at: int, function: dict, begin: str, key: str, close: str, gap: str, end: str) -> str:
         """Return an expression of a call whose arguments are tagged texts. Other values than strings are JSON."""
         parameters = self._parameters(function)
-        required = parameters.get("required", ())
+        required, properties = parameters.get("required", []), parameters.get("properties", {})
+        if not isinstance(required, list) or not isinstance(properties, dict):
+            raise BadSchema("“required” isn't an array, or “properties” isn't an object")
+        if function.get("strict") and (
+            found := next((name for name in parameters if name not in (*_TAGGED_KEYWORDS, *_NOTES)), "")
+        ):
+            raise BadSchema(f"this model's calls don't support “{found}” for the parameters of strict tools")
         parts = [self._text(begin.format(function["name"]))]
-        for index, (name, schema) in enumerate(parameters.get("properties", {}).items()):
+        for index, (name, schema) in enumerate(properties.items()):
             rule = f"value_{at}_{index}"
             value = self._value(rule, schema, parameters, close, bool(function.get("strict")))
             part = f"{self._text(key.format(name))} {value} {json.dumps(gap)}"
@@ -234,6 +242,8 @@ class _Writer:
         schema = resolved(schema, root)
         kinds = schema.get("type")
         choices = [schema["const"]] if "const" in schema else schema.get("enum")
+        if not isinstance(kinds, str | list | None) or not isinstance(choices, list | None):
+            raise BadSchema("“type” isn't a string or array, or “enum” isn't an array")
         texts = choices is not None and [choice if isinstance(choice, str) else json.dumps(choice) for choice in choices]
         if texts and not any(close.strip() in text for text in texts):
             return f"({_any_of(json.dumps(text, ensure_ascii=False) for text in texts)}) {self._text(close)}"

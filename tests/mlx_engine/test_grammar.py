@@ -14,12 +14,15 @@ import mlx.core as mx
 import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
+from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompletedReply, Failed
 from mlx_engine.requests import GenerationRequest, Message, Sampling
-from tests.mlx_engine.asking import events, failure, question, reply
+from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.made_schemas import made_schema
 from tests.mlx_engine.made_tokenizers import HARMONY, OPENS_THINKING, QWEN3, ids, made
 
@@ -103,6 +106,35 @@ def test_50_public_schemas_are_satisfied(demo, public_schemas):
 def test_a_draft_that_ends_in_another_lexeme_is_taken_back(demo):
     """llguidance's own rollback loses the state here."""
     assert checked(demo, 268, 0.0, (4,))
+
+
+def letters() -> TokenizerWrapper:
+    """A tokenizer whose 128 tokens are the letters of ASCII, and an end token in place of the last."""
+    shown = {letter: ord(letter) for letter in pre_tokenizers.ByteLevel.alphabet() if 33 <= ord(letter) < 127}
+    hidden = sorted(letter for letter in pre_tokenizers.ByteLevel.alphabet() if 256 <= ord(letter) < 256 + 33)
+    vocabulary = shown | {letter: byte for byte, letter in enumerate(hidden)}
+    rules = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    rules.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    rules.decoder = decoders.ByteLevel()
+    rules.add_tokens([AddedToken("<|end|>", special=True, normalized=False)])
+    fast = PreTrainedTokenizerFast(tokenizer_object=rules, eos_token="<|end|>", clean_up_tokenization_spaces=False)
+    return TokenizerWrapper(fast, BPEStreamingDetokenizer, eos_token_ids=[127])
+
+
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+def test_other_targets_and_drafters_give_the_plain_text(pair, request, monkeypatch):
+    """DFlash with full attention, and DFlash 2 with gated deltas, with random weights."""
+    engine = request.getfixturevalue(pair)
+    monkeypatch.setattr(engine.pair, "tokenizer", letters())
+    for seed in range(5):
+        schema = made_schema(seed)
+        options = {"schema": json.dumps(schema), "seed": seed, "max_tokens": 150}
+        if not options["schema"].isascii() or "\\u" in options["schema"]:
+            continue
+        plain = reply(engine, tokens((9, 33, 44), 0.8 * (seed % 2), mode="plain", **options))
+        for width in (2, 5, 8, None):
+            assert reply(engine, tokens((9, 33, 44), 0.8 * (seed % 2), width=width, **options)).tokens == plain.tokens
+        assert plain.reason == "length" or is_valid(plain.text, schema)
 
 
 def test_filters_and_penalties_apply_to_the_allowed_tokens(demo):

@@ -113,6 +113,18 @@ def test_parameters_of_tools_that_are_not_strict_may_be_unsupported():
     assert not calls or calls[0].name == "free"
 
 
+@pytest.mark.parametrize("family", CONSTRAINED)
+@pytest.mark.parametrize(
+    "parameters",
+    [{"properties": 5}, {"required": 5}, {"properties": {"a": {"type": 5}}}, {"properties": {"a": {"enum": 5}}}, {"$ref": "#/a"}],
+    ids=str,
+)
+def test_invalid_parameters_are_refused(family, parameters):
+    tool = json.dumps({"type": "function", "function": {"name": 'größe "x"', "parameters": parameters, "strict": True}})
+    with pytest.raises(UserError, match="schema"):
+        reply_grammar(tokenizer_of(family), asked(tools=(tool,)), (), 0)
+
+
 @pytest.mark.parametrize(
     ("family", "options", "code"),
     [
