@@ -13,12 +13,14 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.channels import call_format, markers_of, template_reads, tokens_opening
 from mlx_engine.errors import UserError
+from mlx_engine.known_prompts import known_prompts
 from mlx_engine.limits import rolling_window
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.tools.calls import HARMONY
 
 _INSTRUCTION = "later"
+_CHARACTERS_PER_TOKEN = 8  # more than nearly any text has
 _later_systems: WeakKeyDictionary[TokenizerWrapper, bool] = WeakKeyDictionary()
 
 
@@ -37,37 +39,49 @@ class RenderedPrompt:
     continued: list[int]
 
 
-def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: threading.Event | None = None) -> RenderedPrompt:
+def render(
+    tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: threading.Event | None = None, limit: int | None = None
+) -> RenderedPrompt:
     """Return a request's prompt, from raw tokens or through the chat template.
 
     An unfinished reply is continued in its own channel, even if the template has opened another.
 
+    Args:
+        tokenizer: the target's tokenizer.
+        request: the request for the reply.
+        cancel: stops the rendering.
+        limit: context length in tokens, by which a far too long text is refused without tokenizing all of it.
+
     Raises:
-        UserError: the request has both messages and a raw prompt or neither, a message or the whole prompt is empty, or the
-            template rejects the chat.
+        UserError: the request has both messages and a raw prompt or neither, a message or the whole prompt is empty, the text is
+            far too long, or the template rejects the chat.
         RenderingCancelled: `cancel` was set.
     """
     if request.prompt_tokens is not None or request.prompt_text is not None:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
         _tools(request.tools)
-        tokens = list(request.prompt_tokens or on_thread(partial(tokenizer.encode, request.prompt_text or ""), cancel))
+        tokens = list(
+            request.prompt_tokens or _encode(tokenizer, request.prompt_text or "", cancel, limit, add_special_tokens=True)
+        )
         if not tokens:
             raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
         shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
         _check(request.messages)
         options = request.messages, request.thinking, request.effort, request.tools
-        tokens, chat = (template(tokenizer, *options, reply=reply, cancel=cancel) for reply in (True, False))
+        text, tokens = _rendered(tokenizer, *options, True, cancel, limit)
+        known_prompts(tokenizer).add(text, tokens)
+        chat = template(tokenizer, *options, reply=False, cancel=cancel)
         shared = next((at for at, (a, b) in enumerate(zip(tokens, chat, strict=False)) if a != b), min(len(tokens), len(chat)))
     opening, continued = tokens[shared:], list[int]()
     markers = markers_of(tokenizer)
     if request.continue_thinking:
         opening += tokens_opening(tokenizer, markers, opening, "thinking")
-        continued = _encode(tokenizer, request.continue_thinking, cancel)
+        continued = _encode(tokenizer, request.continue_thinking, cancel, limit)
         opening += continued
     if request.continue_from:
-        continued = _encode(tokenizer, request.continue_from, cancel)
+        continued = _encode(tokenizer, request.continue_from, cancel, limit)
         closing = markers.closing if markers else ()
         if not closing or all(tuple(continued[at : at + len(closing)]) != closing for at in range(len(continued))):
             opening += tokens_opening(tokenizer, markers, opening, "answer")
@@ -92,16 +106,40 @@ def fitting(
     effort, written = None, ""
     if isinstance(request, GenerationRequest):
         effort, written = request.effort, request.continue_thinking + request.continue_from
-    size = len(_encode(tokenizer, written, cancel))
+    size = len(_encode(tokenizer, written, cancel, limit))
 
     def count(messages: Sequence[Message]) -> int:
-        return size + len(template(tokenizer, messages, request.thinking, effort, request.tools, cancel=cancel))
+        try:
+            return size + len(template(tokenizer, messages, request.thinking, effort, request.tools, cancel=cancel, limit=limit))
+        except UserError as error:
+            if error.text.code != "context_exceeded":
+                raise
+            return limit + 1
 
     return rolling_window(request.messages, request.rolling, limit, request.max_tokens, count)
 
 
-def _encode(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None) -> list[int]:
-    return list(on_thread(partial(tokenizer.encode, text, add_special_tokens=False), cancel, tokenizer))
+def _encode(
+    tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None, limit: int | None, add_special_tokens: bool = False
+) -> list[int]:
+    """Return a text's tokens.
+
+    Raises:
+        UserError: the text is so long that its beginning doesn't fit in `limit` tokens.
+    """
+
+    def encode(part: str) -> list[int]:
+        return list(on_thread(partial(tokenizer.encode, part, add_special_tokens=add_special_tokens), cancel, tokenizer))
+
+    if limit is not None and len(text) > _CHARACTERS_PER_TOKEN * limit:
+        tokens = len(encode(text[: _CHARACTERS_PER_TOKEN * limit]))
+        if tokens > limit + limit // 4:  # the cut may change the tokens of the last word
+            template = (
+                "The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. "
+                "Shorten the chat, or start a new one."
+            )
+            raise UserError("context_exceeded", template, tokens=tokens, limit=limit)
+    return encode(text)
 
 
 def _check(messages: Sequence[Message]) -> None:
@@ -137,14 +175,38 @@ def template(
     tools: Sequence[str] = (),
     reply: bool = True,
     cancel: threading.Event | None = None,
+    limit: int | None = None,
 ) -> list[int]:
     """Return the tokens of a chat, with the opening of a reply if `reply` is set.
+
+    Args:
+        limit: context length in tokens, as in `render`.
+
+    Raises:
+        UserError: the chat is rejected.
+        RenderingCancelled: `cancel` was set.
+    """
+    return _rendered(tokenizer, messages, thinking, effort, tools, reply, cancel, limit)[1]
+
+
+def _rendered(
+    tokenizer: TokenizerWrapper,
+    messages: Sequence[Message],
+    thinking: bool,
+    effort: str | None,
+    tools: Sequence[str],
+    reply: bool,
+    cancel: threading.Event | None,
+    limit: int | None,
+) -> tuple[str, list[int]]:
+    """Return the text and the tokens of a chat.
 
     If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
     one role in a row are merged. If it rejects the merged chat too, all system messages become user messages.
 
     Raises:
-        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
+        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text; or
+            the text is far too long for the context.
         RenderingCancelled: `cancel` was set.
     """
     templates = tokenizer.chat_template
@@ -153,7 +215,7 @@ def template(
             "no_chat_template",
             "This model has no chat template, so it can't chat. Choose an instruction-tuned model.",
         )
-    options: dict[str, Any] = {"add_generation_prompt": reply, "enable_thinking": thinking}
+    options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": reply, "enable_thinking": thinking}
     if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
         options["thinking"] = thinking
     if effort and takes_effort(tokenizer):
@@ -174,7 +236,9 @@ def template(
             continue
         tried.append(chat)
         try:
-            return list(on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel, tokenizer))
+            text = on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel, tokenizer)
+            size, known = known_prompts(tokenizer).beginning(text)
+            return text, known + _encode(tokenizer, text[size:], cancel, limit)
         except (UserError, RenderingCancelled):
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers

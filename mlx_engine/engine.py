@@ -214,12 +214,16 @@ class Engine:
         return before - memory.held()
 
     def count_tokens(self, request: CountTokens, cancel: threading.Event | None = None) -> TokenCount:
-        """Return the number of tokens of a chat."""
+        """Return the number of tokens of a chat.
+
+        Raises:
+            UserError: the chat is rejected, or so long that counting would take long.
+        """
         limit = self.pair.info.context_limit
-        messages = chat.fitting(self.pair.tokenizer, request, limit, cancel)
-        return TokenCount(
-            len(chat.template(self.pair.tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel)), limit
-        )
+        tokenizer = self.pair.tokenizer
+        messages = chat.fitting(tokenizer, request, limit, cancel)
+        tokens = chat.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
+        return TokenCount(len(tokens), limit)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:
         """Generate a reply, and yield its events. See `steps`."""

@@ -91,7 +91,7 @@ def _generate(
     try:
         messages = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
         left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-        rendered = chat.render(tokenizer, request, cancel)
+        rendered = chat.render(tokenizer, request, cancel, pair.info.context_limit)
     except RenderingCancelled:
         yield [Finished("cancelled", tally.stats())]
         return

@@ -33,7 +33,7 @@ LEVELS = (
     "warmup",
     "prefix reply_text",
     "chat",
-    "template_sandbox token_texts",
+    "template_sandbox token_texts known_prompts",
     "template_child",
     "decoding",
     "channels",

@@ -10,6 +10,7 @@ _STATUS = {
     "reply_memory": (503, "not_enough_memory"),
     "internal": (500, "internal_error"),
     "context_full": (400, "context_length_exceeded"),
+    "context_exceeded": (400, "context_length_exceeded"),
 }
 
 
@@ -41,9 +42,11 @@ class ApiError(Exception):
         message = error.text.message
         if code == "context_length_exceeded":
             # Words by which agents recognize that they need to shorten the conversation
+            part = ", counting only its beginning" if error.text.code == "context_exceeded" else ""
             message = (
-                "The prompt is too long: {tokens} tokens > {limit} maximum. This model's maximum context length is {limit} tokens."
+                "The prompt is too long: {tokens} tokens > {limit} maximum{part}. "
+                "This model's maximum context length is {limit} tokens."
             )
-            message = message.format(**dict(error.text.values))
+            message = message.format(**dict(error.text.values), part=part)
         seconds = dict(error.text.values).get("seconds") if status == 429 else None
         return cls(status, message, code=code, retry_after=seconds if isinstance(seconds, int) else None)

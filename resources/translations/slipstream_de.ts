@@ -4337,6 +4337,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>context_exceeded</source>
+            <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <translation>Der Chat hat mindestens {tokens:,} Tokens, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>empty_message</source>
             <extracomment>The message is empty. Write something first.</extracomment>
             <translation>Die Nachricht ist leer. Schreiben Sie zuerst etwas.</translation>

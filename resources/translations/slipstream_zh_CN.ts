@@ -4337,6 +4337,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>context_exceeded</source>
+            <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <translation>对话至少有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>empty_message</source>
             <extracomment>The message is empty. Write something first.</extracomment>
             <translation>消息为空。请先写点内容。</translation>

@@ -196,7 +196,7 @@ def test_a_chat_that_renders_to_nothing_is_refused(template):
 
 def test_a_chat_of_which_the_tokenizer_drops_every_word_is_refused(monkeypatch):
     tokenizer = made("none", GEMMA + " ")
-    monkeypatch.setattr(tokenizer._tokenizer, "apply_chat_template", lambda *_, **__: [])
+    monkeypatch.setattr(tokenizer._tokenizer, "encode", lambda *_, **__: [])
     with pytest.raises(UserError, match="an empty prompt"):
         prompt_text(tokenizer, ASKED)
 

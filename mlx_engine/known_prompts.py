@@ -1,0 +1,74 @@
+"""The latest prompts as text and tokens, so that text that prompts share is tokenized once."""
+
+from array import array
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+
+_KEPT = 4  # prompts per tokenizer
+
+
+class KnownPrompts:
+    """The latest prompts of a tokenizer.
+
+    Text before and after a special token is tokenized separately. Texts with the same beginning thus have the same tokens up to
+    the last special token of this beginning.
+    """
+
+    def __init__(self, tokenizer: TokenizerWrapper) -> None:
+        self._separators = _separators(tokenizer)
+        self._latest: deque[tuple[str, array[int]]] = deque(maxlen=_KEPT)
+
+    def add(self, text: str, tokens: Sequence[int]) -> None:
+        if self._separators:
+            self._latest.append((text, array("q", tokens)))
+
+    def beginning(self, text: str) -> tuple[int, list[int]]:
+        """Return how many characters of a text are at the beginning of a known prompt, and their tokens.
+
+        The rest begins with a special token, unless the beginning is empty.
+        """
+        size, found = 0, list[int]()
+        for known, tokens in self._latest:
+            ends = range(1, min(len(text), len(known)) + 1)
+            common = bisect_left(ends, True, key=lambda end: text[:end] != known[:end])
+            for token in self._separators.keys() & set(tokens) if common > size else ():
+                marker = self._separators[token]
+                at = known.rfind(marker, 0, common)
+                if at > size:
+                    places = [place for place, each in enumerate(tokens) if each == token]
+                    if len(places) == known.count(marker):
+                        size, found = at, tokens[: places[known.count(marker, 0, at)]].tolist()
+        return size, found
+
+
+def _separators(tokenizer: TokenizerWrapper) -> dict[int, str]:
+    """Return the special tokens that separate texts wherever they occur, with their IDs."""
+    if not tokenizer.is_fast:  # such tokenizers may split text anywhere
+        return {}
+    added = tokenizer.added_tokens_decoder
+    contents = sorted(token.content for token in added.values())
+    inside = {letter for content in contents for letter in content[1:]}
+    beginnings = {first for first, second in pairwise(contents) if second.startswith(first)}  # of longer tokens
+    return {
+        number: token.content
+        for number, token in added.items()
+        if token.special
+        and not (token.normalized or token.lstrip or token.rstrip or token.single_word)
+        and token.content not in beginnings
+        and token.content[:1] not in inside
+    }
+
+
+_prompts: WeakKeyDictionary[TokenizerWrapper, KnownPrompts] = WeakKeyDictionary()
+
+
+def known_prompts(tokenizer: TokenizerWrapper) -> KnownPrompts:
+    """Return the prompts of a tokenizer."""
+    if tokenizer not in _prompts:
+        _prompts[tokenizer] = KnownPrompts(tokenizer)
+    return _prompts[tokenizer]
