@@ -10,8 +10,8 @@ INTERVAL_MS = 1000
 class GarbageCollector(QObject):
     """A replacement for Python's automatic collections, which run on any thread.
 
-    On another thread, they would delete Qt objects while the window uses them, which can crash. What exists when the event loop
-    starts is left out, so that a collection is short.
+    A collection on another thread could delete Qt objects that the window is using, and crash. Objects that exist when the event
+    loop starts are never collected, which keeps collections short.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -44,7 +44,7 @@ class StoreThread(QObject):
     """The window's interface to the store. Calls every `then` on the window's thread."""
 
     notice = Signal(object)  # text for the user
-    unsaved_changed = Signal(frozenset, str)  # ids of chats with unsaved changes, and why the disk refuses them
+    unsaved_changed = Signal(frozenset, str)  # ids of chats with unsaved changes, and why they can't be saved
 
     _done = Signal(object, object)
 
@@ -56,7 +56,7 @@ class StoreThread(QObject):
         self._log_file = log_file
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._unwritten: deque[_Job] = deque()
-        self._refusal = ""  # why the disk refused a write in `_unwritten`
+        self._refusal = ""  # why a write in `_unwritten` failed
         self._problems = {"write": "", "read": ""}  # the last notice per action, until the action succeeds
         self._index_rebuilt = False
         self._reported: set[str] = set()  # notices about dropped writes

@@ -306,7 +306,7 @@ def _takes_later_systems(tokenizer: TokenizerWrapper, cancel: threading.Event | 
 
 
 def _one_system(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat with one system message, which is the first. Later ones become user messages."""
+    """Return the chat with one leading system message; others become user messages."""
     first = [turn["content"] for turn in takewhile(lambda turn: turn["role"] == "system", turns)]
     rest = [{**turn, "role": "user"} if turn["role"] == "system" else turn for turn in turns[len(first) :]]
     return [{"role": "system", "content": "\n\n".join(first)}, *rest] if first else rest
@@ -315,7 +315,7 @@ def _one_system(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _merged(turns: Sequence[dict[str, Any]], keeps_system: bool = False) -> list[dict[str, Any]]:
     """Return the chat with consecutive messages of one role merged.
 
-    System messages become user messages. With `keeps_system`, the first message remains one.
+    System messages become user messages, except the first message if `keeps_system` is set.
     """
     out: list[dict[str, Any]] = []
     for at, turn in enumerate(turns):

@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_cache(serve)
     arguments.add_json(serve)
 
-    launch = command("launch", "start a coding agent with the running server or its own; arguments after -- are the agent's")
+    launch = command("launch", "start a coding agent with the running server or its own; arguments after -- go to the agent")
     arguments.add_launch(launch)
     arguments.add_pair(launch)
 
@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     models = command("models", "list, search, download, check, move, and delete pairs")
     arguments.add_models(models)
 
-    cache = command("cache", "list, clear, or verify the prompts that are saved on disk")
+    cache = command("cache", "list, clear, or verify the prompts saved on disk")
     cache.add_argument("cache_command", choices=("list", "clear", "verify"), metavar="list|clear|verify")
     cache.add_argument("--folder", type=Path, metavar="DIR", help="folder with saved prompts (default: in your cache folder)")
     arguments.add_json(cache)
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     at = words.index("--") if words[:1] == ["launch"] and "--" in words else len(words)
     given = parser().parse_args(words[:at])
     given.agent_arguments = words[at + 1 :]
-    if given.command not in ("models", "cache"):  # have no pair, or pairs that are repos, not folders
+    if given.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
         arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
     if given.command == "serve":
         arguments.check_server(given.parser, given)

@@ -74,12 +74,12 @@ class PairInfo:
 
 @dataclass(frozen=True)
 class PromptsSaved:
-    """Prompts saved on disk, after a request that changes them.
+    """The prompts saved on disk, sent after a request that may change them.
 
     Attributes:
         bytes: size of all files.
         quota: maximum size; 0 if prompts aren't saved.
-        read_tokens: prompt tokens that were read instead of computed so far.
+        read_tokens: prompt tokens read from disk instead of computed so far.
     """
 
     bytes: int = 0
@@ -245,7 +245,7 @@ class TokenLogprob:
     """A token and its natural log-probability.
 
     Attributes:
-        text: UTF-8 bytes, which may be only a part of a character.
+        text: UTF-8 bytes, which may be an incomplete character.
     """
 
     token: int
@@ -255,7 +255,7 @@ class TokenLogprob:
 
 @dataclass(frozen=True)
 class PositionLogprobs:
-    """Log-probabilities of a reply's token and of the most likely tokens at its position.
+    """Log-probabilities of a reply's token and of the likeliest tokens in its place.
 
     They come from the target's own logits, before bias, penalties, temperature, and filters.
 
@@ -273,7 +273,7 @@ class PositionLogprobs:
 class Commit:
     """Final text of a reply, which can lag behind its tokens.
 
-    The text lags while a character, a stop string, or a tool call is incomplete. If the request has tools, calls are events, not
+    The text lags while a character, a stop sequence, or a tool call is incomplete. If the request has tools, calls are events, not
     text.
 
     Attributes:
@@ -327,7 +327,7 @@ class Stats:
         prefill_s: seconds up to the first token, without waiting.
         decode_s: seconds from the first token to the last, without waiting.
         disk_tokens: tokens of `reused_tokens` that were read from disk.
-        snapshot_bytes: memory of all snapshots of past prompts, with this reply's.
+        snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
     """
 
     mode: Mode
@@ -379,7 +379,7 @@ class Finished:
     """The end of a complete reply.
 
     Attributes:
-        stop_string: the stop string that ended the reply, or "".
+        stop_string: the stop sequence that ended the reply, or "".
     """
 
     reason: StopReason

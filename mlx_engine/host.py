@@ -216,7 +216,7 @@ class EngineHost:
             self._waiting.insert(at, job)
 
     def _save_next(self) -> float | None:
-        """Save a part of a past prompt on disk, and return the seconds until the next part, or None if everything is saved."""
+        """Save a part of a past prompt. Return the seconds until the next, or None."""
         try:
             return self._engine.save_next() if self._engine is not None and self._queue.empty() else None
         except Exception:

@@ -111,7 +111,7 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
     if request.mode not in ("dflash", "plain"):
         raise UserError("unknown_mode", "The mode is “{mode}”. Use dflash or plain.", mode=request.mode)
     if "" in request.stop:
-        raise UserError("empty_stop_string", "A stop string is empty, so every reply would end immediately. Remove it.")
+        raise UserError("empty_stop_string", "A stop sequence is empty, so every reply would end immediately. Remove it.")
     if request.effort is not None and not request.effort.isalpha():
         template = "The effort is “{effort}”. Use one word, such as low, medium, or high."
         raise UserError("bad_effort", template, effort=request.effort)

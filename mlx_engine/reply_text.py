@@ -72,7 +72,7 @@ class _Piece:
 class ReplyText:
     """A converter of a reply's tokens to commits and tool calls.
 
-    Leading whitespace of a section, special tokens, and an unfinished last character are not shown. The stop string that is
+    Leading whitespace of a section, special tokens, and an unfinished last character are not shown. The stop sequence that is
     complete first ends the answer, however the text is split into tokens. Calls that can't be parsed become text of the answer.
 
     Args:
@@ -84,7 +84,7 @@ class ReplyText:
 
     Attributes:
         channel: channel of the current section.
-        stopped: the stop string that has ended the answer, or "".
+        stopped: the stop sequence that has ended the answer, or "".
         called: whether the reply has called a tool.
     """
 
@@ -102,7 +102,7 @@ class ReplyText:
         self._hidden |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
         self._vocabulary = len(tokenizer)  # a model's table may be padded beyond it
         self._stop = tuple(text for text in stop if text)
-        self._held = _Text()  # the end of the answer, which may be the beginning of a stop string
+        self._held = _Text()  # the end of the answer, which may be the beginning of a stop sequence
         self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
         self._undecoded: list[Source] = []  # of the tokens whose text the decoder holds back
         self._source: Source = "prefill"  # of the last decoded token
@@ -196,7 +196,7 @@ class ReplyText:
 
     @property
     def ended(self) -> bool:
-        """Whether a stop string or a call has ended the reply."""
+        """Whether a stop sequence or a call has ended the reply."""
         return bool(self.stopped) or (self._one_call and self.called)
 
     @property
@@ -269,7 +269,7 @@ class ReplyText:
         return [held, *(calls[:1] if self._one_call else calls)]
 
     def _shown_text(self, found: _Text) -> _Text:
-        """Return text to show, without leading whitespace and possible stop strings."""
+        """Return text to show, without leading whitespace and possible stop sequences."""
         if self._at_start:
             found.take(len(found.text) - len(found.text.lstrip()))
             if found.text:

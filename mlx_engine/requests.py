@@ -73,12 +73,12 @@ class GenerationRequest:
             DFlash is identical in every format. Slower, and without snapshots.
         tools: tools that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
             tools, calls in the reply are text. A tool with `"deferred": true` isn't rendered, because a message defines it.
-        one_call: whether the reply ends after its first call of a tool.
+        one_call: whether the reply ends after its first tool call.
         tool_choice: "auto", "none" (the model sees the tools but can't call them), "required", or the name of the tool to call.
-        schema: JSON schema that the answer satisfies, as JSON. Calls of tools and thinking are free.
+        schema: JSON schema of the answer, as JSON. It doesn't constrain tool calls and thinking.
         logit_bias: token ID and a number from -100 to 100 that is added to its logit, before penalties and filters.
         logprobs: number of most likely tokens to report in `Commit.logprobs`, besides the reply's own; None reports nothing.
-        chat: chat whose saved prompts these are on disk. Deleting the chat deletes what only it used.
+        chat: ID of the chat that the saved prompts belong to; see `ForgetPrompts`.
         private: whether to keep the prompt and the reply off the disk.
     """
 
@@ -151,7 +151,9 @@ class LoadPair:
 
 @dataclass(frozen=True)
 class SavePrompts:
-    """A request to save prompts on disk and to read saved ones, also with pairs that are loaded later.
+    """A request to save prompts on disk and read saved ones.
+
+    It also applies to pairs that are loaded later.
 
     Attributes:
         folder: where to save; None saves nothing.
@@ -164,7 +166,7 @@ class SavePrompts:
 
 @dataclass(frozen=True)
 class ForgetPrompts:
-    """A request to delete the saved prompts that only these chats used; None deletes all."""
+    """A request to delete saved prompts that only these chats used; None deletes all."""
 
     chats: tuple[str, ...] | None = None
 

@@ -16,9 +16,9 @@ class TokenTexts:
         self._tokenizer, self._detokenizer = tokenizer, tokenizer.detokenizer
 
     def text(self, token: int) -> bytes:
-        """Return a token's bytes in UTF-8, which may be only a part of a character.
+        """Return a token's UTF-8 bytes, which may be an incomplete character.
 
-        If the tokenizer's format is unknown to mlx-lm, such a part is a replacement character.
+        If mlx-lm doesn't know the tokenizer's format, an incomplete character becomes a replacement character.
         """
         if token >= len(self._tokenizer):  # a model's table may be padded
             return b""

@@ -133,7 +133,7 @@ def ending(reply: Reply) -> str:
         case "length":
             return tr("reached the limit of {max_tokens} tokens", max_tokens=number(reply.max_tokens))
         case "stop_string":
-            return tr("reached a stop string")
+            return tr("reached a stop sequence")
         case "error":
             return tr("ended with an error")
         case "interrupted":

@@ -1,4 +1,4 @@
-"""Starting a coding agent in the system's terminal, with the local server."""
+"""Starting a coding agent, connected to the local server, in a terminal."""
 
 import os
 import shlex
@@ -21,9 +21,14 @@ def start_agent(name: str, server: Server, folder: Path) -> bool:
 
 
 def write_script(name: str, server: Server, folder: Path) -> Path:
-    """Write a script that starts an agent in `folder`. It contains the API key, so it deletes itself first."""
+    """Write a script that starts an agent in `folder`.
+
+    The script contains the API key, so it deletes itself first.
+    """
     agent = AGENTS[name]
-    missing = tr("{agent} isn't installed. Install it as follows, then start it again: {how}", agent=agent.title, how=agent.install)
+    missing = tr(
+        "{agent} isn't installed. Install it with this command, then start it again: {how}", agent=agent.title, how=agent.install
+    )
     lines = [
         "#!/bin/sh",
         'rm -f -- "$0"',

@@ -1,4 +1,4 @@
-"""The switch of the local server, and its thread."""
+"""The local server and its thread."""
 
 import asyncio
 import logging
@@ -34,16 +34,16 @@ _log = logging.getLogger("mlx_engine.server")
 
 
 class LocalServer(QObject):
-    """The HTTP API over the window's engine, on a thread with an event loop.
+    """The HTTP API of the window's engine, on a thread with an event loop.
 
     Attributes:
-        on: whether the server runs, or is starting.
+        on: whether the server is running or starting.
         url: address while requests are served, else empty.
         key: API key once the server has started, else empty.
         key_kept: whether the key is stored in the keychain.
         error: why the server could not start, else empty.
         activity: replies that are waiting or being generated.
-        lines: the latest lines of the server's log, without content of requests.
+        lines: the latest lines of the server's log, which never contains the content of requests.
     """
 
     changed = Signal()
@@ -92,7 +92,10 @@ class LocalServer(QObject):
 
     @property
     def programs(self) -> int:
-        """Number of programs that wait for replies. Programs without a name count once per reply."""
+        """Number of programs that are waiting for replies.
+
+        Programs without a name count once per reply.
+        """
         self.refresh()
         return len({live.client or live.number for live in self.activity})
 
@@ -108,14 +111,14 @@ class LocalServer(QObject):
 
     @Slot()
     def replace_key(self) -> None:
-        """Generate another API key, which programs need from then on."""
+        """Replace the API key with a new one."""
         from mlx_engine.server.api_key import new_key
 
         threading.Thread(target=lambda: self._key_found.emit(*new_key()), name="keychain", daemon=True).start()
 
     @Slot()
     def refresh(self) -> None:
-        """Read the activity."""
+        """Update `activity`."""
         now = self._api.metrics.activity() if self._api is not None else ()
         if now != self.activity:
             self.activity = now
@@ -192,7 +195,7 @@ class LocalServer(QObject):
         self.url = ""
         self.refresh()
         if self.on and error is None and self._stop.is_set():
-            self._begin()  # with another port, or after a quick change of mind
+            self._begin()  # with another port, or because it was turned off and on again
         else:
             self.on, self.error = False, translated(error.text) if error else ""
         self.changed.emit()
@@ -209,7 +212,7 @@ class LocalServer(QObject):
             self._api.models.may_load = self._preferences.load_on_request
         if self._preferences.server_port != self._port:
             self._port, self.error = self._preferences.server_port, ""
-            self._end()  # starts again when it has ended
+            self._end()  # `_follow_end` starts it again
             self.changed.emit()
 
     @Slot(object, object)
@@ -217,12 +220,15 @@ class LocalServer(QObject):
         """Load a pair for a program as the user would."""
         pair = LoadPair() if (wanted.target, wanted.drafter) == demo_pair() else wanted
         if not self._loader.load(pair, deliver):
-            deliver(Failed.because(UserError("pair_loading", "Another pair is being loaded. Try again in a moment.")))
+            deliver(Failed.because(UserError("pair_loading", "Another pair is loading. Try again in a moment.")))
             deliver(None)
 
     @Slot()
     def _follow_pair(self) -> None:
-        """Serve the loaded pair. While another one loads, serve none, and cancel replies, for which loading would wait."""
+        """Serve the loaded pair, or none while a pair loads.
+
+        Replies in progress are canceled, because loading would wait for them.
+        """
         if self._api is not None:
             self._api.pair = None if self._loader.running else self._loader.info
         if self._loader.running:
@@ -230,7 +236,7 @@ class LocalServer(QObject):
 
 
 class _Door:
-    """An `EngineDoor` whose jobs can be canceled together, and that leaves loading to `load`."""
+    """An `EngineDoor` that passes loading to `load`, and can cancel all its jobs."""
 
     def __init__(self, door: EngineDoor, load: Callable[[LoadPair, Deliver], object]) -> None:
         self._door, self._load = door, load
@@ -256,7 +262,7 @@ class _Door:
 
 
 class _LogHandler(logging.Handler):
-    """A handler that passes lines with the time of day to `keep`."""
+    """A handler that passes log lines, with the time of day, to `keep`."""
 
     def __init__(self, keep: Callable[[str], object]) -> None:
         super().__init__(logging.INFO)

@@ -1,4 +1,4 @@
-"""The Local Server window: the switch, how programs connect, and what they request."""
+"""The Local Server window: the switch, the connection settings, and live requests."""
 
 from functools import partial
 from itertools import zip_longest
@@ -162,7 +162,7 @@ class ServerDialog(QDialog):
         set_look(self.copy_commands, "bordered")
         self.not_started = small_label(self._theme, look="danger", wrap=True)
         self.not_started.hide()
-        unchanged = tr("Uses this server. The agent's own settings stay as they are.")
+        unchanged = tr("The agent uses this server and leaves your own settings unchanged.")
         extra = (self.start_agent, self.copy_commands)
         form.add_row(tr("Coding agent"), self.agent, *extra, below=(self.not_started,), help=unchanged)
         return form
@@ -187,9 +187,9 @@ class ServerDialog(QDialog):
         self.key.setText((server.key if shown else HIDDEN_KEY) if server.key else "")
         self.key.setPlaceholderText(tr("Generated when the server starts"))
         self.key_note.setText(
-            tr("Programs need the key to connect. It is stored in the keychain.")
+            tr("Programs need this key, which is stored in the keychain.")
             if server.key_kept
-            else tr("This computer has no keychain, so the key is valid until you quit Slipstream.")
+            else tr("This computer has no keychain, so the key is valid only until you quit Slipstream.")
         )
         for each in (self.show_key, self.copy_key, self.new_key, self.copy_example):
             each.setEnabled(bool(server.key))
@@ -258,7 +258,7 @@ class ServerDialog(QDialog):
 
 
 class RequestView(QFrame):
-    """A live request: who asks for what, and how far the reply is."""
+    """A live request: the program, the endpoint, and the reply's progress."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -275,7 +275,7 @@ class RequestView(QFrame):
 
 
 def progress(live: "LiveRequest") -> str:
-    """Describe how far a reply is: "312 tokens · 45 tok/s · 98 of 100 prompt tokens cached"."""
+    """Describe a reply's progress, such as “312 tokens · 45 tok/s”."""
     if live.state == "waiting":
         return tr("Waiting, number {position} in the queue", position=live.position) if live.position else tr("Waiting")
     parts = [tokens(live.tokens)]

@@ -152,7 +152,9 @@ class Preferences(QObject):
         "save_prompts",
         True,
         lambda: tr("Save prompts on disk"),
-        help=lambda: tr("Old chats and agents continue without reading everything again. Deleted with the chat."),
+        help=lambda: tr(
+            "Old chats and agents continue without reading everything again. Deleting a chat deletes its saved prompts."
+        ),
         pane="privacy",
     )
     prompt_space = Setting(

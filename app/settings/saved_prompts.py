@@ -1,4 +1,4 @@
-"""Prompts saved on disk: what the settings ask of the engine, and their part of the Privacy pane."""
+"""Saved prompts: applying their settings, and their part of the Privacy pane."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class SavedPrompts(QObject):
     """The prompts that the engine saves on disk.
 
     Attributes:
-        found: what is saved; None until the engine has said so.
+        found: what is saved; None until the engine has reported it.
     """
 
     changed = Signal()
@@ -47,7 +47,7 @@ class SavedPrompts(QObject):
 
     @Slot()
     def apply(self) -> None:
-        """Tell the engine what the settings say, unless it knows."""
+        """Send the settings to the engine if they have changed."""
         saves, space = self._preferences.save_prompts, self._preferences.prompt_space
         request = SavePrompts(self.folder if saves else None, int(space) * 10**9 if space.isdigit() else None)
         if request != self._applied:
@@ -66,7 +66,7 @@ class SavedPrompts(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Ask the engine again what is saved."""
+        """Ask the engine what is saved."""
         self._submit(ForgetPrompts(()))
 
     def _submit(self, request: Request) -> None:
@@ -98,7 +98,7 @@ class SavedPromptsForm(QWidget):
     @Slot()
     def _show(self) -> None:
         found = self._prompts.found or PromptsSaved()
-        used = tr("{used} of {space} used.", used=wording.size(found.bytes), space=wording.size(found.quota))
+        used = tr("{used} of {space} used", used=wording.size(found.bytes), space=wording.size(found.quota))
         self.spared.setText(
             tr("{tokens} tokens were read from disk instead of computed.", tokens=wording.number(found.read_tokens))
         )
@@ -109,7 +109,7 @@ class SavedPromptsForm(QWidget):
 
     @Slot()
     def _clear(self) -> None:
-        question = tr("The next message in each chat will take longer to start, once. Your chats are kept.")
+        question = tr("Your chats are kept, but the next reply in each will take longer to start.")
         if confirm(self, tr("Delete All Saved Prompts?"), question, tr("Delete")):
             self._prompts.clear()
 

@@ -58,7 +58,7 @@ class ChatLibrary(QObject):
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
         self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes
-        self.refusal = ""  # why the disk refuses them
+        self.refusal = ""  # why the changes can't be saved
         self._kept: list[Chat] = []  # keeps unsaved chats in memory; the disk lacks their changes
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         self._deleted: set[str] = set()  # a reply may still be running in one
@@ -70,7 +70,7 @@ class ChatLibrary(QObject):
         self._store.write(Store.recover)  # after reading: a full disk must not hide the chats
 
     def _fill(self, contents: Contents) -> None:
-        # What was added since the read began stays.
+        # Keep what was added after the read began
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
         self.folders = {folder.id: folder for folder in contents.folders} | self.folders
         self._presets = {preset.name: preset for preset in contents.presets} | self._presets

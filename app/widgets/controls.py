@@ -147,7 +147,10 @@ def button(text: str, name: str = "", look: str = "quiet", clicked: Callable[[],
 
 
 def copy_button(name: str, text: Callable[[], str], title: str = "") -> QPushButton:
-    """Return a button that copies a text and briefly shows “Copied”. `title` defaults to “Copy”."""
+    """Return a button that copies `text()` and briefly shows “Copied”.
+
+    `title` defaults to “Copy”.
+    """
 
     def copy() -> None:
         QGuiApplication.clipboard().setText(text())

@@ -211,9 +211,9 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _explain_wait(self) -> None:
-        """Explain why a comparison, which runs alone, doesn't begin yet."""
+        """Explain why a comparison, which runs alone, doesn't start yet."""
         if self.server.programs:
-            self.conductor.notify(Notice(tr("The comparison begins when other programs have their replies."), until="idle"))
+            self.conductor.notify(Notice(tr("The comparison starts once replies to other programs are complete."), until="idle"))
 
     @Slot()
     def _show_divider(self) -> None:
@@ -297,9 +297,7 @@ class MainWindow(QMainWindow):
         using = (
             tr("1 program is using the server.") if programs == 1 else tr("{count} programs are using the server.", count=programs)
         )
-        return confirm(
-            self, tr("Quit Slipstream?"), f"{using} {tr('If you quit now, the replies are stopped.')}", tr("Quit Anyway")
-        )
+        return confirm(self, tr("Quit Slipstream?"), f"{using} {tr('If you quit now, all replies will stop.')}", tr("Quit Anyway"))
 
     def moveEvent(self, event: QMoveEvent) -> None:
         super().moveEvent(event)

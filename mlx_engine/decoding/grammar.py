@@ -1,8 +1,8 @@
 """The tokens that a reply's grammar allows in each row of a pass.
 
-llguidance computes the masks. Thinking is free, but may not end the reply if an answer or a call is demanded. The state follows the
-final tokens of the reply. Along a draft, the state advances and is taken back, so that each row of a verify has the mask that plain
-decoding would apply at its position.
+llguidance computes the masks. Thinking is unconstrained, but can't end the reply if an answer or a call is required. The state
+follows the accepted tokens of the reply. It advances along a draft and is then restored, so each row of a verify gets the mask
+that plain decoding would apply at its position.
 """
 
 import json
@@ -22,7 +22,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.tools.grammars import BadSchema, ReplyRules, reply_rules
 
-_LIMITS: dict[str, Any] = {  # the time of a step, and memory
+_LIMITS: dict[str, Any] = {  # bounds on the time of a step, and on memory
     "max_items_in_row": 2_000,
     "initial_lexer_fuel": 1_000_000,
     "step_lexer_fuel": 200_000,
@@ -33,7 +33,7 @@ _LIMITS: dict[str, Any] = {  # the time of a step, and memory
 }
 _KEPT = 8  # compiled grammars per tokenizer
 _LONGEST_REASON = 200  # characters
-# Which keyword an error of llguidance is about, if its text doesn't say
+# Schema keywords for llguidance's errors that don't name one
 _KEYWORDS = {"regex": "pattern", "lookaround": "pattern", "Resource '": "$ref", "Pointer '": "$ref", "Unknown format": "format"}
 
 _ALL = 0xFFFFFFFF
@@ -62,14 +62,14 @@ class _Compiler:
             rules.no_truncation()
             self._tokens = llguidance.LLTokenizer(rules.to_str(), n_vocab=self.size, eos_token=sorted(tokenizer.eos_token_ids))
         except (AttributeError, ValueError):
-            template = "Replies of this model can't follow a schema or tool choice, because its tokenizer isn't supported."
+            template = "This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model."
             raise UserError("no_grammars", template) from None
         self._limits = llguidance.LLParserLimits(**_LIMITS)
         self._new = llguidance.LLMatcher
         self.matcher = lru_cache(_KEPT)(self._compiled)
 
     def _compiled(self, lark: str) -> Matcher:
-        """Return a matcher to copy.
+        """Return a matcher, which users copy.
 
         Raises:
             BadSchema: a schema in the grammar is invalid, unsupported, or too complex.
@@ -80,11 +80,11 @@ class _Compiler:
         return matcher
 
 
-_compilers: WeakKeyDictionary[TokenizerWrapper, _Compiler] = WeakKeyDictionary()  # their tokenizers may be large
+_compilers: WeakKeyDictionary[TokenizerWrapper, _Compiler] = WeakKeyDictionary()  # weak, because tokenizers can be large
 
 
 def _reason(error: str) -> str:
-    """Return what an error of llguidance says about the schema, with the keyword."""
+    """Return the part of an llguidance error about the schema, with the keyword."""
     text = error.partition("failed to compile JSON schema: ")[2] or error
     text = text.replace("Enable 'coerce_one_of' option to approximate oneOf with anyOf", "Use anyOf")
     text = " ".join(text.partition("\n   1 |")[0].partition("<non-verbose/>")[0].split())
@@ -97,11 +97,11 @@ def _reason(error: str) -> str:
 def reply_grammar(
     tokenizer: TokenizerWrapper, request: GenerationRequest, opening: Sequence[int], continued: int
 ) -> "Grammar | None":
-    """Return the grammar of a reply, or None if the reply is free.
+    """Return the grammar of a reply, or None if the reply is unconstrained.
 
     Args:
         tokenizer: the target's tokenizer.
-        request: names the schema, tools, and tool choice.
+        request: has the schema, tools, and tool choice.
         opening: tokens at the end of the prompt that belong to the reply.
         continued: number of tokens at the end of `opening` that belong to an unfinished reply.
 
@@ -128,7 +128,7 @@ def reply_grammar(
 
 
 class Grammar:
-    """The state of a reply's grammar after the final tokens.
+    """The state of a reply's grammar after the accepted tokens.
 
     Args:
         tokenizer: the target's tokenizer.
@@ -154,9 +154,9 @@ class Grammar:
         self._next = markers.next_section if markers else {}
         self._demanding, self._ends = rules.demanding, frozenset(tokenizer.eos_token_ids)
         self._parser = ChannelParser(tokenizer, markers)
-        self._matcher: Matcher | None = None  # of the current section, unless it is free
-        self._known: tuple[list[int], list[Row]] = [], []  # a draft with its rows
-        self._thought: tuple[int, ...] = ()  # marker with which the reply may begin
+        self._matcher: Matcher | None = None  # of the current section; None if it is unconstrained
+        self._known: tuple[list[int], list[Row]] = [], []  # a draft and its rows
+        self._thought: tuple[int, ...] = ()  # marker with which the reply may open thinking
         self._ended = False
         self._enter()
         for at, token in enumerate(opening):
@@ -167,15 +167,15 @@ class Grammar:
             self._thought = starts[0]
 
     def add(self, tokens: Sequence[int]) -> None:
-        """Advance the state by final tokens of the reply."""
+        """Advance the state by accepted tokens of the reply."""
         for token in tokens:
             self._advance(token)
         self._known = [], []
 
     def mask(self, logits: mx.array, drafts: Sequence[int] = ()) -> mx.array:
-        """Return logits [rows, V] in which all forbidden tokens are -inf. Row i follows the first i drafts.
+        """Return logits [rows, V] in which all forbidden tokens are -inf.
 
-        Rows after a forbidden draft stay as they are. No draft is accepted there.
+        Row i follows the first i drafts. Rows after a forbidden draft are unchanged, because no draft is accepted there.
 
         Raises:
             UserError: no token is allowed, or the grammar became too complex.
@@ -183,7 +183,7 @@ class Grammar:
         known, rows = self._known
         if not rows or known != list(drafts):
             rows = [self._row()]
-            with suppress(UserError), self._taken_back():  # no other draft can be accepted where no token is allowed
+            with suppress(UserError), self._restored():  # no other draft can be accepted where no token is allowed
                 for token in drafts:
                     if not _allows(rows[-1], token):
                         break
@@ -195,7 +195,7 @@ class Grammar:
         return mx.where(_allowed((rows + [None] * count)[:count], vocabulary), logits, -mx.inf)
 
     def path(self, scores: mx.array, tokens: mx.array | None = None) -> mx.array:
-        """Return the best proposals that the grammar allows, each after those before it, uint32 [rows].
+        """Return the best proposals that the grammar allows in sequence, uint32 [rows].
 
         Args:
             scores: [rows, n].
@@ -204,7 +204,7 @@ class Grammar:
         best = mx.argmax(scores, axis=-1)
         drafts = cast(list[int], (best if tokens is None else tokens[best]).tolist())
         rows = [self._row()]
-        with suppress(UserError), self._taken_back():
+        with suppress(UserError), self._restored():
             at = 0
             while at < len(drafts):
                 if not _allows(rows[-1], drafts[at]):
@@ -223,7 +223,7 @@ class Grammar:
         return mx.array(drafts, mx.uint32)
 
     def _advance(self, token: int, written: bool = True) -> None:
-        """Advance the state by a token. The grammar ignores tokens that weren't written by the model."""
+        """Advance the state by a token. The grammar skips it if the model didn't write it."""
         if self._ended or token in self._ends:
             self._ended = True
             return
@@ -237,13 +237,13 @@ class Grammar:
             self._matcher.consume_token(token)
 
     def _enter(self) -> None:
-        """Begin a section."""
+        """Select the matcher of the section that begins."""
         found = self._calls.get(self._parser.tool) if self._parser.tool else self._sections.get(self._parser.section)
         self._matcher = None if found is None else found.deep_copy()
 
     @contextmanager
-    def _taken_back(self) -> Iterator[None]:
-        """Take back what the block adds to the state."""
+    def _restored(self) -> Iterator[None]:
+        """Restore the state at the end of the `with` statement."""
         before = self._matcher, self._parser, self._thought, self._ended
         if self._matcher is not None:
             self._matcher = self._matcher.deep_copy()  # after llguidance's rollback, it may refuse tokens that its mask allowed
@@ -272,7 +272,7 @@ class Grammar:
         return row
 
     def _changed(self, bits: np.ndarray | int, allowed: Collection[int] = (), forbidden: Collection[int] = ()) -> np.ndarray:
-        """Return bits after forbidding and allowing single tokens."""
+        """Return bits in which single tokens are first forbidden, then allowed."""
         row = np.zeros(self._words, np.uint32)
         row[:] = bits
         for tokens, bit in ((forbidden, 0), (allowed, 1)):
@@ -287,7 +287,10 @@ def _allows(row: Row, token: int) -> bool:
 
 
 def _allowed(rows: Sequence[Row], vocabulary: int) -> mx.array:
-    """Return which tokens the rows allow, bool [rows, vocabulary]. Ids without a token are forbidden."""
+    """Return which tokens the rows allow, bool [rows, vocabulary].
+
+    Ids without a token are forbidden.
+    """
     table = np.zeros((len(rows), -(-vocabulary // 32)), np.uint32)
     for at, row in enumerate(rows):
         if row is None:

@@ -1,6 +1,6 @@
 """Log-probabilities of a reply's tokens, from the target's own logits.
 
-They are those of the model: bias, penalties, temperature, and filters don't change them.
+Bias, penalties, temperature, and filters don't change them.
 """
 
 from collections.abc import Sequence
@@ -9,24 +9,29 @@ from typing import cast
 
 import mlx.core as mx
 
-Report = Sequence[mx.array]  # of R rows: chosen [R, 1]; the most likely tokens [R, n], and theirs [R, n]; empty if not asked for
+Report = Sequence[mx.array]  # of R rows: chosen [R, 1]; most likely tokens [R, n] and their values [R, n]; empty if not requested
 
 
 @dataclass(frozen=True)
 class RowLogprobs:
-    """Natural log-probabilities at one position: of the chosen token, and of the most likely ones, in descending order."""
+    """Natural log-probabilities at one position.
+
+    Attributes:
+        chosen: of the chosen token.
+        top: the most likely tokens and their values, in descending order.
+    """
 
     chosen: float
     top: tuple[tuple[int, float], ...]
 
 
 def report(logits: mx.array, choices: mx.array, count: int | None) -> Report:
-    """Return the log-probabilities of each row's choice and of the `count` most likely tokens, lazily.
+    """Return log-probabilities of each row's choice and most likely tokens, lazily.
 
     Args:
         logits: the target's own, [R, V].
         choices: token ids, uint32 [R].
-        count: 0 reports only the choice, None nothing.
+        count: number of most likely tokens; None reports nothing, not even the choice.
     """
     if count is None:
         return ()

@@ -72,7 +72,10 @@ class RoundQueue:
         return QueuedRound(choice, rows, verdict, report, count[1:], position, kept, after is not None)
 
     def read(self, queued: QueuedRound, ends: frozenset[int]) -> tuple[tuple[int, ...], int, tuple[RowLogprobs, ...]]:
-        """Wait for the first unread round; return its accepted drafts, the next token, and the log-probabilities of both.
+        """Wait for the first unread round, and return what it adds to the reply.
+
+        Returns:
+            The accepted drafts, the next token, and the log-probabilities of both.
 
         Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues. While
         another round is queued, some caches are updated only by `close`.

@@ -78,7 +78,12 @@ class Chooser(ProposalChooser):
         return self.verify(logits, None, position, noise).choices
 
     def report(self, logits: mx.array, choices: mx.array) -> logprobs.Report:
-        """Return the log-probabilities of the choices [rows] in the target's own logits [rows, V], lazily."""
+        """Return the log-probabilities of the choices, lazily.
+
+        Args:
+            logits: the target's own, [rows, V].
+            choices: token ids, [rows].
+        """
         return logprobs.report(logits, choices, self._logprobs)
 
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
@@ -127,11 +132,11 @@ class Chooser(ProposalChooser):
 
 
 class Penalties:
-    """Penalties for tokens that have already appeared in a request, its bias for single tokens, and its grammar.
+    """A request's penalties for repeated tokens, its logit bias, and its grammar.
 
     The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of the prompt and
     the reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply. The bias is added
-    before all of them. The grammar comes last, and forbids tokens.
+    first. The grammar comes last and forbids tokens.
 
     Attributes:
         active: whether there are penalties or a grammar, which need the tokens before a row.
@@ -160,7 +165,7 @@ class Penalties:
             self._grammar.add(tokens)
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
-        """Return biased and penalized logits [rows, V]. Row i follows the first i tokens of `ahead`."""
+        """Return adjusted logits [rows, V]. Row i follows the first i tokens of `ahead`."""
         if self._bias:
             if self._biases is None:
                 tokens, values = zip(*self._bias, strict=True)

@@ -84,13 +84,19 @@ class LayerContext:
 
     @classmethod
     def of(cls, window: int | None, first: int, rows: mx.array | None) -> "LayerContext":
-        """Return a context of the keys and values [2, L, H, S, D] of S positions from `first` on, or of none."""
+        """Return a context of positions from `first` on.
+
+        Args:
+            window: as in the constructor.
+            first: the first position.
+            rows: keys and values, [2, L, H, S, D]; None for an empty context.
+        """
         made = cls(window)
         made.first, made.rows, made._buffer = first, 0 if rows is None else rows.shape[3], rows
         return made
 
     def rows_between(self, start: int, end: int) -> mx.array | None:
-        """Return the keys and values of these positions, [2, L, H, end - start, D], or None if empty."""
+        """Return the positions' keys and values, [2, L, H, end - start, D]; None if empty."""
         return None if self._buffer is None else self._buffer[..., start - self.first : end - self.first, :]
 
     def place(self, span: DeviceSpan) -> None:
@@ -190,13 +196,22 @@ class DraftContext:
         return copied
 
     def rows(self, start: int, end: int) -> list[mx.array]:
-        """Return what the full-attention layers hold of these positions, [2, L, H, end - start, D], if there are any."""
+        """Return the full-attention layers' keys and values of these positions.
+
+        Returns:
+            One array [2, L, H, end - start, D], or none without such layers.
+        """
         kind = self.kinds.get(None)
         found = kind.rows_between(start, end) if kind else None
         return [] if found is None else [found]
 
     def fill(self, pieces: Sequence[Sequence[mx.array]], position: int) -> None:
-        """Fill the full-attention layers of this empty context up to `position`, from the `rows` of consecutive positions."""
+        """Fill the full-attention layers of this empty context up to `position`.
+
+        Args:
+            pieces: the `rows` of consecutive positions.
+            position: number of positions.
+        """
         self.position = position
         if None in self.kinds:
             self.kinds[None] = LayerContext.of(None, 0, mx.concatenate([rows for piece in pieces for rows in piece], axis=3))

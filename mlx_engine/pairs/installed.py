@@ -14,7 +14,7 @@ from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_
 
 @dataclass(frozen=True)
 class InstalledPair:
-    """A target on this disk, and a drafter that fits it, if there is one.
+    """A target on this disk, and a drafter that fits it, if any.
 
     Attributes:
         name: the name that the pair has once it is loaded.
@@ -28,7 +28,7 @@ class InstalledPair:
 
 
 def installed_pairs() -> tuple[InstalledPair, ...]:
-    """Return the demo pair, the user's own folders, and all other targets, one per name."""
+    """Return the demo pair, the user's folders, and all other targets, one per name."""
     catalog, local, custom = load_catalog(), local_models(), custom_pairs()
     found = [InstalledPair(pair_name(demo_pair()[0]), *demo_pair())]
     found += [InstalledPair(pair_name(pair.folders[0]), *pair.folders, (pair.name,)) for pair in custom if pair.is_local]
@@ -41,7 +41,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
 
 
 def _drafter(target: LocalModel, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]) -> Path | None:
-    """Return the folder of the user's or the catalog's drafter, or of any other that fits."""
+    """Return the folder of the user's or the catalog's drafter, or of another match."""
     entry = catalog.with_target(target.repo)
     preferred = [pair.drafter for pair in custom if pair.target == target.repo] + [entry.drafter if entry else None]
     fitting = [model for model in local if model.is_drafter and model.problem is None and _fits(target, model)]

@@ -135,7 +135,7 @@ def looks_like_drafter(config: dict) -> bool:
 
 
 def pair_name(target: Path) -> str:
-    """Return the name of the pair with this target. Its folder may be `PAIR/target`."""
+    """Return the name of the pair with this target folder, such as `PAIR/target`."""
     if target == demo_pair()[0]:
         return "Demo pair"
     return target.parent.name if target.name == "target" else model_name(target).split("/")[-1]

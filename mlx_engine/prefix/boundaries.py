@@ -39,14 +39,14 @@ def boundaries(
     other_chats = [[(*same, Message("user", text)) for text in _ENDINGS] for same in {head[:1], head}]
     next_turns = [(*request.messages, Message("assistant", text), Message("user", text)) for text in _ENDINGS]
     continuations = [*other_chats, next_turns]
-    if request.tools:  # a tool's result keeps what the user's next message drops, such as thinking since the last one
+    if request.tools:  # a tool result keeps what the user's next message drops, such as thinking
         continuations.append([(*request.messages, *_called(text)) for text in _ENDINGS])
     found = {min(_shared(tokenizer, request, prompt, chats, cancel), last) for chats in continuations}
     return tuple(sorted(found - {0}))
 
 
 def _called(text: str) -> tuple[Message, Message]:
-    """Return a call, and its result."""
+    """Return a tool call and its result."""
     call = ToolCall("000000000", "tool", "{}")
     return Message("assistant", text, calls=(call,)), Message("tool", text, call_id=call.id)
 

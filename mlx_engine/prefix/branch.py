@@ -13,7 +13,7 @@ from mlx_engine.targets.target import Caches
 
 @dataclass
 class Mark:
-    """States, at one token, of the layers and windows that can't be cut."""
+    """The states, saved at one token, of the layers and windows that can't be cut."""
 
     layers: dict[int, Any]
     windows: list[LayerContext]
@@ -31,11 +31,11 @@ class Branch:
     context: DraftContext | None
     tokens: list[int] = field(default_factory=list)  # may be ahead of `caches` during a reply
     marks: dict[int, Mark] = field(default_factory=dict)
-    reused: int = 0  # number of tokens from before the request
+    reused: int = 0  # number of tokens computed before the request
     from_disk: int = 0  # number of tokens read from disk for the request
     last_used: int = 0
-    chat: str | None = None  # whose tokens these are; None keeps them off the disk
-    end_keys: tuple[str, ...] = ()  # parts on disk that only the next turn needs
+    chat: str | None = None  # that the tokens belong to; None keeps them off the disk
+    end_keys: tuple[str, ...] = ()  # of parts on disk that only the next turn needs
 
     def mark(self) -> None:
         """Save the current states of the layers that can't be cut."""

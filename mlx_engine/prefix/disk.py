@@ -1,8 +1,8 @@
-"""Branches on disk: the parts of a branch, their arrays, and when they are written and read.
+"""Branches on disk: their parts, and when parts are written and read.
 
 Rows of growing caches and of the drafter's full-attention layers are stored in whole parts. Everything that is valid at only one
 position is stored at that position, together with the rows since the last whole part. The engine's thread copies a part to plain
-bytes while no reply runs, and a thread of its own writes the part.
+bytes while no reply runs, and a separate thread writes the part.
 """
 
 import json
@@ -22,9 +22,9 @@ from mlx_engine.prefix.store import BLOCK, Part, PrefixStore
 
 log = logging.getLogger(__name__)
 
-STATES_EVERY = 4096  # tokens of a long prompt between states that are kept
-_LEAST_GAIN = 32  # tokens to read
-_PENDING_BYTES = 128 << 20  # of parts that aren't written yet
+STATES_EVERY = 4096  # tokens of a long prompt between saved states
+_LEAST_GAIN = 32  # tokens worth reading
+_PENDING_BYTES = 128 << 20  # at most, in parts that aren't written yet
 _LATEST_WEIGHT = 0.3  # of the latest measurement in a rate
 _FLUSH_S, _POLL_S = 5.0, 0.005
 _RETRY_S = 0.05  # until the writer may have room again
@@ -36,7 +36,7 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class Found:
-    """Stored parts that a prompt shares.
+    """Stored parts that match the beginning of a prompt.
 
     Attributes:
         parts: consecutive parts.
@@ -49,7 +49,7 @@ class Found:
 
 @dataclass
 class _Unsaved:
-    """A branch whose parts aren't all written."""
+    """A branch with parts that aren't written yet."""
 
     branch: Branch
     parts: list[Part]
@@ -62,7 +62,7 @@ class DiskPrefixes:
     Args:
         store: the store.
         pair: fingerprint of the pair.
-        needs_states: whether a branch continues only from positions with saved states.
+        needs_states: whether a branch can continue only from positions with saved states.
     """
 
     def __init__(self, store: PrefixStore, pair: str, needs_states: bool) -> None:
@@ -71,18 +71,23 @@ class DiskPrefixes:
         self._unsaved: list[_Unsaved] = []
 
     def close(self, seconds: float = 0.0) -> None:
-        """End the writer, and wait up to `seconds` for the parts that it has."""
+        """End the writer, and wait up to `seconds` for it to write its parts."""
         self._unsaved.clear()
         self._writer.close(seconds)
 
     def flush(self) -> None:
-        """Wait until the writer has nothing to do, for a few seconds at most."""
+        """Wait a few seconds at most for the writer to write all its parts."""
         self._writer.flush(_FLUSH_S)
 
     # Reading
 
     def find(self, prompt: Sequence[int], beyond: int) -> Found | None:
-        """Return stored parts that share more than `beyond` tokens of a prompt, unless computing them takes less time."""
+        """Return stored parts of a prompt, or None if computing its tokens is faster.
+
+        Args:
+            prompt: tokens of the prompt.
+            beyond: number of tokens that parts must exceed together.
+        """
         usable = prompt[: len(prompt) - 1]
         if len(usable) - beyond < _LEAST_GAIN:
             return None
@@ -105,9 +110,9 @@ class DiskPrefixes:
         return Found(tuple(parts), length)
 
     def load(self, found: Found, branch: Branch) -> bool:
-        """Fill an empty branch, and return whether that was possible.
+        """Fill an empty branch from disk. Return whether that succeeded.
 
-        Damaged parts are deleted. If this fails, the branch can't be used.
+        Damaged parts are deleted. After a failure, the branch can't be used.
         """
         began = time.perf_counter()
         pieces, states = list[list[mx.array]](), None
@@ -164,7 +169,7 @@ class DiskPrefixes:
     # Writing
 
     def keep(self, branch: Branch) -> None:
-        """Plan to write a branch, which replaces the end of the same branch after its last reply."""
+        """Queue a branch for writing, in place of the end saved after its last reply."""
         if branch.chat is None:
             return
         parts, ends = self._parts(branch)
@@ -174,7 +179,7 @@ class DiskPrefixes:
         branch.end_keys = ends
 
     def _parts(self, branch: Branch) -> tuple[list[Part], tuple[str, ...]]:
-        """Return the parts of a branch, and the keys of those that only the next turn needs."""
+        """Return a branch's parts, and the keys of those that only the next turn needs."""
         context, tokens = branch.context, branch.tokens
         length = min(branch.caches.length, context.position if context else len(tokens))
         parts, parents = list[Part](), [self._pair]
@@ -199,7 +204,7 @@ class DiskPrefixes:
         """Copy a part for the writer, unless everything is saved.
 
         Args:
-            is_unused: whether a branch is complete and no reply uses it.
+            is_unused: returns whether a branch is complete and no reply uses it.
 
         Returns:
             The seconds after which to call this again, or None if there is nothing to save.
@@ -276,7 +281,7 @@ def _unpack_mark(packed: dict[str, Any], arrays: dict[str, mx.array]) -> Mark:
 
 @dataclass(frozen=True)
 class _Written:
-    """A part for the writer."""
+    """A part in the writer's queue."""
 
     part: Part
     header: dict[str, Any]

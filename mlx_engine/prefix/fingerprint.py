@@ -8,13 +8,13 @@ from pathlib import Path
 from mlx_engine.prefix.store import FORMAT
 
 _READ = 1 << 16  # bytes at the start of a file
-_SAMPLES, _SAMPLE = 32, 1 << 12  # places in a file that are read, and bytes of each
+_SAMPLES, _SAMPLE = 32, 1 << 12  # number of samples of a file, and bytes of each
 
 
 def fingerprint(folders: Iterable[Path | None], settings: Iterable[str]) -> str:
-    """Return 32 hexadecimal digits that change with the files, the libraries, or the settings.
+    """Return 32 hexadecimal digits that identify files, libraries, and settings.
 
-    Large files aren't read whole: their size, their time of change, and samples count.
+    Large files aren't read whole: only their size, modification time, and samples are hashed.
 
     Args:
         folders: folders of the target and the drafter.

@@ -43,7 +43,7 @@ class Snapshots:
         self.disk: DiskPrefixes | None = None
 
     def use_store(self, store: PrefixStore | None, pair: str) -> None:
-        """Read and write branches on disk, too.
+        """Also read and write branches on disk.
 
         Args:
             store: the store, or None for no store.
@@ -59,7 +59,10 @@ class Snapshots:
             self.disk.prefilled(tokens, seconds)
 
     def forget(self, chats: Collection[str] | None) -> None:
-        """Drop the branches that chats used last, or all if None. Branches in use are kept."""
+        """Drop the branches last used by these chats; None drops all.
+
+        Branches in use are kept.
+        """
         self._branches = [branch for branch in self._branches if chats is not None and branch.chat not in chats]
         if self.disk is not None:
             self.disk.flush()
@@ -73,11 +76,11 @@ class Snapshots:
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
     def take(self, prompt: Sequence[int], chat: str | None = None) -> Branch:
-        """Return a branch with the most prompt tokens, but never the last one.
+        """Return a branch with the most prompt tokens, but never the last token.
 
         Args:
             prompt: tokens of the prompt.
-            chat: the chat that the branch belongs to on disk; None neither reads nor writes there.
+            chat: the chat that the branch belongs to on disk; None neither reads nor writes disk.
         """
         found = [(self._reach(branch, prompt), branch.last_used, at) for at, branch in enumerate(self._branches)]
         length, _, at = max(found, default=(0, 0, 0))

@@ -1,8 +1,8 @@
 """Prefixes on disk: files of stored parts, and an index of them.
 
 A *part* is up to 256 tokens of a prompt and everything computed for them. Its key is a hash of the pair and of all tokens up to its
-end, so chats with a common beginning share its parts. A file appears whole or not at all. Its name contains its key and a checksum
-of its content; the index can be rebuilt from the files. Several processes can use a store at the same time.
+end, so chats with a common beginning share its parts. A file is written completely or not at all. Its name contains its key and a
+checksum of its content. The index can be rebuilt from the files. Several processes can use a store at the same time.
 
 This module needs no MLX, so any program can list, check, and clear a store.
 """
@@ -35,7 +35,7 @@ _ENDING, _UNFINISHED = ".safetensors", ".unfinished"
 _LARGEST_HEADER = 4 << 20  # bytes
 _CANDIDATES = 64  # parts that are compared with the rest of a prompt
 _BUSY_S = 2.0  # seconds to wait for another process
-_BATCH = 500  # parameters of an SQL statement
+_BATCH = 500  # parameters of one SQL statement
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS parts (
     key TEXT PRIMARY KEY, digest TEXT NOT NULL, pair TEXT NOT NULL, parent TEXT NOT NULL, start INTEGER NOT NULL,
@@ -57,11 +57,11 @@ def default_folder() -> Path:
 
 @dataclass(frozen=True)
 class Part:
-    """A stored part.
+    """Up to 256 tokens of a prompt, and the file with what was computed for them.
 
     Attributes:
         pair: fingerprint of the pair.
-        parent: key of the part before, or the fingerprint for the first one.
+        parent: key of the previous part; the fingerprint for the first one.
         start: position of the first token.
         has_states: whether the part has states that are valid only at its end.
         digest: checksum of the file.
@@ -93,11 +93,11 @@ class Part:
 
 @dataclass(frozen=True)
 class StoreUse:
-    """What a store holds, and what it saved.
+    """The contents of a store, and the computation that it has saved.
 
     Attributes:
         quota: bytes that the parts may take.
-        pairs: parts and bytes by the pair's fingerprint.
+        pairs: fingerprint, number of parts, and bytes of each pair.
         saved_tokens: prompt tokens that were read instead of computed.
     """
 
@@ -125,7 +125,7 @@ def chain(pair: str, tokens: Sequence[int]) -> list[str]:
 
 
 class PrefixStore:
-    """A store in a folder.
+    """Parts in a folder, with an index.
 
     Its methods may be called from any thread. Damaged files and a damaged index are deleted, never used. If the disk or the
     index fails, lookups find nothing and nothing is written.
@@ -191,10 +191,10 @@ class PrefixStore:
         return parts
 
     def touch(self, keys: Sequence[str], chat: str | None = None) -> None:
-        """Record that these parts are used now, by a chat if given.
+        """Mark parts as used now, by a chat if given.
 
-        They and the parts that are added until the next call count as used at the same time. Of those, later parts of a prompt
-        are deleted first, because nothing can be read without the earlier ones.
+        They and the parts added until the next call count as used at the same time. Among those, later parts of a prompt are
+        deleted first, because they can't be read without the earlier ones.
         """
         with self._guarded():
             use = (self.fact("uses") or 0) + 1
@@ -207,7 +207,7 @@ class PrefixStore:
             self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
 
     def path(self, part: Part) -> Path | None:
-        """Return the file of a part after a check of its content, or None.
+        """Return a part's file if its content is intact, or None.
 
         A damaged file is deleted.
         """
@@ -238,7 +238,7 @@ class PrefixStore:
             header: tensors by name, as in a safetensors header.
             buffers: the tensors' bytes, in order.
             chat: the chat that the part belongs to.
-            replaces: keys of parts that nobody needs any more.
+            replaces: keys of parts that are no longer needed.
         """
         facts = {"format": FORMAT, "key": part.key, "pair": part.pair, "parent": part.parent, "start": str(part.start)}
         facts |= {"tokens": _packed(part.tokens).hex(), "has_states": str(int(part.has_states))}
@@ -266,7 +266,7 @@ class PrefixStore:
         return False
 
     def _write(self, unfinished: Path, content: Iterable[bytes], path: Path) -> bool:
-        """Write a file, without the lock."""
+        """Write a file without holding the lock."""
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.writelines(content)
@@ -287,7 +287,7 @@ class PrefixStore:
                 (self.folder / part.file_name).unlink(missing_ok=True)
 
     def forget(self, chat: str) -> None:
-        """Delete the parts that no other chat has used."""
+        """Delete the parts that only this chat has used."""
         with self._guarded():
             query = "SELECT key FROM chats WHERE chat = ? EXCEPT SELECT key FROM chats WHERE chat != ?"
             keys = [key for (key,) in self._execute(query, (chat, chat))]
@@ -303,14 +303,14 @@ class PrefixStore:
                 path.unlink(missing_ok=True)
 
     def verify(self) -> tuple[int, int]:
-        """Check all files, delete the damaged ones, and return how many were good and bad."""
+        """Delete damaged files. Return the numbers of intact and damaged files."""
         checked = [self.path(part) is not None for part in self._all()]
         return checked.count(True), checked.count(False)
 
     # Facts
 
     def use(self) -> StoreUse:
-        """Return what the store holds."""
+        """Return the store's contents and savings."""
         pairs = list[tuple[str, int, int]]()
         with self._guarded():
             pairs = self._execute("SELECT pair, COUNT(*), SUM(bytes) FROM parts GROUP BY pair ORDER BY 3 DESC", ())
@@ -341,7 +341,7 @@ class PrefixStore:
                 if version not in (0, _VERSION):
                     raise sqlite3.DatabaseError("another version")
                 index.execute("PRAGMA journal_mode = WAL")
-                index.execute("PRAGMA synchronous = OFF")  # the files are the truth
+                index.execute("PRAGMA synchronous = OFF")  # the index can be rebuilt from the files
                 index.executescript(_SCHEMA)
                 index.execute("SELECT COUNT(*) FROM parts JOIN chats USING (key)").fetchone()
                 index.execute(f"PRAGMA user_version = {_VERSION}")
@@ -383,7 +383,10 @@ class PrefixStore:
             (self.folder / other.file_name).unlink(missing_ok=True)
 
     def _shrink(self, room: int) -> bool:
-        """Delete the least recently used parts, and return whether there is room for another file."""
+        """Make room for a file of `room` bytes. Return whether there is enough.
+
+        Deletes the least recently used parts.
+        """
         if room > self.quota:
             return False
         while True:

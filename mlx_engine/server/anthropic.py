@@ -43,6 +43,6 @@ def usage(prompt_tokens: int, cached_tokens: int, tokens: int = 0, thinking_toke
 
 
 def figures(stats: Stats, thinking_tokens: int) -> Chunk:
-    """Return a complete reply's usage, and the extensions that OpenAI's dialect also has."""
+    """Return a reply's usage, and the extensions that OpenAI's dialect also has."""
     counts = usage(stats.prompt_tokens, stats.reused_tokens, stats.tokens, thinking_tokens)
     return {"usage": counts, "timings": openai.timings(stats), "slipstream": openai.details(stats)}

@@ -21,7 +21,7 @@ def stored_key() -> tuple[str, bool]:
 
 
 def new_key() -> tuple[str, bool]:
-    """Create an API key in place of the stored one. Returns the same as `stored_key`."""
+    """Replace the stored API key. Returns the same as `stored_key`."""
     key = f"sk-slipstream-{secrets.token_urlsafe(24)}"
     try:
         import keyring

@@ -36,14 +36,14 @@ log = logging.getLogger(__name__)
 _MODELS = "/v1/models"
 _LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
-_LINGER_S = 1.0  # seconds to discard the body of a refused request
+_LINGER_S = 1.0  # seconds in which the body of a refused request is discarded
 
 Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Route:
-    """An endpoint, and the fields of its requests' bodies, if they have one."""
+    """An endpoint, and the fields of its request body, if any."""
 
     serve: Endpoint
     fields: type[Fields] | None = None
@@ -55,7 +55,7 @@ class Api:
     Attributes:
         models: the loaded pair, and those that can be loaded by name.
         guard: the checks before a request is served. Can be set from any thread.
-        metrics: counts of requests and replies, which any thread can read.
+        metrics: counts of requests and replies. Can be read from any thread.
 
     Args:
         log_content: whether to log the content of requests.
@@ -70,7 +70,7 @@ class Api:
         self._door = RestoringDoor(door)
         self._routes: dict[tuple[str, str], Route] = {
             ("GET", "/health"): Route(self._health),
-            ("GET", "/api/hello"): Route(self._health),  # asked by Claude Code
+            ("GET", "/api/hello"): Route(self._health),  # requested by Claude Code
             ("GET", "/metrics"): Route(self._metrics),
             ("GET", "/openapi.json"): Route(self._openapi),
             ("GET", _MODELS): Route(self._models),
@@ -91,7 +91,7 @@ class Api:
         self.models.pair = pair
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request. Its content is logged only if asked."""
+        """Serve a request. Its content is logged only with `log_content`."""
         if scope["type"] != "http":
             return
         shared = self.guard.sharing_headers(scope)
@@ -239,7 +239,10 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
 
 
 async def _discard_body(receive: Receive) -> None:
-    """Read more of a body. A connection that is closed with unread data can lose the response."""
+    """Discard the rest of a body.
+
+    Closing a connection with unread data can lose the response.
+    """
     left = MAX_BYTES
     with suppress(TimeoutError):
         async with asyncio.timeout(_LINGER_S):

@@ -62,14 +62,14 @@ def log_ignored(what: str, names: Iterable[str]) -> None:
     """Log each name once. Values are never logged.
 
     Args:
-        what: what the names belong to, such as “the field”.
+        what: kind of the names, such as “the field”.
         names: names in requests.
     """
     for name in sorted(names):
         shown = f"{what} {name[:60]!a}"
         if shown not in _logged and len(_logged) < _SHOWN_NAMES:
             _logged.add(shown)
-            log.warning("Ignoring %s of requests", shown)
+            log.warning("Ignoring %s in requests", shown)
 
 
 async def read_json(scope: Scope, receive: Receive) -> Any:
@@ -120,7 +120,7 @@ def _check_structure(data: bytearray) -> None:
 
 
 def _check_size(value: Any) -> None:
-    """Refuse values that would take seconds to check, during which the server does nothing else.
+    """Refuse values that would block the server for seconds while it checks them.
 
     A prompt may have any number of token IDs.
     """

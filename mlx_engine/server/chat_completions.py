@@ -19,7 +19,7 @@ from mlx_engine.server.replies import Chunk, CountedReply
 
 
 class ChatMessage(BaseModel):
-    """A message. Any history of a chat is accepted, such as unknown roles and malformed calls."""
+    """A message. Unknown roles and malformed calls are accepted."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
     role: str
@@ -55,12 +55,12 @@ class ChatFields(openai.GenerationFields):
     messages: list[ChatMessage] = Field(
         min_length=1, description="any roles; text only; `reasoning_content`, `tool_calls`, and `tool_call_id`"
     )
-    max_completion_tokens: int | None = Field(None, ge=1, description="precedes `max_tokens`")
+    max_completion_tokens: int | None = Field(None, ge=1, description="takes precedence over `max_tokens`")
     reasoning_effort: openai.Effort | None = Field(
-        None, description="turns thinking on, except for `none`; the level counts if the chat template takes one"
+        None, description="turns thinking on, except for `none`; the level is used if the chat template supports it"
     )
     reasoning_budget: Literal[-1, 0] | None = Field(None, description="0 turns thinking off")
-    tools: list[Any] | None = Field(None, description="types `function` and `custom`; others are ignored, and logged")
+    tools: list[Any] | None = Field(None, description="types `function` and `custom`; others are ignored and logged")
     tool_choice: Any = Field(None, description="`auto`, `none`, `required`, or a tool")
     parallel_tool_calls: bool | None = Field(None, description="if false, the first call ends the reply")
     response_format: Any = Field(None, description="`text`, `json_object`, or `json_schema`")

@@ -20,17 +20,17 @@ _MAX_TOKENS = 16  # OpenAI's default
 
 
 def _is_prompt(value: Any) -> Any:
-    """Check for a text or token IDs, or a list of either."""
+    """Check for a string or token IDs, or a list of either."""
     for prompt in value if isinstance(value, list) and value and not isinstance(value[0], int) else [value]:
         if isinstance(prompt, str):
             prompt.encode()  # raises ValueError
         elif not isinstance(prompt, list) or not all(type(token) is int for token in prompt):
-            raise ValueError("use a text or a list of token IDs, or a list of either")
+            raise ValueError("use a string or a list of token IDs, or a list of either")
     return value
 
 
 class CompletionFields(openai.GenerationFields):
-    prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a text or token IDs, or a list of either")
+    prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a string or token IDs, or a list of either")
     max_tokens: int | None = Field(None, ge=1, description=f"completions: {_MAX_TOKENS} if missing")
     logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="completions: number of most likely tokens")
 

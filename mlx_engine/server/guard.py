@@ -86,7 +86,7 @@ class Guard:
 
 
 def is_preflight(scope: Scope) -> bool:
-    """Return whether a browser asks if a web page may send a request."""
+    """Return whether a browser is asking if a web page may send a request."""
     names = {name for name, _ in scope["headers"]}
     return scope["method"] == "OPTIONS" and {b"origin", b"access-control-request-method"} <= names
 

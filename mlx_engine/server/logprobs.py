@@ -22,7 +22,7 @@ LogitBias = Annotated[dict[str, Annotated[float, Field(ge=-100, le=100)]], After
 
 
 def bias_of(biases: dict[str, float] | None) -> tuple[tuple[int, float], ...]:
-    """Return a `LogitBias` as the engine takes it."""
+    """Return a `LogitBias` in the engine's format."""
     return tuple((int(token), bias) for token, bias in (biases or {}).items())
 
 
@@ -37,7 +37,7 @@ def _token(found: TokenLogprob) -> Chunk:
 
 
 class CompletionLogprobs:
-    """Converter of a completion's tokens, in their order, to `logprobs` with offsets into the text."""
+    """Converts a completion's tokens, in order, to `logprobs` with text offsets."""
 
     def __init__(self) -> None:
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
@@ -56,12 +56,12 @@ class CompletionLogprobs:
     def _offset(self, token: bytes) -> int:
         """Return where a token's text begins."""
         at, text = self._length, self._characters.decode(token)
-        self._length += len(text if at else text.lstrip())  # a text begins without whitespace
+        self._length += len(text if at else text.lstrip())  # leading whitespace isn't shown
         return at
 
 
 def _name(found: TokenLogprob) -> str:
-    """Return a token's text, or its bytes if they are a part of a character, as OpenAI does."""
+    """Return a token's text, or its bytes if it is an incomplete character."""
     try:
         return found.text.decode()
     except UnicodeDecodeError:

@@ -52,9 +52,9 @@ class MessagesFields(openai.SamplingFields):
     tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
     thinking: Thinking | None = Field(None, description="turns thinking on, except for `disabled`; the budget is ignored")
     output_config: OutputConfig | None = Field(
-        None, description="`effort`, if the chat template takes one; `format`, as `response_format`"
+        None, description="`effort`, if the chat template supports it; `format`, as `response_format`"
     )
-    stop_sequences: openai.Stops | None = Field(None, description="precedes `stop`")
+    stop_sequences: openai.Stops | None = Field(None, description="takes precedence over `stop`")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "mcp_servers": ([],),
@@ -66,7 +66,7 @@ class MessagesFields(openai.SamplingFields):
     def parse(cls, body: Any) -> Self:
         if isinstance(body, dict) and body.get("thread") is not None:
             message = "“thread” isn't supported. Send the whole chat without it."
-            raise ApiError(400, message, "thread", "thread_unsupported_request")  # by this code, clients know that they can
+            raise ApiError(400, message, "thread", "thread_unsupported_request")  # tells clients to do so
         return super().parse(body)
 
     def chat(self) -> tuple[Message, ...]:
@@ -91,7 +91,7 @@ class MessagesFields(openai.SamplingFields):
 
 
 def count_request(body: Any) -> CountTokens:
-    """Return the engine's request for a request to count tokens.
+    """Return the engine's request to count the tokens of a chat.
 
     Raises:
         ApiError: a field is invalid.
@@ -126,7 +126,7 @@ class MessagesExchange:
         )
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
-        self._block, self._index = "", 0  # type of the open block, if any, and index of the next or open block
+        self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
         self._began = False
         self._thinking_tokens = 0
         self._head = {

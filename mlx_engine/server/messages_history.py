@@ -15,11 +15,11 @@ from mlx_engine.server.problems import ApiError
 _BLOCKS = {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "tool_reference", "search_result"}
 _MEDIA = {"image", "document"}
 _BILLING = re.compile(r"\Ax-anthropic-billing-header:[^\n]*\n*")  # differs between Claude Code's chats
-_UNPARSED = "__unparsedToolInput"  # what Claude Code returns arguments as that aren't valid JSON
+_UNPARSED = "__unparsedToolInput"  # field in which Claude Code returns arguments that aren't valid JSON
 
 
 def _as_blocks(value: Any) -> Any:
-    """Return a text as a list of one block."""
+    """Return a string as a list of one block."""
     return [{"type": "text", "text": value}] if isinstance(value, str) else value or []
 
 
@@ -57,7 +57,7 @@ class Tool(BaseModel):
 
 
 def deferred_tools(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Return the tools that the model knows only after a result referred to them."""
+    """Return the tools that the model sees only once a result refers to them."""
     if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
         return {}  # Anthropic's servers would search for them
     return {tool.name: tool for tool in tools if tool.defer_loading}
@@ -132,7 +132,7 @@ class ChatMessage(BaseModel):
     content: Blocks
 
     def messages(self, deferred: Mapping[str, Tool]) -> Iterator[Message]:
-        """Yield the engine's messages: results of tools, then the text."""
+        """Yield the engine's messages: tool results, then the text."""
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
             calls = tuple(block.call() for block in self.content if block.type == "tool_use")
@@ -146,9 +146,9 @@ class ChatMessage(BaseModel):
 
 
 def check_media(messages: Sequence[ChatMessage]) -> None:
-    """Refuse an image or a document of the user that the model should answer now.
+    """Refuse images and documents in the messages that the model should answer now.
 
-    In earlier messages, and next to results of tools, the model reads “[image]”, so that the chat can continue.
+    In earlier messages, and next to tool results, the model reads “[image]”, so that the chat can continue.
 
     Raises:
         ApiError: a message has one.

@@ -1,4 +1,4 @@
-"""Counts of requests and replies, for `GET /metrics` and the app's Server page."""
+"""Counts of requests and replies, for `GET /metrics` and the Local Server window."""
 
 import threading
 from collections import Counter
@@ -23,9 +23,9 @@ class LiveRequest:
         position: position in the queue, or 0.
         prompt_tokens: length of the prompt, or 0 if not known yet.
         cached_tokens: prompt tokens that come from a snapshot.
-        read_tokens: prompt tokens read so far, with the cached ones.
+        read_tokens: prompt tokens read so far, including cached ones.
         tokens: generated tokens.
-        tok_s: tokens per second after the first ones, without waiting; None if not known yet.
+        tok_s: generated tokens per second, excluding the first ones and waiting; None if not known yet.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Totals:
 
     Attributes:
         requests: number of requests, by endpoint and HTTP status.
-        replies: number of replies with statistics, also canceled ones.
+        replies: number of replies with statistics, including canceled ones.
         failed: number of replies that ended with an error.
         accepted_at: number of accepted proposals, by their position in the draft.
         cache_hits: replies whose prompt began with a snapshot.
@@ -74,7 +74,7 @@ class Totals:
     snapshot_bytes: int = 0
 
     def plus(self, stats: Stats) -> "Totals":
-        """Return the totals with another reply."""
+        """Return the totals after another reply."""
         reached = range(max(len(self.accepted_at), *stats.accepted_per_round, 0))
         before = (*self.accepted_at, *[0] * (len(reached) - len(self.accepted_at)))
         return replace(
@@ -214,22 +214,22 @@ def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
     add("requests_total", "counter", "HTTP requests by endpoint and status.", requests)
     gauge("replies_active", "Replies that are being generated.", len(live) - waiting)
     gauge("replies_queued", "Replies that wait in the queue.", waiting)
-    counter("replies", "Replies that have ended, also canceled ones.", totals.replies)
+    counter("replies", "Replies that have ended, including canceled ones.", totals.replies)
     counter("replies_failed", "Replies that ended with an error.", totals.failed)
-    counter("prompt_tokens", "Tokens of prompts, with the cached ones.", totals.prompt_tokens)
+    counter("prompt_tokens", "Prompt tokens, including cached ones.", totals.prompt_tokens)
     counter("cached_tokens", "Prompt tokens that came from the prefix cache.", totals.cached_tokens)
     counter("disk_tokens", "Cached tokens that were read from disk.", totals.disk_tokens)
     counter("generated_tokens", "Generated tokens.", totals.generated_tokens)
     counter("rounds", "Drafts that were verified.", totals.rounds)
     counter("drafted_tokens", "Proposed tokens.", totals.drafted)
-    counter("accepted_tokens", "Proposed tokens that the model confirmed.", totals.accepted)
+    counter("accepted_tokens", "Proposed tokens that the target accepted.", totals.accepted)
     positions = [(f'{{position="{at}"}}', count) for at, count in enumerate(totals.accepted_at, 1)]
-    add("accepted_tokens_by_position_total", "counter", "Confirmed tokens by position in the draft.", positions)
+    add("accepted_tokens_by_position_total", "counter", "Accepted tokens by position in the draft.", positions)
     counter("prefix_cache_hits", "Replies whose prompt began with a cached prefix.", totals.cache_hits)
-    counter("prefix_cache_misses", "Replies whose whole prompt was read.", totals.cache_misses)
+    counter("prefix_cache_misses", "Replies whose whole prompt was computed.", totals.cache_misses)
     counter("waiting_seconds", "Seconds that replies waited.", totals.waiting_s)
-    counter("prefill_seconds", "Seconds up to the first token, without waiting.", totals.prefill_s)
-    counter("decode_seconds", "Seconds from the first token to the last, without waiting.", totals.decode_s)
+    counter("prefill_seconds", "Seconds to the first token, excluding waiting.", totals.prefill_s)
+    counter("decode_seconds", "Seconds from the first token to the last, excluding waiting.", totals.decode_s)
     gauge("weights_bytes", "Memory of the loaded pair's weights.", pair.target_bytes + pair.drafter_bytes if pair else 0)
     gauge("snapshots_bytes", "Memory of the prefix cache after the latest reply.", totals.snapshot_bytes)
     gauge("peak_memory_bytes", "Highest memory use during a reply.", totals.peak_memory_bytes)

@@ -1,4 +1,4 @@
-"""The models that requests can name, and loading them."""
+"""The models that requests can name, and how they are loaded."""
 
 import asyncio
 import logging
@@ -22,8 +22,8 @@ _RETRY_S = 5  # seconds after which a client may try again, if no pair is loaded
 class Models:
     """The loaded pair, and the installed pairs that can be loaded by name.
 
-    Pairs are loaded one at a time, while no reply is generated. Requests are served in order of arrival, so that those for one pair
-    can't keep those for another one waiting forever.
+    Pairs are loaded one at a time, while no reply is generated. Requests are served in order of arrival, so that requests
+    for one pair can't block those for another one forever.
 
     Attributes:
         pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread.

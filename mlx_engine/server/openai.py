@@ -58,7 +58,7 @@ class SamplingFields(Fields):
     repetition_penalty: float | None = Field(None, ge=0.01, le=100, description="1 is off")
     logit_bias: LogitBias | None = Field(None, description="a number from -100 to 100 for each token ID")
     seed: int | None = Field(None, ge=0, lt=1 << 64, description="reply `i` of `n` uses `seed + i`")
-    stop: Stops | None = Field(None, description="one text, or a list")
+    stop: Stops | None = Field(None, description="one string or a list")
     ignore_eos: bool | None = Field(None, description="continue to the token limit")
     stream: bool | None = Field(None, description="server-sent events")
     slipstream: Extension | None = Field(None, description="`dflash`: `auto` or `off`; `width`: tokens per verify")
@@ -96,7 +96,7 @@ class SamplingFields(Fields):
 
         Args:
             pair: the loaded pair, whose recommended sampling is the default.
-            max_tokens: token limit. A limit beyond the context is that of the context.
+            max_tokens: token limit, at most the length of the context.
 
         Raises:
             ApiError: `width` exceeds the drafter's block size.
@@ -128,7 +128,7 @@ class GenerationFields(SamplingFields):
 
 
 def effort_of(effort: Effort | None) -> str | None:
-    """Return the effort that chat templates know, which have three levels."""
+    """Return one of the three efforts that chat templates support."""
     return {None: None, "none": None, "minimal": "low", "xhigh": "high", "max": "high"}.get(effort, effort)
 
 
@@ -212,9 +212,9 @@ def model_id(pair: PairInfo | InstalledPair) -> str:
 
 
 def models(pair: PairInfo | None, others: Iterable[InstalledPair]) -> Chunk:
-    """Return the list of models: the loaded pair under its ID and its alias, then the pairs that can be loaded.
+    """Return the list of models, with the loaded pair first.
 
-    The list has the fields of OpenAI's and of Anthropic's dialect.
+    The loaded pair is listed under its ID and its alias. The list has the fields of OpenAI's and Anthropic's dialects.
     """
     loaded = (model_id(pair), ALIAS) if pair else ()
     context = {"context_length": pair.context_limit, "max_input_tokens": pair.context_limit} if pair else {}

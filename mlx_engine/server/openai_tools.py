@@ -43,7 +43,7 @@ class OfferedTools:
     """The tools of a request.
 
     Args:
-        given: tools in the format of chats or of responses. Of several with one name, the last counts.
+        given: tools in the format of chats or of responses. If two have the same name, the last one is used.
         kinds: supported types of tools. Others are ignored, and logged by name.
 
     Attributes:
@@ -101,7 +101,7 @@ class OfferedTools:
         raise ApiError(400, message, "tool_choice", "invalid_value")
 
     def of(self, call: ToolCall) -> ClientTool:
-        """Return the tool that a call names, with or without its namespace, even if it isn't one of the tools."""
+        """Return the tool of a call, which may lack the namespace or name an unknown tool."""
         if call.name in self._tools:
             return self._tools[call.name]
         nested = [tool for tool in self._tools.values() if tool.name == call.name]
@@ -116,7 +116,7 @@ def _declaration(given: dict[str, Any], custom: bool, where: str) -> dict[str, A
         grammar = form.get("definition") if isinstance(form, dict) else None
         description = f"{description or ''}\n\nThe input matches this grammar:\n{grammar}".strip() if grammar else description
     if not isinstance(parameters, dict) or not isinstance(description, str | None):
-        message = f"The parameters of “{where}” must be a JSON schema, and its description a text."
+        message = f"The parameters of “{where}” must be a JSON schema, and its description a string."
         raise ApiError(400, message, where, "invalid_value")
     strict = {"strict": True} if given.get("strict") is True else {}
     return {**({"description": description} if description else {}), "parameters": parameters, **strict}
@@ -135,9 +135,10 @@ def role_of(name: str) -> Role:
 
 
 def refused_from(roles: Sequence[Role]) -> int:
-    """Return the index of the first message whose images are refused, because the model should answer it now.
+    """Return the index of the first message in which images are refused.
 
-    In earlier messages, and after results of tools, the model reads “[image]”, so that the chat can continue.
+    The model should answer this message now. In earlier messages, and after tool results, the model reads “[image]”, so that the
+    chat can continue.
     """
     last = max((at for at, role in enumerate(roles) if role in ("assistant", "tool")), default=-1)
     return len(roles) if last >= 0 and roles[last] == "tool" else last + 1
@@ -147,7 +148,7 @@ def text_of(content: Any, where: str, refuses: bool) -> str:
     """Return the text of a message's content.
 
     Args:
-        content: a text, a list of parts, or None.
+        content: a string, a list of parts, or None.
         where: name of the field.
         refuses: whether to refuse parts that aren't text. If not, they are replaced with their type, such as “[image]”.
 
@@ -157,7 +158,7 @@ def text_of(content: Any, where: str, refuses: bool) -> str:
     if isinstance(content, str) or content is None:
         return content or ""
     if not isinstance(content, list):
-        raise ApiError(400, f"“{where}” must be a text or a list of parts.", where, "invalid_value")
+        raise ApiError(400, f"“{where}” must be a string or a list of parts.", where, "invalid_value")
     return "".join(_part_text(part, f"{where}.{at}", refuses) for at, part in enumerate(content))
 
 
@@ -180,7 +181,7 @@ def _part_text(part: Any, where: str, refuses: bool) -> str:
 def with_a_user(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages, the last of which becomes the user's if none is.
 
-    Chat templates need a user's message.
+    Chat templates need a user message.
     """
     if any(message.role == "user" for message in messages) or not messages or messages[-1].role != "system":
         return tuple(messages)

@@ -17,9 +17,9 @@ _MOST = 4096  # calls
 
 
 class RestoringDoor:
-    """An `EngineDoor` that keeps the latest calls by their IDs, and restores them in later requests.
+    """An `EngineDoor` that keeps the latest calls, and restores them in requests.
 
-    A call whose meaning the client has changed is not restored.
+    A call whose meaning the client has changed isn't restored.
     """
 
     def __init__(self, door: EngineDoor) -> None:

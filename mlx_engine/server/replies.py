@@ -75,7 +75,7 @@ class Dialect(Protocol):
         ...
 
     def __call__(self, pair: PairInfo, body: Any) -> Exchange:
-        """Check a request to a pair.
+        """Check a request for a pair.
 
         Raises:
             ApiError: a field is invalid or not supported.
@@ -90,7 +90,7 @@ class CountedReply(CompletedReply):
     Attributes:
         thinking_tokens: number of thinking tokens.
         parts: the reply's text and tool calls, in order.
-        stop_string: the stop string that ended the reply, or "".
+        stop_string: the stop sequence that ended the reply, or "".
     """
 
     thinking_tokens: int = 0

@@ -30,7 +30,7 @@ class ReasoningOptions(BaseModel):
 
 
 class ResponseFields(openai.SamplingFields):
-    input: Any = Field(description="a text or items; text only")
+    input: Any = Field(description="a string or items; text only")
     instructions: str | None = Field(None, description="the first system message")
     max_output_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
     reasoning: ReasoningOptions | None = Field(None, description="`effort`, as `reasoning_effort`")
@@ -67,11 +67,11 @@ class _Format:
 
     Attributes:
         item: the fixed fields of the item.
-        parts: field of the item that has its parts.
+        parts: name of the item's field with its parts.
         part: the fixed fields of a part.
-        part_event: start of the names of a part's events.
-        text_event: start of the names of a text's events.
-        index: field of an event that has the part's position.
+        part_event: prefix of the names of a part's events.
+        text_event: prefix of the names of a text's events.
+        index: name of an event's field with the part's position.
     """
 
     item: Chunk

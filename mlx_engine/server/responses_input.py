@@ -15,14 +15,14 @@ from mlx_engine.server.problems import ApiError
 class ItemReader:
     """A reader of a request's input.
 
-    Thinking, text, and calls in a row are one message of the assistant. Items of unknown types are ignored, and logged by name.
+    Consecutive thinking, text, and calls form one assistant message. Items of unknown types are ignored and logged by type.
 
     Attributes:
         messages: the messages.
         tools: tools among the input items.
 
     Raises:
-        ApiError: the input isn't a text or items, or an item refers to a stored one or has content that isn't text.
+        ApiError: the input isn't a string or items, or an item refers to a stored one or has content that isn't text.
     """
 
     def __init__(self, given: Any, instructions: str | None) -> None:
@@ -32,7 +32,7 @@ class ItemReader:
             self.messages.append(Message("user", given))
             return
         if not isinstance(given, list):
-            raise ApiError(400, "“input” must be a text or a list of items.", "input", "invalid_value")
+            raise ApiError(400, "“input” must be a string or a list of items.", "input", "invalid_value")
         for at, item in enumerate(given):
             if not isinstance(item, dict):
                 raise ApiError(400, f"“input.{at}” isn't an object.", f"input.{at}", "invalid_value")
@@ -69,7 +69,7 @@ class ItemReader:
                 log_ignored("input items of type", [str(kind)])
 
     def _add(self, thinking: str = "", text: str = "", call: ToolCall | None = None) -> None:
-        """Add to the assistant's message, in which thinking precedes text, and text precedes calls."""
+        """Add to the assistant's message: thinking, then text, then calls."""
         last = self.messages[-1] if self.messages else None
         if last is None or last.role != "assistant" or (call is None and (last.content or last.calls)):
             last = Message("assistant", "")
@@ -79,7 +79,7 @@ class ItemReader:
 
 
 def _role_of(item: dict[str, Any]) -> Role:
-    """Return the role of a message with this item."""
+    """Return the role of the message that an item belongs to."""
     kind = str(item.get("type") or "message")
     if kind == "message":
         return openai_tools.role_of(str(item.get("role")))
@@ -87,7 +87,7 @@ def _role_of(item: dict[str, Any]) -> Role:
 
 
 def encrypted(thinking: str) -> str:
-    """Return a reasoning item's `encrypted_content`, which clients return without a change."""
+    """Return a reasoning item's `encrypted_content`, returned by clients as is."""
     return base64.b64encode(thinking.encode()).decode()
 
 

@@ -1,4 +1,4 @@
-"""The address of the running server, in a file, so that other programs of this user find it."""
+"""A file with the address of the running server, for other programs of this user."""
 
 import os
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def _file() -> Path:
 
 @contextmanager
 def announced(url: str) -> Iterator[None]:
-    """Let other programs find a server while it runs. The latest one is found."""
+    """Let other programs find a server while it runs. They find the latest one."""
     own = {"url": url, "pid": os.getpid()}
     with suppress(UserError):  # the folder isn't writable
         write_json(_file(), own)

@@ -79,13 +79,14 @@ class CacheAdapter:
         """Drop every token from position `length` on, if `can_cut`."""
 
     def rows(self, start: int, end: int) -> list[mx.array]:
-        """Return what the cache holds of these positions; empty unless `can_cut`."""
+        """Return the cached keys and values of these positions; empty unless `can_cut`."""
         return []
 
     def fill(self, pieces: Sequence[Sequence[mx.array]], length: int) -> None:
-        """Fill this empty cache with `length` tokens, from the `rows` of consecutive positions.
+        """Fill this empty cache with `length` tokens.
 
-        The cache then has spare rows, so the next write copies nothing. Does nothing unless `can_cut`.
+        Each piece has the `rows` of consecutive positions. The cache then has spare rows, so the next write copies nothing. Does
+        nothing unless `can_cut`.
         """
 
     def grow(self, depth: int) -> None:
@@ -109,7 +110,10 @@ class UnknownCache(CacheAdapter):
 
 
 def fill_in_order(adapters: Sequence[CacheAdapter], pieces: Sequence[Sequence[mx.array]], length: int) -> None:
-    """Fill empty caches with `length` tokens. Each piece has the `rows` of all caches, in order."""
+    """Fill empty caches with `length` tokens.
+
+    Each piece has the `rows` of all caches, in order.
+    """
     at = 0
     for each in adapters:
         each.fill([piece[at : at + each.row_arrays] for piece in pieces], length)

@@ -125,7 +125,7 @@ class Caches:
         self.length = length
 
     def rows(self, start: int, end: int) -> list[mx.array]:
-        """Return what the layers that can be cut hold of these positions."""
+        """Return the cached rows of these positions, in layers that can be cut."""
         return [array for each in self.adapters for array in each.rows(start, end)]
 
     def fill(self, pieces: Sequence[Sequence[mx.array]], length: int) -> None:

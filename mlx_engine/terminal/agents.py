@@ -1,6 +1,6 @@
 """The coding agents that can use the server, and the commands that start them.
 
-Their users' own settings are neither used nor changed.
+The user's own settings of the agents are neither used nor changed.
 """
 
 import json
@@ -18,12 +18,12 @@ _MOST_OUTPUT = 8192  # tokens of a reply that agents plan for, if the context ha
 class Agent:
     """A coding agent, and what it needs to use the server.
 
-    In all texts, `$url`, `$key`, `$model`, `$context`, and `$output` are replaced, and `$folder` in arguments and values.
+    In all fields, `$url`, `$key`, `$model`, `$context`, and `$output` are replaced. So is `$folder`, except in files.
 
     Attributes:
         install: command that installs the agent.
-        environment: variables. Empty ones hide the user's own.
-        files: files of a temporary folder, in JSON or TOML.
+        environment: environment variables. Empty values hide the user's.
+        files: contents of files in a temporary folder, in JSON or TOML.
     """
 
     title: str
@@ -56,7 +56,7 @@ AGENTS = {
         },
         files={
             ".claude.json": '{"hasCompletedOnboarding": true}\n',
-            # Claude Code's own default leaves it to the model to judge the risk of commands
+            # By default, Claude Code lets the model judge which commands are risky
             "settings.json": '{"permissions": {"defaultMode": "default"}}\n',
         },
     ),
@@ -176,7 +176,7 @@ class Server:
     context: int
 
     def fill(self, text: str) -> str:
-        """Return an argument or a variable's value, still with `$folder`."""
+        """Return an argument or a variable's value. `$folder` stays."""
         return Template(text).safe_substitute(self._values())
 
     def fill_file(self, text: str) -> str:
@@ -190,7 +190,10 @@ class Server:
 
 
 def shell(name: str, server: Server) -> str:
-    """Return commands for any POSIX shell that start an agent. They contain the key, and leave nothing behind."""
+    """Return commands that start an agent in any POSIX shell.
+
+    They contain the key, and delete the temporary folder that they create.
+    """
     agent = AGENTS[name]
     lines = ["(", "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT"]
     for file, text in agent.files.items():

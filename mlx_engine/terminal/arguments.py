@@ -121,7 +121,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="API key that requests need, or none on this computer (default: a generated one in the keychain)",
     )
-    group.add_argument("--load-by-name", action="store_true", help="load other installed pairs if requests name them")
+    group.add_argument("--load-by-name", action="store_true", help="load other installed pairs when requests name them")
     group.add_argument(
         "--allow-origin",
         action="append",
@@ -134,20 +134,20 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 
 
 def add_launch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", choices=tuple(AGENTS), help="command of the agent")
+    parser.add_argument("agent", choices=tuple(AGENTS), help="agent to start")
     parser.add_argument("--print", action="store_true", help="print commands to copy instead of starting the agent")
     parser.add_argument("--key", type=_key, metavar="K", help="API key of the server (default: the one in the keychain)")
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("prompts saved on disk, from which a later chat continues without computing them again")
-    group.add_argument("--no-cache", action="store_true", help="save and read nothing")
+    group = parser.add_argument_group("prompts saved on disk, so that later chats start faster")
+    group.add_argument("--no-cache", action="store_true", help="don't save or read prompts")
     group.add_argument("--cache-folder", type=Path, metavar="DIR", help="where to save (default: in your cache folder)")
     group.add_argument(
         "--cache-gb",
         type=whole(1),
         metavar="N",
-        help="space in GB (default: 10, or a tenth of the free disk space if that is less)",
+        help="space in GB (default: 10, or a tenth of the free disk space, whichever is less)",
     )
 
 

@@ -1,4 +1,4 @@
-"""`slipstream cache`: list, clear, and verify the prompts that are saved on disk."""
+"""`slipstream cache`: list, clear, or verify the prompts saved on disk."""
 
 import argparse
 
@@ -24,8 +24,8 @@ def _list(store: PrefixStore, as_json: bool) -> int:
         return 0
     say(
         f"{use.folder}",
-        f"{gigabytes(use.bytes)} of {gigabytes(use.quota)} in {use.parts:,} parts of prompts, of {len(use.pairs)} pairs",
-        f"{use.saved_tokens:,} tokens were read instead of computed",
+        f"{gigabytes(use.bytes)} of {gigabytes(use.quota)} used (parts: {use.parts:,}, pairs: {len(use.pairs)})",
+        f"{use.saved_tokens:,} prompt tokens were read instead of computed",
     )
     return 0
 
@@ -40,5 +40,5 @@ def _clear(store: PrefixStore, as_json: bool) -> int:
 
 def _verify(store: PrefixStore, as_json: bool) -> int:
     good, bad = store.verify()
-    print_json({"good": good, "deleted": bad}) if as_json else say(f"{good:,} parts are good. {bad:,} damaged ones were deleted.")
+    print_json({"good": good, "deleted": bad}) if as_json else say(f"Parts intact: {good:,}. Damaged and deleted: {bad:,}.")
     return 0

@@ -15,7 +15,7 @@ from mlx_engine.terminal.session import cancellable, open_pair
 STOPPED: dict[StopReason, str] = {
     "length": "stopped at the token limit",
     "cancelled": "stopped",
-    "stop_string": "ended at a stop string",
+    "stop_string": "ended at a stop sequence",
     "error": "ended with an error",
 }
 

@@ -1,4 +1,4 @@
-"""`slipstream launch`: start a coding agent with the running server, or with one of its own."""
+"""`slipstream launch`: start a coding agent with the running server or its own."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ def _asked(url: str, key: str | None) -> Server | None:
     """Return the running server's key and model, or None if it doesn't answer.
 
     Raises:
-        UserError: the server has another key, no model, or one with a short context.
+        UserError: the server uses a different key, has no model, or has one with a short context.
     """
     with httpx2.Client(base_url=url, trust_env=False, timeout=10) as client:
         try:
@@ -59,12 +59,14 @@ def _asked(url: str, key: str | None) -> Server | None:
         except httpx2.HTTPError:
             return None
     if found.status_code == 401:
-        raise UserError("server_key", "The server at {url} has another API key. Pass it with --key.", url=url)
+        raise UserError("server_key", "The server at {url} uses a different API key. Pass it with --key.", url=url)
     model = next((each for each in found.json().get("data", ()) if "context_length" in each), None)
     if model is None:
-        raise UserError("server_without_model", "The server at {url} has no model. Load one there, then try again.", url=url)
+        raise UserError("server_without_model", "The server at {url} has no loaded model. Load one there, then try again.", url=url)
     if (context := model["context_length"]) < _LEAST_CONTEXT:
-        template = "The context of “{model}” holds {limit:,} tokens. Agents need {least:,}. Choose another model with --target."
+        template = (
+            "“{model}” has a context of {limit:,} tokens. Agents need at least {least:,}. Choose another model with --target."
+        )
         raise UserError("context_too_short", template, model=model["id"], limit=context, least=_LEAST_CONTEXT)
     return Server(url, key or "none", model["id"], context)
 
@@ -122,7 +124,7 @@ def _start(name: str, arguments: list[str], server: Server, folder: Path) -> int
     ends = False
 
     def leave_to_agent(number: int, frame: FrameType | None) -> None:
-        """Let the agent decide. The terminal sends Ctrl-C to the agent too."""
+        """Leave Ctrl-C, which the terminal also sends to the agent, to the agent."""
         nonlocal ends
         ends = ends or number in _ENDING
         if process is not None and number in _ENDING:
@@ -130,7 +132,7 @@ def _start(name: str, arguments: list[str], server: Server, folder: Path) -> int
 
     with _handling((signal.SIGINT, *_ENDING), leave_to_agent):
         process = subprocess.Popen(command, env=environment)
-        if ends:  # before the agent was known
+        if ends:  # a signal arrived before the agent started
             process.terminate()
         status = process.wait()
     return status if status >= 0 else 128 - status

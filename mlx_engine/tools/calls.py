@@ -172,7 +172,7 @@ def readable(tools: Sequence[str]) -> list[dict]:
 
 
 def resolved(schema: Any, root: dict) -> dict:
-    """Return a schema, or the one in `root` that it refers to; {} if it isn't an object."""
+    """Return a schema, or the one that it refers to; {} if it isn't an object."""
     for _ in range(10):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):

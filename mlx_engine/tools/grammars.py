@@ -1,4 +1,7 @@
-"""Grammars of replies in llguidance's dialect of Lark: answers that satisfy a schema, and calls of tools in a family's format."""
+"""Grammars of replies, in llguidance's dialect of Lark.
+
+Answers match a schema, and tool calls match the family's format and the tool's parameters.
+"""
 
 import json
 import re
@@ -24,12 +27,12 @@ Marker = Callable[[str], str]
 
 @dataclass(frozen=True)
 class ReplyRules:
-    """The grammars of a reply's sections. A section without a grammar is free.
+    """The grammars of a reply's sections. Sections without one are unconstrained.
 
     Attributes:
-        answer: of the answer.
-        header: of a message's header, for families with headers.
-        calls: of the arguments in messages to each tool, for families with headers.
+        answer: grammar of the answer.
+        header: grammar of a message's header, for families with headers.
+        calls: grammar of each tool's arguments, for families with headers.
         demanding: whether the reply must have an answer or a call.
     """
 
@@ -40,20 +43,20 @@ class ReplyRules:
 
 
 class BadSchema(Exception):
-    """The reason why a schema can't be used."""
+    """A schema can't be used. The message is the reason."""
 
 
 def reply_rules(
     form: CallFormat | None, tools: Sequence[str], choice: str, schema: str | None, marker: Marker, any_arguments: bool = False
 ) -> ReplyRules | None:
-    """Return the grammars of a reply, or None if the reply is free.
+    """Return the grammars of a reply, or None if the reply is unconstrained.
 
     Args:
         form: the target's format of calls, or None if the target can't call tools.
         tools: as in `GenerationRequest`.
         choice: as in `GenerationRequest.tool_choice`.
         schema: as in `GenerationRequest`.
-        marker: returns the Lark expression of a text, which is one token if the tokenizer has it.
+        marker: returns the Lark expression of a string, which is one token if the tokenizer has it.
         any_arguments: whether to ignore the parameters of tools that aren't strict.
 
     Raises:
@@ -208,7 +211,10 @@ class _Writer:
         return {"type": "object"}
 
     def _tagged(self, at: int, function: dict, begin: str, key: str, close: str, gap: str, end: str) -> str:
-        """Return an expression of a call whose arguments are tagged texts. Other values than strings are JSON."""
+        """Return an expression of a call with tags around its arguments.
+
+        Strings are written as they are, and other values as JSON.
+        """
         parameters = self._parameters(function)
         required, properties = parameters.get("required", []), parameters.get("properties", {})
         if not isinstance(required, list) or not isinstance(properties, dict):
@@ -226,7 +232,7 @@ class _Writer:
         return " ".join((*parts, self._text(end)))
 
     def _text(self, text: str) -> str:
-        """Return an expression of a text, in which tags may be tokens."""
+        """Return an expression of a string, in which tags may be tokens."""
         parts, rest = [], text
         while rest:
             before, opening, after = rest.partition("<")
@@ -277,7 +283,7 @@ def _json(schema: Any) -> str:
 
 
 def _parsed(schema: str) -> dict:
-    """Return a schema that is safe to compile."""
+    """Parse a schema, and check that it is safe to compile."""
     try:
         found = json.loads(schema)
     except ValueError:

@@ -1225,7 +1225,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>reached a stop string</source>
+            <source>reached a stop sequence</source>
             <translation>Stoppsequenz erreicht</translation>
         </message>
         <message>
@@ -2460,8 +2460,8 @@
         </message>
         <message>
             <location filename="../../app/server/agents.py" />
-            <source>{agent} isn't installed. Install it as follows, then start it again: {how}</source>
-            <translation>{agent} ist nicht installiert. Installieren Sie es wie folgt und starten Sie es dann erneut: {how}</translation>
+            <source>{agent} isn't installed. Install it with this command, then start it again: {how}</source>
+            <translation>{agent} ist nicht installiert. Installieren Sie es mit diesem Befehl und starten Sie es dann erneut: {how}</translation>
         </message>
         <message>
             <location filename="../../app/server/local_server.py" />
@@ -2610,8 +2610,8 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>Programs need the key to connect. It is stored in the keychain.</source>
-            <translation>Programme brauchen den Schlüssel für die Verbindung. Er ist im Schlüsselbund gespeichert.</translation>
+            <source>Programs need this key, which is stored in the keychain.</source>
+            <translation>Programme brauchen diesen Schlüssel. Er ist im Schlüsselbund gespeichert.</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2665,13 +2665,13 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>This computer has no keychain, so the key is valid until you quit Slipstream.</source>
-            <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher, bis Sie Slipstream beenden.</translation>
+            <source>The agent uses this server and leaves your own settings unchanged.</source>
+            <translation>Der Agent nutzt diesen Server und lässt Ihre eigenen Einstellungen unverändert.</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>Uses this server. The agent's own settings stay as they are.</source>
-            <translation>Nutzt diesen Server. Die eigenen Einstellungen des Agenten bleiben, wie sie sind.</translation>
+            <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
+            <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher nur, bis Sie Slipstream beenden.</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2745,8 +2745,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Old chats and agents continue without reading everything again. Deleted with the chat.</source>
-            <translation>Alte Chats und Agenten machen weiter, ohne alles neu zu lesen. Wird mit dem Chat gelöscht.</translation>
+            <source>Old chats and agents continue without reading everything again. Deleting a chat deletes its saved prompts.</source>
+            <translation>Alte Chats und Agenten machen weiter, ohne alles neu zu lesen. Mit einem Chat werden auch seine gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2860,8 +2860,8 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
-            <source>The next message in each chat will take longer to start, once. Your chats are kept.</source>
-            <translation>Die nächste Antwort in jedem Chat beginnt einmal später. Deine Chats bleiben erhalten.</translation>
+            <source>Your chats are kept, but the next reply in each will take longer to start.</source>
+            <translation>Ihre Chats bleiben erhalten, aber die nächste Antwort in jedem beginnt später.</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -2870,8 +2870,8 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
-            <source>{used} of {space} used.</source>
-            <translation>{used} von {space} belegt.</translation>
+            <source>{used} of {space} used</source>
+            <translation>{used} von {space} belegt</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3905,8 +3905,8 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>If you quit now, the replies are stopped.</source>
-            <translation>Wenn Sie jetzt beenden, werden die Antworten abgebrochen.</translation>
+            <source>If you quit now, all replies will stop.</source>
+            <translation>Wenn Sie jetzt beenden, werden alle Antworten abgebrochen.</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3925,8 +3925,8 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>The comparison begins when other programs have their replies.</source>
-            <translation>Der Vergleich beginnt, wenn andere Programme ihre Antworten haben.</translation>
+            <source>The comparison starts once replies to other programs are complete.</source>
+            <translation>Der Vergleich beginnt, sobald die Antworten an andere Programme fertig sind.</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -4290,7 +4290,7 @@
         <message>
             <location filename="../../app/server/local_server.py" />
             <source>pair_loading</source>
-            <extracomment>Another pair is being loaded. Try again in a moment.</extracomment>
+            <extracomment>Another pair is loading. Try again in a moment.</extracomment>
             <translation>Ein anderes Paar wird gerade geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
@@ -4398,8 +4398,8 @@
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
             <source>no_grammars</source>
-            <extracomment>Replies of this model can't follow a schema or tool choice, because its tokenizer isn't supported.</extracomment>
-            <translation>Antworten dieses Modells können keinem Schema und keiner Werkzeugwahl folgen, weil sein Tokenizer nicht unterstützt wird.</translation>
+            <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
+            <translation>Dieses Modell kann keinem Schema und keiner Werkzeugwahl folgen: Sein Tokenizer wird nicht unterstützt. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
@@ -4572,7 +4572,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
-            <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
+            <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>Eine Stoppsequenz ist leer, sodass jede Antwort sofort enden würde. Entfernen Sie sie.</translation>
         </message>
         <message>

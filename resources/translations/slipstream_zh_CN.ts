@@ -1225,8 +1225,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>reached a stop string</source>
-            <translation>遇到停止字符串</translation>
+            <source>reached a stop sequence</source>
+            <translation>遇到停止序列</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2460,8 +2460,8 @@
         </message>
         <message>
             <location filename="../../app/server/agents.py" />
-            <source>{agent} isn't installed. Install it as follows, then start it again: {how}</source>
-            <translation>{agent} 未安装。请按以下方式安装，然后重新启动它：{how}</translation>
+            <source>{agent} isn't installed. Install it with this command, then start it again: {how}</source>
+            <translation>{agent} 未安装。请用此命令安装，然后重新启动它：{how}</translation>
         </message>
         <message>
             <location filename="../../app/server/local_server.py" />
@@ -2610,8 +2610,8 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>Programs need the key to connect. It is stored in the keychain.</source>
-            <translation>程序需要此密钥才能连接。密钥存储在钥匙串中。</translation>
+            <source>Programs need this key, which is stored in the keychain.</source>
+            <translation>程序需要此密钥，密钥存储在钥匙串中。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2665,13 +2665,13 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>This computer has no keychain, so the key is valid until you quit Slipstream.</source>
-            <translation>此电脑没有钥匙串，因此密钥在您退出 Slipstream 之前有效。</translation>
+            <source>The agent uses this server and leaves your own settings unchanged.</source>
+            <translation>智能体使用此服务器，您自己的设置保持不变。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>Uses this server. The agent's own settings stay as they are.</source>
-            <translation>使用此服务器。智能体自身的设置保持不变。</translation>
+            <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
+            <translation>此电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2745,8 +2745,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Old chats and agents continue without reading everything again. Deleted with the chat.</source>
-            <translation>旧对话和智能体无需重新读取全部内容即可继续。随对话一起删除。</translation>
+            <source>Old chats and agents continue without reading everything again. Deleting a chat deletes its saved prompts.</source>
+            <translation>旧对话和智能体无需重新读取全部内容即可继续。删除对话会同时删除其已保存的提示词。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2860,8 +2860,8 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
-            <source>The next message in each chat will take longer to start, once. Your chats are kept.</source>
-            <translation>每个对话的下一条回复会有一次较慢的开始。对话会保留。</translation>
+            <source>Your chats are kept, but the next reply in each will take longer to start.</source>
+            <translation>您的对话会保留，但每个对话的下一条回复会较慢开始。</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -2870,8 +2870,8 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
-            <source>{used} of {space} used.</source>
-            <translation>已使用 {used}，共 {space}。</translation>
+            <source>{used} of {space} used</source>
+            <translation>已使用 {used}，共 {space}</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -3905,8 +3905,8 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>If you quit now, the replies are stopped.</source>
-            <translation>如果现在退出，回复将被中断。</translation>
+            <source>If you quit now, all replies will stop.</source>
+            <translation>如果现在退出，所有回复都将被中断。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -3925,8 +3925,8 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>The comparison begins when other programs have their replies.</source>
-            <translation>其他程序收到回复后，比较将开始。</translation>
+            <source>The comparison starts once replies to other programs are complete.</source>
+            <translation>对其他程序的回复完成后，比较将开始。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -4290,7 +4290,7 @@
         <message>
             <location filename="../../app/server/local_server.py" />
             <source>pair_loading</source>
-            <extracomment>Another pair is being loaded. Try again in a moment.</extracomment>
+            <extracomment>Another pair is loading. Try again in a moment.</extracomment>
             <translation>正在加载另一个模型对。请稍后重试。</translation>
         </message>
         <message>
@@ -4398,8 +4398,8 @@
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
             <source>no_grammars</source>
-            <extracomment>Replies of this model can't follow a schema or tool choice, because its tokenizer isn't supported.</extracomment>
-            <translation>此模型的回复无法遵循架构或工具选择，因为其分词器不受支持。</translation>
+            <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
+            <translation>此模型无法遵循架构或工具选择：其分词器不受支持。请选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
@@ -4572,8 +4572,8 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
-            <extracomment>A stop string is empty, so every reply would end immediately. Remove it.</extracomment>
-            <translation>有一个停止字符串为空，因此每条回复都会立即结束。请将其移除。</translation>
+            <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
+            <translation>有一个停止序列为空，因此每条回复都会立即结束。请将其移除。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />

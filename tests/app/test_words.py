@@ -54,7 +54,7 @@ def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> N
     [
         ("cancelled", " · stopped"),
         ("length", " · reached the limit of 1,024 tokens"),
-        ("stop_string", " · reached a stop string"),
+        ("stop_string", " · reached a stop sequence"),
         ("eos", "tokens"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Reply tokens as text: whole characters, two channels, no stop strings; and prompts as tokens."""
+"""Reply tokens as text: whole characters, two channels, no stop sequences; and prompts as tokens."""
 
 import pytest
 from hypothesis import given

@@ -221,7 +221,7 @@ def filtered(**options):
         (tokens(PROMPT, temperature="hot"), "temperature is hot"),
         (tokens(PROMPT, max_tokens=2.5), "token limit is 2.5"),
         (tokens(PROMPT, seed=1 << 64), "18446744073709551615"),
-        (tokens(PROMPT, stop=("\n", "")), "stop string is empty"),
+        (tokens(PROMPT, stop=("\n", "")), "stop sequence is empty"),
         (tokens(PROMPT, effort="as much as you like"), "Use one word"),
         (question("Hello"), "no chat template"),
         (filtered(presence_penalty=float("nan")), "presence penalty is nan"),

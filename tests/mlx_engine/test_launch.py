@@ -135,14 +135,14 @@ def test_another_key_is_an_error(folder: Path, url: str, capsys: pytest.CaptureF
     install(folder, "codex")
     with announced(url):
         assert main(["launch", "codex", "--key", "another-key"]) == 1
-    assert "has another API key. Pass it with --key." in capsys.readouterr().err
+    assert "uses a different API key. Pass it with --key." in capsys.readouterr().err
 
 
 def test_a_short_context_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     install(folder, "codex")
     with serving(ScriptedEngine, key=KEY) as server, announced(server.url):
         assert main(["launch", "codex", "--key", KEY]) == 1
-    assert "The context of “tiny” holds 64 tokens. Agents need 8,192." in capsys.readouterr().err
+    assert "“tiny” has a context of 64 tokens. Agents need at least 8,192." in capsys.readouterr().err
 
 
 def test_a_server_without_a_model_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +150,7 @@ def test_a_server_without_a_model_is_an_error(folder: Path, capsys: pytest.Captu
     with serving(ScriptedEngine, key=KEY) as server, announced(server.url):
         server.api.pair = None
         assert main(["launch", "codex", "--key", KEY]) == 1
-    assert "has no model. Load one there" in capsys.readouterr().err
+    assert "has no loaded model. Load one there" in capsys.readouterr().err
 
 
 def test_the_exit_code_is_the_agents(folder: Path, url: str) -> None:

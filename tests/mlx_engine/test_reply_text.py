@@ -1,4 +1,4 @@
-"""The text shown is that of the whole reply without markers, headers and stop strings, however the reply is split into blocks."""
+"""The text shown is that of the whole reply without markers, headers and stop sequences, however the reply is split into blocks."""
 
 import itertools
 import re

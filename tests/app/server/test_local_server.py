@@ -207,7 +207,7 @@ def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) 
     asking = Asking(server)
     app.until(lambda: server.programs == 1)
     app.conductor.compare()
-    notice = "The comparison begins when other programs have their replies."
+    notice = "The comparison starts once replies to other programs are complete."
     assert app.notices == [notice]
     forever.set()
     app.until(lambda: not app.conductor.busy)
@@ -234,7 +234,7 @@ def test_quitting_asks_while_programs_wait_for_replies(start: Start, monkeypatch
     assert not app.window.quit()
     with client(server) as one:
         assert one.get("/v1/models").status_code == 200
-    assert questions == ["2 programs are using the server. If you quit now, the replies are stopped."]
+    assert questions == ["2 programs are using the server. If you quit now, all replies will stop."]
     assert app.window.quit() and len(questions) == 2
     for one_asking in asking:
         one_asking.thread.join(120)

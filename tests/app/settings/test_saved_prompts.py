@@ -51,7 +51,7 @@ def test_the_pane_shows_what_is_saved_and_deletes_it(start: Start, monkeypatch: 
     form = dialog.findChild(SavedPromptsForm)
     app.window.saved_prompts.found = PromptsSaved(bytes=1_200_000_000, quota=10**10, read_tokens=12_000)
     app.window.saved_prompts.changed.emit()
-    assert " ".join(form.used.text().split()) == "1.2 GB of 10.0 GB used."
+    assert " ".join(form.used.text().split()) == "1.2 GB of 10.0 GB used"
     assert form.spared.text() == "12,000 tokens were read from disk instead of computed."
     asked = sent(app, ForgetPrompts, monkeypatch)
     monkeypatch.setattr(saved_prompts, "confirm", lambda *given: True)
