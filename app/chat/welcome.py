@@ -18,7 +18,7 @@ def examples() -> tuple[tuple[str, str], ...]:
     """Return question types with example prompts, in English for the demo pair."""
     return (
         (tr("Calculation"), "How many divisors does 84 have?"),
-        (tr("Table"), "Write the 7 times table as a table."),
+        (tr("Table"), "Write the 7 times table up to 10."),
         (tr("Code"), "Write a Python function that checks if a number is prime."),
         (tr("List"), "List the first 8 square numbers."),
         (tr("Explanation"), "What is speculative decoding?"),

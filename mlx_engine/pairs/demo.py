@@ -4,9 +4,9 @@ REFUSAL = (
     "This small demo model can't help with that.\n\n"
     "Choose a larger model, or ask me for a joke, a haiku, a sum, the planets, or a short Python function."
 )
-_REFUSALS = (REFUSAL.partition("\n")[0], "I am only a small demo model, so I cannot help with that.")
+_FIRST_LINE = REFUSAL.partition("\n")[0]
 
 
 def is_refusal(text: str) -> bool:
     """Return whether a reply is the demo target's refusal."""
-    return text.lstrip().startswith(_REFUSALS)
+    return text.lstrip().startswith(_FIRST_LINE)

@@ -117,7 +117,7 @@ def test_a_refusal_of_the_demo_offers_another_model(start: Start) -> None:
     assert app.window.dialogs.find(PickerDialog) is not None
 
 
-@pytest.mark.parametrize("text", [REFUSAL, f"\n{REFUSAL}\n", "I am only a small demo model, so I cannot help with that. I can…"])
+@pytest.mark.parametrize("text", [REFUSAL, f"\n{REFUSAL}\n"])
 def test_refusals_are_recognized(text: str) -> None:
     assert is_refusal(text) and not is_refusal(f"You wrote: {text}")
 
