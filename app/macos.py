@@ -1,4 +1,4 @@
-"""Calls of macOS APIs, which do nothing on other systems."""
+"""Calls to macOS APIs. They do nothing on other systems."""
 
 import ctypes
 import logging

@@ -41,7 +41,7 @@ class _Job:
 
 
 class StoreThread(QObject):
-    """The window's interface to the store. Calls every `then` on the window's thread."""
+    """The window's interface to the store. `then` is called on the window's thread."""
 
     notice = Signal(object)  # text for the user
     unsaved_changed = Signal(frozenset, str)  # ids of chats with unsaved changes, and why they can't be saved

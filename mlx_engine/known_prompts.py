@@ -1,4 +1,4 @@
-"""The latest prompts as text and tokens, so that text that prompts share is tokenized once."""
+"""The latest prompts as text and tokens, so that shared text is tokenized once."""
 
 from array import array
 from bisect import bisect_left
@@ -28,9 +28,9 @@ class KnownPrompts:
             self._latest.append((text, array("q", tokens)))
 
     def beginning(self, text: str) -> tuple[int, list[int]]:
-        """Return how many characters of a text are at the beginning of a known prompt, and their tokens.
+        """Return the length and the tokens of a text's longest known beginning.
 
-        The rest begins with a special token, unless the beginning is empty.
+        The rest of the text begins with a special token, unless the beginning is empty.
         """
         size, found = 0, list[int]()
         for known, tokens in self._latest:
@@ -47,7 +47,7 @@ class KnownPrompts:
 
 
 def _separators(tokenizer: TokenizerWrapper) -> dict[int, str]:
-    """Return the special tokens that separate texts wherever they occur, with their IDs."""
+    """Return the special tokens that always separate texts, by ID."""
     if not tokenizer.is_fast:  # such tokenizers may split text anywhere
         return {}
     added = tokenizer.added_tokens_decoder

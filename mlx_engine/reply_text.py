@@ -140,7 +140,7 @@ class ReplyText:
     ) -> Iterator[Commit | ToolCall]:
         """Yield commits for these tokens, and the tool calls that they complete.
 
-        Each commit is within one section. The reply may have ended then.
+        Each commit is within one section. The reply may have ended afterward.
         """
         piece = _Piece(self.channel)
         for token, source, row in zip(tokens, sources, logprobs or repeat(None, len(tokens)), strict=True):

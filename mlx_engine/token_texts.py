@@ -29,7 +29,7 @@ class TokenTexts:
         return self._tokenizer.decode([token]).encode()
 
     def logprobs(self, token: int, row: RowLogprobs, hidden: bool) -> PositionLogprobs:
-        """Return the log-probabilities at the position of a reply's token, with texts."""
+        """Return the log-probabilities at a position of the reply, with the tokens' texts."""
         chosen, *top = (TokenLogprob(each, self.text(each), value) for each, value in ((token, row.chosen), *row.top))
         return PositionLogprobs(chosen, tuple(top), hidden)
 

@@ -153,7 +153,7 @@ class Store:
         return any(self._db.execute("SELECT 1 FROM message WHERE id = ?", (node.id,)).fetchone() for node in nodes)
 
     def save(self, snapshot: Snapshot, *, open_now: bool = False) -> None:
-        """Save a chat and the snapshot's messages."""
+        """Save the chat and the messages of a snapshot."""
         with transaction(self._db) as db:
             _write(db, snapshot)
             if open_now:

@@ -277,7 +277,7 @@ class RequestView(QFrame):
 def progress(live: "LiveRequest") -> str:
     """Describe a reply's progress, such as “312 tokens · 45 tok/s”."""
     if live.state == "waiting":
-        return tr("Waiting, number {position} in the queue", position=live.position) if live.position else tr("Waiting")
+        return tr("Position {position} in the queue", position=live.position) if live.position else tr("Waiting")
     parts = [tokens(live.tokens)]
     if live.state == "reading":
         parts = [

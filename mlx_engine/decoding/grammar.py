@@ -302,4 +302,4 @@ def _allowed(rows: Sequence[Row], vocabulary: int) -> mx.array:
 
 
 def _stuck(reason: str) -> UserError:
-    return UserError("reply_stuck", "The reply can't continue within its schema or tool choice: {reason}", reason=reason)
+    return UserError("reply_stuck", "The reply can't match its schema or tool choice: {reason}", reason=reason)

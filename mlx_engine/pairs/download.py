@@ -248,7 +248,7 @@ class Download:
         self._say(note)
 
     def _say(self, status: EngineText | None) -> None:
-        """Report a status outside of a transfer, which reports its own."""
+        """Report a status. Transfers report their own."""
         if status != self.progress.status:
             self._show(DownloadProgress(self.progress.done, self.progress.total, status=status))
 

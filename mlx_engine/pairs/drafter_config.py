@@ -164,7 +164,7 @@ class Fields:
         return {} if value is None else self._checked(name, value, dict, "object")
 
     def list(self, name: str, of: type) -> list | None:
-        """Return a field that holds a list of one type, or None if it is absent."""
+        """Return a field that holds a list of `of`, or None if it is absent."""
         value = self.get(name)
         if value is None or (isinstance(value, list) and all(type(item) is of for item in value)):
             return value

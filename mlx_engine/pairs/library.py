@@ -67,7 +67,7 @@ def _file() -> Path:
 
 
 def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
-    """Yield folders that may hold a checkpoint, with repo name and kind of place."""
+    """Yield folders that may hold a checkpoint, with repo name and where it was found."""
     for repo_folder in _subfolders(cache.root):
         repo = _repo(repo_folder)
         if not repo:

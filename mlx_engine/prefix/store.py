@@ -159,7 +159,7 @@ class PrefixStore:
     # Lookup
 
     def whole_parts(self, pair: str, tokens: Sequence[int]) -> list[Part]:
-        """Return the stored parts with which a prompt begins, without a gap."""
+        """Return the stored whole parts at the beginning of a prompt, up to the first gap."""
         keys = chain(pair, tokens)
         found = {part.key: part for part in self._select("key", keys)}
         length = next((at for at, key in enumerate(keys) if key not in found), len(keys))

@@ -37,7 +37,7 @@ def _token(found: TokenLogprob) -> Chunk:
 
 
 class CompletionLogprobs:
-    """Converts a completion's tokens, in order, to `logprobs` with text offsets."""
+    """A converter of a completion's tokens, in order, to OpenAI's `logprobs`."""
 
     def __init__(self) -> None:
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")

@@ -88,7 +88,6 @@ class CountedReply(CompletedReply):
     """A whole reply.
 
     Attributes:
-        thinking_tokens: number of thinking tokens.
         parts: the reply's text and tool calls, in order.
         stop_string: the stop sequence that ended the reply, or "".
     """

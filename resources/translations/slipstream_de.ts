@@ -2610,6 +2610,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Position {position} in the queue</source>
+            <translation>Position {position} in der Warteschlange</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Programs need this key, which is stored in the keychain.</source>
             <translation>Programme brauchen diesen Schlüssel. Er ist im Schlüsselbund gespeichert.</translation>
         </message>
@@ -2672,11 +2677,6 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
             <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher nur, bis Sie Slipstream beenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Waiting, number {position} in the queue</source>
-            <translation>Wartet, Platz {position} in der Warteschlange</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -4404,8 +4404,8 @@
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
             <source>reply_stuck</source>
-            <extracomment>The reply can't continue within its schema or tool choice: {reason}</extracomment>
-            <translation>Die Antwort kann innerhalb ihres Schemas oder ihrer Werkzeugwahl nicht fortgesetzt werden: {reason}</translation>
+            <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
+            <translation>Die Antwort kann ihr Schema oder ihre Werkzeugwahl nicht erfüllen: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -5688,7 +5688,7 @@
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
             <source>tool_choice_unsupported</source>
-            <extracomment>This model's calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
+            <extracomment>This model's tool calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
             <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
         </message>
         <message>

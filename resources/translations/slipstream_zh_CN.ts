@@ -2610,6 +2610,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Position {position} in the queue</source>
+            <translation>队列中第 {position} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Programs need this key, which is stored in the keychain.</source>
             <translation>程序需要此密钥，密钥存储在钥匙串中。</translation>
         </message>
@@ -2672,11 +2677,6 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
             <translation>此电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Waiting, number {position} in the queue</source>
-            <translation>正在等待，队列中第 {position} 位</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -4404,8 +4404,8 @@
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
             <source>reply_stuck</source>
-            <extracomment>The reply can't continue within its schema or tool choice: {reason}</extracomment>
-            <translation>回复无法在其架构或工具选择的限制内继续：{reason}</translation>
+            <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
+            <translation>回复无法符合其架构或工具选择：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -5688,7 +5688,7 @@
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
             <source>tool_choice_unsupported</source>
-            <extracomment>This model's calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
+            <extracomment>This model's tool calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
             <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
         </message>
         <message>

@@ -68,7 +68,7 @@ def test_the_page_shows_the_served_pair_and_opens_the_models(start: Start) -> No
     ("live", "text"),
     [
         (LIVE, "Waiting"),
-        (replace(LIVE, position=2), "Waiting, number 2 in the queue"),
+        (replace(LIVE, position=2), "Position 2 in the queue"),
         (
             replace(LIVE, state="reading", read_tokens=900, prompt_tokens=1200, cached_tokens=512),
             "Reading the prompt: 900 of 1,200 tokens · 512 of 1,200 prompt tokens cached",
