@@ -10,7 +10,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A complete call of a tool by the model.
+    """A complete tool call by the model.
 
     The model may name an unknown tool or give invalid arguments.
     """

@@ -125,7 +125,7 @@ def system_text(blocks: Iterable[Block]) -> str:
 
 
 class ChatMessage(BaseModel):
-    """A message. System messages can follow the others."""
+    """A message. System messages can be anywhere in the chat."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
     role: Literal["user", "assistant", "system"]

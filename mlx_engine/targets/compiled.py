@@ -126,7 +126,7 @@ class _Unique:
 
 
 def _array_key(value: Any, seen: dict[int, int]) -> Hashable:
-    """Return an array's shape, dtype, and number, or None for other values."""
+    """Return an array's shape, dtype, and index in `seen`; None for other values."""
     return (tuple(value.shape), str(value.dtype), seen.setdefault(id(value), len(seen))) if isinstance(value, mx.array) else None
 
 

@@ -195,7 +195,7 @@ class Part:
 class CallReader:
     """A reader that finds tool calls in the text of a reply.
 
-    The texts of all parts together are the text of the reply.
+    The returned texts together are the text of the reply.
 
     Attributes:
         inside: whether the end of the text belongs to a block of calls.

@@ -166,7 +166,7 @@ def try_kernels(
 
 
 class _PairedTimes:
-    """Times of kernel sets at one depth, taken in turns."""
+    """Times of kernel sets at one depth, measured alternately."""
 
     def __init__(self, trials: PairTrials, depth: int, turns: list[Turn], clock: Callable[[], float]) -> None:
         self._trials, self._depth, self._turns, self._clock = trials, depth, turns, clock
