@@ -56,6 +56,7 @@ class MessagesFields(openai.SamplingFields):
     )
     stop_sequences: openai.Stops | None = Field(None, description="takes precedence over `stop`")
 
+    schema_field = "output_config.format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "mcp_servers": ([],),
         "container": (),
@@ -122,7 +123,7 @@ class MessagesExchange:
             tools=tools.declared,
             one_call=bool(choice.disable_parallel_tool_use),
             tool_choice=tools.choice(_CHOICES.get(choice.type, {"type": "function", "name": choice.name})),
-            schema=openai_tools.schema_of(output.format, "output_config.format"),
+            schema=openai_tools.schema_of(output.format, fields.schema_field),
         )
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
@@ -138,9 +139,7 @@ class MessagesExchange:
 
     def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
         if isinstance(event, PrefillProgress) and not self._began:
-            self._began = True
-            usage = anthropic.usage(event.total, event.reused)
-            yield {"type": "message_start", "message": self._head | {"content": [], **_reason(None, ""), "usage": usage}}
+            yield self._start(event.total, event.reused)
         elif isinstance(event, Commit):
             kind = "text" if event.channel == "answer" else "thinking"
             self._thinking_tokens += len(event.tokens) if kind == "thinking" else 0
@@ -157,7 +156,7 @@ class MessagesExchange:
             yield {"type": "message_delta", "delta": reason, **anthropic.figures(event.stats, self._thinking_tokens)}
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
-        yield {"type": "ping"}
+        yield {"type": "ping"} if self._began else self._start(0, 0)  # the last event has the true usage
 
     def end(self) -> Iterable[str | Chunk]:
         yield {"type": "message_stop"}
@@ -180,6 +179,11 @@ class MessagesExchange:
                 case {"type": "message_delta", "delta": reason, **figures}:
                     end = reason | figures
         return self._head | {"content": blocks} | end
+
+    def _start(self, prompt_tokens: int, cached_tokens: int) -> Chunk:
+        self._began = True
+        usage = anthropic.usage(prompt_tokens, cached_tokens)
+        return {"type": "message_start", "message": self._head | {"content": [], **_reason(None, ""), "usage": usage}}
 
     def _open(self, block: Chunk) -> Iterable[Chunk]:
         yield from self._close()

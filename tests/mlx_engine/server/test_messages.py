@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.chat import render, template
-from mlx_engine.events import Event, PrefillProgress
+from mlx_engine.events import Event, Finished, PrefillProgress
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, body, replies
 from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.problems import ApiError
-from tests.mlx_engine.scripted_engine import ScriptedEngine
+from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 from tests.mlx_engine.server import played_engine as played
 from tests.mlx_engine.server.serving import Serving, serving
 from tests.mlx_engine.tools import made_calls
@@ -427,6 +427,30 @@ class TestReplies:
         ):
             lines = [line for line, _ in zip(response.iter_lines(), range(5), strict=False)]
         assert lines[0] == "event: message_start" and lines[3:] == ["event: ping", 'data: {"type": "ping"}']
+
+    def test_a_message_that_waits_starts_before_its_pings(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(replies, "QUIET_S", 0.05)
+        pinged = threading.Event()
+
+        class Waiting(ScriptedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                assert pinged.wait(60)
+                yield PrefillProgress(7, 7, 0)
+                yield Finished("eos", stats(request.mode))
+
+        with (
+            serving(Waiting) as server,
+            server.client.stream("POST", PATH, json={"messages": [USER], "max_tokens": 9, "stream": True}) as response,
+        ):
+            events = []
+            for line in response.iter_lines():
+                if line.startswith("data: "):
+                    events.append(json.loads(line.removeprefix("data: ")))
+                    if events[-1]["type"] == "ping":
+                        pinged.set()
+        kinds = [event["type"] for event in events if event["type"] != "ping"]
+        assert kinds == ["message_start", "message_delta", "message_stop"] and events[1] == {"type": "ping"}
+        assert events[0]["message"]["usage"]["input_tokens"] == 0 and events[-2]["usage"]["input_tokens"] > 0
 
 
 class TestCounting:
