@@ -83,7 +83,7 @@ def _generate(
     target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
     limits.check_choices(request, history.block if drafter else None)
     limits.check_tokens(request.prompt_tokens or (), target.rows)
-    limits.check_tokens([token for token, _ in request.logit_bias], target.vocabulary)
+    limits.check_biases(request.logit_bias, target.vocabulary)
     seed = secrets.randbits(32) if request.seed is None else request.seed
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF

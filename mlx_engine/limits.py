@@ -67,6 +67,18 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
             raise UserError("unknown_prompt_token", template, token=str(token)[:40], last=rows - 1)
 
 
+def check_biases(biases: Sequence[tuple[int, float]], vocabulary: int) -> None:
+    """Refuse a logit bias of tokens without a logit.
+
+    Raises:
+        UserError: a token is out of range.
+    """
+    for token, _ in biases:
+        if not 0 <= token < vocabulary:
+            template = "Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens."
+            raise UserError("unknown_bias_token", template, token=str(token)[:40], last=vocabulary - 1)
+
+
 def check_choices(request: GenerationRequest, block: int | None) -> None:
     """Refuse a request with options out of range. The prompt isn't checked.
 

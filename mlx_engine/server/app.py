@@ -202,6 +202,10 @@ class Api:
                 else:
                     await JSONResponse(await whole(door, exchange))(scope, receive, send)
         except ApiError as error:
+            if error.code == "bad_schema":
+                fields = dialect.fields.schema_field, "tools"
+                given = [name for name in fields if body.get(name.partition(".")[0])]
+                error.param = given[0] if len(given) == 1 else None
             if not stream.started:
                 raise
             await stream.send([_error_body(error, scope)], last=True)

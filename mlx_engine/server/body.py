@@ -29,10 +29,12 @@ class Fields(BaseModel):
 
     Attributes:
         refused: fields that would change the reply but aren't supported, each with its accepted values. Null is always accepted.
+        schema_field: the field for the answer's schema, if any.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
     refused: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    schema_field: ClassVar[str] = ""
 
     @classmethod
     def parse(cls, body: Any) -> Self:

@@ -69,6 +69,7 @@ class ChatFields(openai.GenerationFields):
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="number of most likely tokens; needs `logprobs`")
     return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
 
+    schema_field = "response_format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "functions": ([],),
         "function_call": ("none",),
@@ -104,7 +105,7 @@ class ChatExchange:
             tools=self._tools.declared,
             one_call=fields.parallel_tool_calls is False,
             tool_choice=self._tools.choice(fields.tool_choice),
-            schema=openai_tools.schema_of(fields.response_format, "response_format"),
+            schema=openai_tools.schema_of(fields.response_format, fields.schema_field),
             logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
         )
         if fields.top_logprobs and not fields.logprobs:

@@ -12,6 +12,7 @@ _STATUS = {
     "context_full": (400, "context_length_exceeded"),
     "context_exceeded": (400, "context_length_exceeded"),
 }
+_PARAMS = {"unknown_bias_token": "logit_bias"}  # fields that cause the engine's errors
 
 
 class ClientGone(Exception):
@@ -49,4 +50,4 @@ class ApiError(Exception):
             )
             message = message.format(**dict(error.text.values), part=part)
         seconds = dict(error.text.values).get("seconds") if status == 429 else None
-        return cls(status, message, code=code, retry_after=seconds if isinstance(seconds, int) else None)
+        return cls(status, message, _PARAMS.get(code), code, retry_after=seconds if isinstance(seconds, int) else None)

@@ -44,6 +44,7 @@ class ResponseFields(openai.SamplingFields):
     )
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
 
+    schema_field = "text.format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "previous_response_id": (),
         "conversation": (),
@@ -123,7 +124,7 @@ class ResponseExchange:
             tools=self._tools.declared,
             one_call=fields.parallel_tool_calls is False,
             tool_choice=self._tools.choice(fields.tool_choice),
-            schema=openai_tools.schema_of(form, "text.format"),
+            schema=openai_tools.schema_of(form, fields.schema_field),
             logprobs=(fields.top_logprobs or 0) if _LOGPROBS in (fields.include or ()) or fields.top_logprobs else None,
         )
         self.requests: Sequence[GenerationRequest] = [request]

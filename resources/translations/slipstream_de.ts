@@ -4607,6 +4607,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
+            <source>unknown_bias_token</source>
+            <extracomment>Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
+            <translation>Token {token} des Logit-Bias liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
             <source>unknown_mode</source>
             <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
             <translation>Der Modus ist „{mode}“. Verwenden Sie dflash oder plain.</translation>

@@ -4607,6 +4607,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
+            <source>unknown_bias_token</source>
+            <extracomment>Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
+            <translation>logit bias 中的词元 {token} 超出了此模型的范围（0 到 {last}）。请使用其他词元。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
             <source>unknown_mode</source>
             <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
             <translation>模式为“{mode}”。请使用 dflash 或 plain。</translation>

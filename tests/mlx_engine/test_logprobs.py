@@ -149,8 +149,8 @@ def test_a_bias_is_added_before_the_repetition_penalty(tiny):
     [
         ({"logit_bias": ((5, 100.5),)}, "logit bias is 100.5"),
         ({"logit_bias": ((5, float("nan")),)}, "logit bias is nan"),
-        ({"logit_bias": ((128, 1.0),)}, "Token 128 is outside"),
-        ({"logit_bias": ((-1, 1.0),)}, "Token -1 is outside"),
+        ({"logit_bias": ((128, 1.0),)}, "Token 128 of the logit bias is outside"),
+        ({"logit_bias": ((-1, 1.0),)}, "Token -1 of the logit bias is outside"),
         ({"logprobs": 21}, "log-probabilities is 21"),
         ({"logprobs": -1}, "log-probabilities is -1"),
     ],

@@ -93,7 +93,8 @@ def test_an_invalid_value_is_refused_by_name(demo_server: Serving, fields: dict[
 
 def test_a_bias_of_an_unknown_token_is_refused(demo_server: Serving) -> None:
     response = demo_server.post(CHAT, messages=MESSAGES, logit_bias={"999999999": 1})
-    assert response.status_code == 400 and "999999999" in response.json()["error"]["message"]
+    error = response.json()["error"]
+    assert (response.status_code, error["param"]) == (400, "logit_bias") and "999999999" in error["message"]
 
 
 def test_parts_of_characters_and_hidden_tokens() -> None:

@@ -211,4 +211,8 @@ def test_an_answer_has_the_schema_that_openais_client_asks_for_with_and_without_
 def test_a_schema_that_is_not_supported_is_refused(demo_server: Serving) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "strange"}}}
     response = demo_server.post(PATH, messages=[{"role": "user", "content": "Hi"}], response_format=form)
-    assert response.status_code == 400 and response.json()["error"]["code"] == "bad_schema"
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["param"]) == (400, "bad_schema", "response_format")
+    response = demo_server.post("/v1/responses", input="Hi", text={"format": form["json_schema"] | {"type": "json_schema"}})
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["param"]) == (400, "bad_schema", "text.format")

@@ -340,6 +340,22 @@ class TestReplies:
             assert (error["type"], error["message"]) == (kind, "It failed.")
             assert response.headers.get("retry-after") == ("7" if status == 429 else None)
 
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_a_bad_schema_is_refused_by_name(self, stream: bool) -> None:
+        class Failing(ScriptedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                yield Failed.because(UserError("bad_schema", "It failed."))
+
+        tools, form = [{"type": "function", "name": "read"}], {"type": "json_object"}
+        with serving(Failing) as server:
+            for path, body, param in (
+                (PATH, HI | {"response_format": form}, "response_format"),
+                (PATH, HI | {"tools": tools}, "tools"),
+                (PATH, HI | {"tools": tools, "response_format": form}, None),
+                ("/v1/responses", {"input": "Hi", "text": {"format": form}}, "text.format"),
+            ):
+                assert refused(server.post(path, **body, stream=stream))["param"] == param
+
     def test_an_error_in_a_stream_is_its_last_event(self) -> None:
         started = threading.Event()
 
