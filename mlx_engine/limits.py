@@ -68,7 +68,7 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
 
 
 def check_biases(biases: Sequence[tuple[int, float]], vocabulary: int) -> None:
-    """Refuse a logit bias of tokens without a logit.
+    """Refuse a logit bias for tokens outside the vocabulary.
 
     Raises:
         UserError: a token is out of range.
