@@ -9,6 +9,8 @@ from mlx_engine.server.replies import Chunk
 
 PREFIX = "/v1/messages"  # of all paths in this dialect
 
+PING: Chunk = {"type": "ping"}
+
 _ERRORS = {
     401: "authentication_error",
     403: "permission_error",
@@ -29,6 +31,17 @@ def error_body(error: ApiError) -> Chunk:
         "error": {"type": kind, "message": error.message, **details},
         "request_id": f"req_{secrets.token_hex(12)}",
     }
+
+
+def message(model: str) -> Chunk:
+    """Return the beginning of a message."""
+    return {"id": f"msg_{secrets.token_hex(12)}", "type": "message", "role": "assistant", "model": model}
+
+
+def message_start(message: Chunk, prompt_tokens: int = 0, cached_tokens: int = 0) -> Chunk:
+    """Return the first event of a stream. The last one has the true usage."""
+    empty: Chunk = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage(prompt_tokens, cached_tokens)}
+    return {"type": "message_start", "message": message | empty}
 
 
 def usage(prompt_tokens: int, cached_tokens: int, tokens: int = 0, thinking_tokens: int = 0) -> Chunk:

@@ -194,9 +194,19 @@ class Api:
         """Answer a request once its model is loaded."""
         stream = EventStream(send)
         streams = isinstance(body, dict) and body.get("stream") is True
+
+        async def keep_alive(progress: str) -> None:
+            began = stream.started
+            await stream.comment(progress)
+            if dialect is MessagesExchange:  # some of its clients ignore comments
+                start = anthropic.message_start(anthropic.message(_model(body) or openai.ALIAS))
+                await stream.send([anthropic.PING if began else start])
+
         try:
-            async with self.models.using(_model(body), stream.comment if streams else None) as pair:
+            async with self.models.using(_model(body), keep_alive if streams else None) as pair:
                 exchange = dialect(pair, body)
+                if isinstance(exchange, MessagesExchange):
+                    exchange.began = stream.started
                 if exchange.streams:
                     await streamed(door, exchange, stream)
                 else:

@@ -1,7 +1,6 @@
 """Anthropic's dialect: `POST /v1/messages` and `POST /v1/messages/count_tokens`."""
 
 import json
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -102,7 +101,11 @@ def count_request(body: Any) -> CountTokens:
 
 
 class MessagesExchange:
-    """A request for a message, and the reply."""
+    """A request for a message, and the reply.
+
+    Attributes:
+        began: whether the stream's first event was sent.
+    """
 
     fields = MessagesFields
 
@@ -128,18 +131,14 @@ class MessagesExchange:
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
         self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
-        self._began = False
+        self.began = False
         self._thinking_tokens = 0
-        self._head = {
-            "id": f"msg_{secrets.token_hex(12)}",
-            "type": "message",
-            "role": "assistant",
-            "model": openai.model_id(pair),
-        }
+        self._head = anthropic.message(openai.model_id(pair))
 
     def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
-        if isinstance(event, PrefillProgress) and not self._began:
-            yield self._start(event.total, event.reused)
+        if isinstance(event, PrefillProgress) and not self.began:
+            self.began = True
+            yield anthropic.message_start(self._head, event.total, event.reused)
         elif isinstance(event, Commit):
             kind = "text" if event.channel == "answer" else "thinking"
             self._thinking_tokens += len(event.tokens) if kind == "thinking" else 0
@@ -156,7 +155,8 @@ class MessagesExchange:
             yield {"type": "message_delta", "delta": reason, **anthropic.figures(event.stats, self._thinking_tokens)}
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
-        yield {"type": "ping"} if self._began else self._start(0, 0)  # the last event has the true usage
+        yield anthropic.PING if self.began else anthropic.message_start(self._head)
+        self.began = True
 
     def end(self) -> Iterable[str | Chunk]:
         yield {"type": "message_stop"}
@@ -179,11 +179,6 @@ class MessagesExchange:
                 case {"type": "message_delta", "delta": reason, **figures}:
                     end = reason | figures
         return self._head | {"content": blocks} | end
-
-    def _start(self, prompt_tokens: int, cached_tokens: int) -> Chunk:
-        self._began = True
-        usage = anthropic.usage(prompt_tokens, cached_tokens)
-        return {"type": "message_start", "message": self._head | {"content": [], **_reason(None, ""), "usage": usage}}
 
     def _open(self, block: Chunk) -> Iterable[Chunk]:
         yield from self._close()

@@ -186,6 +186,23 @@ def test_a_stream_that_waits_for_its_model_shows_the_progress(monkeypatch: pytes
         assert text[0][0]["delta"]["content"] == "Small-8B-4bit" and lines[-2] == "data: [DONE]"
 
 
+def test_a_message_that_waits_for_its_model_starts_once_and_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replies, "QUIET_S", 0.02)
+    with shelf(monkeypatch) as (server, engine):
+        engine.may_load.clear()
+        body = {**HI, "stream": True, "model": "small", "max_tokens": 9}
+        with server.client.stream("POST", "/v1/messages", json=body) as response:
+            kinds = []
+            for line in response.iter_lines():
+                if line.startswith("event: "):
+                    kinds.append(line.removeprefix("event: "))
+                    if kinds[-1] == "ping":
+                        engine.may_load.set()
+        others = [kind for kind in kinds if kind != "ping"]
+        assert kinds[:2] == ["message_start", "ping"] and others.count("message_start") == 1
+        assert others[1] == "content_block_start" and others[-1] == "message_stop"
+
+
 def test_an_error_after_waiting_is_the_streams_last_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replies, "QUIET_S", 0.02)
     with shelf(monkeypatch) as (server, engine):
