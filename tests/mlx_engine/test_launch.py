@@ -204,7 +204,7 @@ def test_without_a_server_one_runs_as_long_as_the_agent(folder: Path, monkeypatc
 
 def test_a_server_of_its_own_ends_if_the_terminal_is_closed_early(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(folder, "claude")
-    command = [sys.executable, "-c", f"import os, time; os.kill({os.getpid()}, {signal.SIGHUP:d}); time.sleep(60)"]
+    command = [sys.executable, "-c", f"import os, time; time.sleep(0.5); os.kill({os.getpid()}, {signal.SIGHUP:d}); time.sleep(60)"]
     real, started = subprocess.Popen, list[Any]()
 
     def popen(_: Any, **options: Any) -> Any:
