@@ -15,11 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from mlx_engine.engine import Engine
-from mlx_engine.events import Finished, Stats
-from mlx_engine.prefix.store import PrefixStore
-from mlx_engine.requests import GenerationRequest
-from tests.benchmarks import deep_pairs
+from mlx_engine import blas
+
+blas.prepare()  # before MLX is imported
+
+from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.events import Finished, Stats  # noqa: E402
+from mlx_engine.prefix.store import PrefixStore  # noqa: E402
+from mlx_engine.requests import GenerationRequest  # noqa: E402
+from tests.benchmarks import deep_pairs  # noqa: E402
 
 _NEW = 64  # tokens of the next turn
 _QUOTA = 50_000_000_000
