@@ -153,7 +153,8 @@ def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chu
     """
     firsts = stats[:: len(stats) // prompts]
     read, written = sum(each.prompt_tokens for each in firsts), sum(each.tokens for each in stats)
-    accepted = sum(each.accepted for each in stats)
+    # Without drafts past the end of a reply: each round and plain step also yields one token of the target
+    accepted = sum(min(each.accepted, each.tokens - each.plain_steps - each.rounds) for each in stats)
     return {
         "prompt_tokens": read,
         "completion_tokens": written,

@@ -134,6 +134,15 @@ def test_usage_counts_cached_and_proposed_tokens(demo_server: Serving) -> None:
     assert timings["width"] > 1
 
 
+def test_accepted_tokens_are_at_most_the_replys_tokens(demo_server: Serving) -> None:
+    for stop in ([], [" is"]):  # the last round may accept tokens past the end
+        reply = demo_server.chat("What is the capital of Italy?", temperature=0, stop=stop, slipstream={"width": 16})
+        usage, timings = reply["usage"], reply["timings"]
+        details = usage["completion_tokens_details"]
+        assert 0 < details["accepted_prediction_tokens"] < usage["completion_tokens"]
+        assert details["accepted_prediction_tokens"] + details["rejected_prediction_tokens"] == timings["draft_n"]
+
+
 def test_without_dflash_nothing_was_proposed(demo_server: Serving) -> None:
     plain = demo_server.chat(QUESTION, max_tokens=8, slipstream={"dflash": "off"})
     details = plain["usage"]["completion_tokens_details"]
