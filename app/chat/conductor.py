@@ -280,8 +280,9 @@ class Conductor(QObject):
 
     @Slot()
     def new_chat(self) -> None:
-        """Open an empty chat with the settings of new chats and the current switches."""
-        self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings)))
+        """Open an empty chat with the settings of new chats and the current switches. It isn't private."""
+        settings = Preset("", self.new_chats).applied_to(self.chat.settings)
+        self._show(Chat(settings=replace(settings, private=False)))
         self.library.set_open_chat("")
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:

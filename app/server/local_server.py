@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 POLL_MS = 1000
 LOG_LINES = 200
 
+_CLOSE_S = 0.05
 _log = logging.getLogger("mlx_engine.server")
 
 
@@ -170,6 +171,7 @@ class LocalServer(QObject):
             )
         finally:
             _log.removeHandler(self._log_handler)
+            loop.run_until_complete(_end_requests())
             loop.close()
             self._ended.emit(error)
 
@@ -276,3 +278,12 @@ class _LogHandler(logging.Handler):
 
 def active_requests(count: int) -> str:
     return tr("1 active request") if count == 1 else tr("{count} active requests", count=number(count))
+
+
+async def _end_requests() -> None:
+    """Cancel the requests in progress, and close their connections."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(_CLOSE_S)  # connections close in later turns of the loop

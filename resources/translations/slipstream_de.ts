@@ -140,6 +140,11 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Don't cache this chat's prompts on disk</source>
+            <translation>Prompts dieses Chats nicht auf der Festplatte zwischenspeichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
             <translation>Verwirft Tokens unter diesem Anteil der Wahrscheinlichkeit des wahrscheinlichsten Tokens; 0 behält alle.</translation>
         </message>
@@ -162,11 +167,6 @@
             <location filename="../../app/chat/chat_settings.py" />
             <source>Instructions for the model, such as a role, tone, or language</source>
             <translation>Anweisungen an das Modell, etwa Rolle, Ton oder Sprache</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Keep this chat's prompts off the disk</source>
-            <translation>Prompts dieses Chats nicht auf der Festplatte sichern</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />

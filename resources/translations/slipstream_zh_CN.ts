@@ -140,6 +140,11 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
+            <source>Don't cache this chat's prompts on disk</source>
+            <translation>不在磁盘上缓存此对话的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
             <translation>舍弃概率低于最可能词元概率这一比例的词元；0 表示全部保留。</translation>
         </message>
@@ -162,11 +167,6 @@
             <location filename="../../app/chat/chat_settings.py" />
             <source>Instructions for the model, such as a role, tone, or language</source>
             <translation>给模型的指示，例如角色、语气或语言</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Keep this chat's prompts off the disk</source>
-            <translation>不将此对话的提示词保存到磁盘</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />

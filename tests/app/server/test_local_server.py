@@ -215,6 +215,15 @@ def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) 
     assert asking.response is not None and asking.response.status_code == 200 and notice not in app.notices
 
 
+def test_turning_it_off_ends_the_requests_in_progress(start: Start) -> None:
+    app = start(ScriptedEngine([words(threading.Event())]))  # type: ignore[list-item]
+    server = turn_on(app)
+    asking = Asking(server)
+    app.until(lambda: server.programs == 1)
+    page_of(app).switch.click()
+    app.until(lambda: not server.url and not asking.thread.is_alive())
+
+
 def test_quitting_asks_while_programs_wait_for_replies(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     forever = threading.Event()
     engine = ScriptedEngine([words(forever), words(forever)])  # type: ignore[list-item]
