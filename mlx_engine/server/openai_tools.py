@@ -205,7 +205,7 @@ def schema_of(given: Any, where: str) -> str | None:
         return json.dumps({"type": "object"})
     if kind == "json_schema":
         inner = given.get("json_schema", given)
-        schema = inner.get("schema", {}) if isinstance(inner, dict) else None
+        schema = inner.get("schema") if isinstance(inner, dict) else None
         if isinstance(schema, dict | bool):
             return json.dumps(schema, ensure_ascii=False)
         raise ApiError(400, f"“{where}” has no schema.", f"{where}.schema", "invalid_value")

@@ -100,6 +100,8 @@ class TestFields:
             ("tool_choice", {"type": "function", "function": {"name": "f"}}, "tool_choice"),
             ("response_format", {"type": "xml"}, "response_format.type"),
             ("response_format", {"type": "json_schema", "json_schema": {"schema": 1}}, "response_format.schema"),
+            ("response_format", {"type": "json_schema", "json_schema": {"type": "object"}}, "response_format.schema"),
+            ("response_format", {"type": "json_schema"}, "response_format.schema"),
             ("reasoning_budget", 100, "reasoning_budget"),
             ("model", "gpt-9", "model"),
             ("temperature", -1, "temperature"),
