@@ -141,7 +141,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Don't cache this chat's prompts on disk</source>
-            <translation>Prompts dieses Chats nicht auf der Festplatte zwischenspeichern</translation>
+            <translation>Prompts nicht zwischenspeichern</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
