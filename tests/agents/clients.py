@@ -36,7 +36,7 @@ def folder_of(name: str) -> Path:
     """Return a folder whose only programs are the agent and what it needs. Skips the test if it can't be installed."""
     found = _installed(name)
     if isinstance(found, _NotInstalled):
-        pytest.skip(str(found))
+        pytest.skip(str(found))  # the agents aren't ours, and can't be installed where no package registry is reachable
     return found
 
 
