@@ -1,0 +1,73 @@
+"""Tools, their definitions for the model, and the results of calls, as plain values."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mlx_engine.errors import EngineText
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as its server describes it. All texts are untrusted.
+
+    Attributes:
+        server: name of the server in the configuration.
+        name: name of the tool at its server.
+        schema: JSON schema of the arguments, as JSON.
+        origin: what runs the server: its command with arguments, or its address.
+    """
+
+    server: str
+    name: str
+    title: str = ""
+    description: str = ""
+    schema: str = '{"type": "object"}'
+    origin: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that an approval depends on."""
+        parts = (self.server, self.origin, self.name, self.title, self.description, self.schema)
+        return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def definition(self, name: str) -> str:
+        """Return the tool under this name, as `GenerationRequest.tools` expects it."""
+        function = {"name": name, "description": self.description, "parameters": json.loads(self.schema)}
+        return json.dumps({"type": "function", "function": function}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """The end of a call.
+
+    Attributes:
+        text: the result for the model; untrusted if it comes from the server.
+        error: why there is no result from the server; None if there is one.
+        failed: whether the call failed, at the server or before it.
+    """
+
+    text: str
+    error: EngineText | None = None
+    failed: bool = False
+
+
+def named(tools: Iterable[Tool]) -> dict[str, Tool]:
+    """Return tools by the names that the model sees: unique, with letters, digits, _ and - only."""
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        name = tool.name
+        if not _NAME.fullmatch(name) or name in found:
+            name = _OTHER.sub("_", f"{tool.server}-{tool.name}")[:_LONGEST_NAME]
+        number = 2
+        while name in found:
+            name = f"{name[: _LONGEST_NAME - len(str(number)) - 1]}-{number}"
+            number += 1
+        found[name] = tool
+    return found
