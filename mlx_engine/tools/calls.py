@@ -131,13 +131,13 @@ def _checked(call: Any, name: str, text: str) -> ToolCall:
     if name[0] == "{" or ("raw" in arguments and "raw" not in text):  # what mlx-lm's parser for GLM makes of any text
         raise ValueError("no arguments")
     found = call.get("id")
-    identifier = found if isinstance(found, str) and found else _new_id()
+    identifier = found if isinstance(found, str) and found else new_id()
     checked = ToolCall(identifier, name, json.dumps(arguments, ensure_ascii=False, allow_nan=False))
     "".join((checked.id, checked.name, checked.arguments)).encode()  # no halves of characters
     return checked
 
 
-def _new_id() -> str:
+def new_id() -> str:
     return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(_ID_LENGTH))
 
 

@@ -1,0 +1,123 @@
+"""What the user allowed tools to do without asking again."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import filelock
+
+from mlx_engine.errors import UserError
+from mlx_engine.tools.private_file import write_private
+from mlx_engine.tools.tool import Tool
+
+log = logging.getLogger(__name__)
+
+Decision = Literal["once", "chat", "always", "deny"]
+_VERSION = 1
+_LOCK_TIMEOUT_S = 2.0
+_LARGEST = 4_000_000  # bytes
+_Entries = dict[tuple[str, str], str]  # fingerprint by server and tool
+
+
+class Approvals:
+    """The tools that are allowed in a chat or always.
+
+    An approval belongs to a tool's fingerprint, so that it ends when the tool changes. Several programs may share the file.
+
+    Args:
+        file: where approvals for always are kept; None keeps them in memory. If it is damaged, nothing is approved.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._always: _Entries = {}  # without a file
+        self._chats = dict[tuple[str, str, str], str]()  # fingerprint by chat, server, and tool
+
+    def allows(self, tool: Tool, chat: str) -> bool:
+        """Return whether the tool may run in a chat without a question."""
+        if self._chats.get((chat, tool.server, tool.name)) == tool.fingerprint:
+            return True
+        return self._read().get((tool.server, tool.name)) == tool.fingerprint
+
+    def record(self, tool: Tool, chat: str, decision: Decision) -> None:
+        """Keep a decision for the chat or for always. If it can't be saved, it is kept for the chat."""
+        if decision == "always":
+            try:
+                with self._changed() as entries:
+                    entries[tool.server, tool.name] = tool.fingerprint
+                return
+            except UserError as error:
+                log.warning("%s", error)
+        if decision in ("chat", "always"):
+            self._chats[chat, tool.server, tool.name] = tool.fingerprint
+
+    def always(self) -> tuple[tuple[str, str], ...]:
+        """Return server and name of the tools that are always allowed, sorted."""
+        return tuple(sorted(self._read()))
+
+    def revoke(self, server: str, tool: str) -> None:
+        """Ask again before the tool's next call, in all chats.
+
+        Raises:
+            UserError: the file can't be written.
+        """
+        self._chats = {key: value for key, value in self._chats.items() if key[1:] != (server, tool)}
+        with self._changed() as entries:
+            entries.pop((server, tool), None)
+
+    def _read(self) -> _Entries:
+        """Return the approvals for always, or none if the file can't be read."""
+        if self._file is None:
+            return self._always
+        try:
+            return _parsed(self._file)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+            log.warning("Can't read %s, so no tool is approved (%s)", self._file.name, type(error).__name__)
+            return {}
+
+    @contextmanager
+    def _changed(self) -> Iterator[_Entries]:
+        """Give the current approvals to change, then save them."""
+        if self._file is None:
+            yield self._always
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with filelock.FileLock(self._file.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
+                try:
+                    entries = _parsed(self._file)
+                except FileNotFoundError:
+                    entries = {}
+                except (ValueError, TypeError, LookupError, RecursionError):
+                    os.replace(self._file, self._file.with_suffix(".damaged.json"))
+                    entries = {}
+                yield entries
+                saved = [[server, tool, fingerprint] for (server, tool), fingerprint in sorted(entries.items())]
+                write_private(self._file, json.dumps({"version": _VERSION, "always": saved}, indent=1))
+        except (OSError, filelock.Timeout) as error:
+            template = "Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again."
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise UserError("approvals_not_saved", template, reason=reason, file=str(self._file)) from None
+
+
+def _parsed(file: Path) -> _Entries:
+    """Return the approvals in a file.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError, TypeError, LookupError, RecursionError: its content isn't what Slipstream writes.
+    """
+    with open(file, "rb") as stream:
+        content = json.loads(stream.read(_LARGEST))
+    if content["version"] != _VERSION:
+        raise ValueError("another version")
+    found = {(server, tool): fingerprint for server, tool, fingerprint in content["always"]}
+    if not all(isinstance(text, str) for key, value in found.items() for text in (*key, value)):
+        raise TypeError("not text")
+    return found

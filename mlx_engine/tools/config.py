@@ -1,0 +1,393 @@
+"""The servers of tools in mcp.json, in the format that other apps have too."""
+
+import hashlib
+import json
+import re
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.tools.private_file import write_private
+
+Builtin = Literal["", "calculator", "files"]
+Values = tuple[tuple[str, str], ...]
+
+_SERVICE = "Slipstream tools"
+_REFERENCE = "keychain:"
+_LARGEST = 1_000_000  # bytes
+_LONGEST_NAME = 64
+_TIMEOUT_S, _LONGEST_TIMEOUT_S = 60.0, 3600.0
+_STRING = r'("(?:\\.|[^"\\])*")'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
+_SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie|private|session|dsn", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"://[^/@\s]+@|^(sk-|gh[a-z]_|github_pat_|glpat-|xox|hf_|AKIA|eyJ|Bearer )")
+_unsaved: dict[str, str] = {}  # secrets by reference, while there is no keychain
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """A server of tools: a built-in one, a program (stdio), or a web address (Streamable HTTP).
+
+    Attributes:
+        env: variables of the program. Their values may be references to the keychain; see `resolved`.
+        cwd: folder in which the program runs; empty for the user's home folder.
+        headers: headers of all requests, with values as in `env`.
+        folders: absolute paths of the folders that the built-in Files may read.
+        timeout_s: longest time of a call in seconds.
+        other: unknown fields of the entry, as a JSON object.
+    """
+
+    name: str
+    builtin: Builtin = ""
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Values = field(default=(), repr=False)
+    cwd: str = ""
+    url: str = ""
+    headers: Values = field(default=(), repr=False)
+    folders: tuple[str, ...] = ()
+    enabled: bool = True
+    timeout_s: float = _TIMEOUT_S
+    other: str = "{}"
+
+    @property
+    def origin(self) -> str:
+        """A hash of what runs."""
+        parts = (self.builtin, self.command, self.args, self.cwd, self.url, self.folders)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+BUILTINS = (ServerConfig("Calculator", "calculator", enabled=False), ServerConfig("Files", "files", enabled=False))
+
+
+def read_config(file: Path) -> tuple[ServerConfig, ...]:
+    """Return the servers of a file, and the built-in ones. A missing file has no servers.
+
+    Raises:
+        UserError: the file can't be read, or an entry is invalid.
+    """
+    configs = _servers(_read(file))
+    missing = [builtin for builtin in BUILTINS if builtin.builtin not in [config.builtin for config in configs]]
+    return (*configs, *_renamed(missing, configs))
+
+
+def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | None:
+    """Replace the servers of a file. Its other content is kept, except comments.
+
+    Secrets go to the keychain, and the file refers to them.
+
+    Returns:
+        why secrets are kept only until the app quits, or None if all are saved.
+
+    Raises:
+        UserError: the file can't be read or written, or a server is invalid.
+    """
+    content = _read(file)
+    old = _references(_servers(content))
+    key = "servers" if "servers" in content and "mcpServers" not in content else "mcpServers"
+    content[key] = {config.name: _entry(config) for config in configs}
+    if len(content[key]) < len(configs):
+        raise UserError("server_named_twice", "Two servers have the same name. Rename one of them.")
+    _servers(content)  # refuses what couldn't be read again
+    stored = [replace(config, env=_stored(config.env), headers=_stored(config.headers, secret=True)) for config in configs]
+    content[key] = {config.name: _entry(config) for config in stored}
+    try:
+        write_private(file, json.dumps(content, indent=2))
+    except OSError as error:
+        template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
+        raise UserError("cannot_write", template, path=str(file), reason=error.strerror or type(error).__name__) from None
+    new = _references(stored)
+    for reference in old - new:
+        _unsaved.pop(reference, None)
+        with suppress(Exception):  # backends raise any type
+            import keyring
+
+            keyring.delete_password(_SERVICE, reference)
+    if new.isdisjoint(_unsaved):
+        return None
+    return EngineText.of("secrets_not_saved", "The system's keychain isn't available, so secrets are kept only until you quit.")
+
+
+def resolved(config: ServerConfig) -> ServerConfig:
+    """Return a server with its secrets from the keychain.
+
+    Raises:
+        UserError: a secret is missing, or a text has a placeholder such as ${input:token}.
+    """
+    for text in (config.command, *config.args, config.url, *(value for _, value in (*config.env, *config.headers))):
+        if found := _PLACEHOLDER.search(text):
+            template = "“{server}” has the placeholder “{text}”. Replace it with its value."
+            raise UserError("placeholder_in_server", template, server=config.name, text=found[0])
+    return replace(config, env=_revealed(config.name, config.env), headers=_revealed(config.name, config.headers))
+
+
+def is_reference(value: str) -> bool:
+    """Return whether a value of `env` or `headers` is kept in the keychain."""
+    return value.startswith(_REFERENCE)
+
+
+def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> tuple[ServerConfig, ...]:
+    """Return the servers of another app that `configs` lacks, with unique names.
+
+    Built-in servers and references to the keychain are left out.
+
+    Args:
+        source: the other app's file, or its text.
+        configs: the servers that exist.
+
+    Raises:
+        UserError: the source can't be read, or an entry is invalid.
+    """
+    content = _read(source) if isinstance(source, Path) else _parsed(source)
+    if content and not {"mcpServers", "servers"} & set(content):
+        content = {"mcpServers": content}  # the entries only, as in many READMEs
+    known = {config.origin for config in configs}
+    found = [
+        replace(config, env=_without_references(config.env), headers=_without_references(config.headers))
+        for config in _servers(content)
+        if not config.builtin and config.origin not in known
+    ]
+    return _renamed(found, configs)
+
+
+def other_apps() -> dict[str, Path]:
+    """Return the files of other apps' servers on this computer, by the name of the app."""
+    home = Path.home()
+    support = home / ("Library/Application Support" if sys.platform == "darwin" else ".config")
+    files = {
+        "Claude Desktop": support / "Claude/claude_desktop_config.json",
+        "Cursor": home / ".cursor/mcp.json",
+        "LM Studio": home / ".lmstudio/mcp.json",
+        "VS Code": support / "Code/User/mcp.json",
+    }
+    return {app: file for app, file in files.items() if file.is_file()}
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        template = "Can't read “{path}” ({reason}). Check its permissions."
+        raise UserError("cannot_read", template, path=str(file), reason=error.strerror or type(error).__name__) from None
+    if len(data) > _LARGEST:
+        raise UserError("servers_too_large", "“{path}” has more than 1 MB. Choose a file with servers of tools.", path=str(file))
+    return _parsed(data.decode("utf-8-sig", errors="replace"))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Return the object in a JSON text, which may have comments and commas at the end of lists."""
+    reason = "no object"
+    for variant in (text, _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(lambda found: found[1] or " ", text))):
+        try:
+            content = json.loads(variant, object_pairs_hook=_unique, parse_constant=_refuse)
+            json.dumps(content, ensure_ascii=False).encode()  # refuses halves of characters
+            if isinstance(content, dict):
+                return content
+        except (ValueError, RecursionError) as error:
+            reason = str(error) or type(error).__name__
+    raise UserError(
+        "servers_not_json", "The list of servers isn't valid JSON ({reason}). Correct it, then try again.", reason=reason
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"“{key}” appears twice")
+        found[key] = value
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} isn't a number")
+
+
+def _servers(content: dict[str, Any]) -> tuple[ServerConfig, ...]:
+    entries = content.get("mcpServers", content.get("servers", {}))
+    if (content and not {"mcpServers", "servers"} & set(content)) or not isinstance(entries, dict):
+        raise UserError("no_servers", "The file has no object “mcpServers”. Add it, or choose another file.")
+    return tuple(_server(name, entry) for name, entry in entries.items())
+
+
+def _server(name: str, entry: Any) -> ServerConfig:
+    if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
+        template = "“{server}” can't be the name of a server. Use up to 64 characters, without control characters."
+        raise UserError("bad_server_name", template, server=name[:_LONGEST_NAME])
+    if not isinstance(entry, dict):
+        raise UserError("bad_server", "“{server}” isn't a JSON object. Correct its entry.", server=name)
+    rest, found = dict(entry), dict[str, Any]()
+    for key, (is_valid, kind) in _FIELDS.items():
+        value = rest.pop(key, None)
+        if value is not None and not is_valid(value):
+            template = "“{field}” of “{server}” isn't {kind}. Correct it, then try again."
+            raise UserError("bad_server_field", template, field=key, server=name, kind=kind)
+        if value is not None:
+            found[key] = value
+    ways = [key for key in ("builtin", "command", "url") if found.get(key)]
+    if len(ways) != 1:
+        template = "“{server}” needs either a command or a URL. Correct its entry, then try again."
+        raise UserError("bad_server", template, server=name)
+    return ServerConfig(
+        name,
+        found.get("builtin", ""),
+        found.get("command", ""),
+        tuple(found.get("args", ())),
+        _values(found.get("env", {})),
+        found.get("cwd", ""),
+        found.get("url", ""),
+        _values(found.get("headers", {})),
+        tuple(found.get("folders", ())),
+        found.get("enabled", True) and not found.get("disabled", False),
+        float(found.get("timeoutSeconds", _TIMEOUT_S)),
+        json.dumps(rest),
+    )
+
+
+def _entry(config: ServerConfig) -> dict[str, Any]:
+    """Return the inverse of `_server`."""
+    fields = {
+        "builtin": config.builtin,
+        "command": config.command,
+        "args": list(config.args),
+        "env": dict(config.env),
+        "cwd": config.cwd,
+        "url": config.url,
+        "headers": dict(config.headers),
+        "folders": list(config.folders),
+        "disabled": not config.enabled,
+        "timeoutSeconds": 0 if config.timeout_s == _TIMEOUT_S else config.timeout_s,
+    }
+    return {key: value for key, value in fields.items() if value} | json.loads(config.other)
+
+
+def _values(entries: dict[str, Any]) -> Values:
+    return tuple((key, str(value)) for key, value in entries.items())
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_values(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        _is_text(key) and key and (_is_text(text) or type(text) in (int, float)) for key, text in value.items()
+    )
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_address(value: Any) -> bool:
+    try:
+        parts = urlsplit(value)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and value.isprintable()
+            and " " not in value
+        )
+    except (ValueError, TypeError, AttributeError):
+        return False
+
+
+_TEXT = EngineText.of("server_text", "text")
+_TEXTS = EngineText.of("server_texts", "a list of texts")
+_OBJECT = EngineText.of("server_object", "an object with texts")
+_SWITCH = EngineText.of("server_switch", "true or false")
+_FIELDS: dict[str, tuple[Callable[[Any], bool], EngineText]] = {
+    "builtin": (lambda value: value in ("calculator", "files"), EngineText.of("server_builtin", "“calculator” or “files”")),
+    "command": (_is_text, _TEXT),
+    "args": (_are_texts, _TEXTS),
+    "env": (_are_values, _OBJECT),
+    "cwd": (_is_text, _TEXT),
+    "url": (_is_address, EngineText.of("server_address", "a web address such as https://example.com/mcp")),
+    "headers": (_are_values, _OBJECT),
+    "folders": (_are_texts, _TEXTS),
+    "enabled": (_is_switch, _SWITCH),
+    "disabled": (_is_switch, _SWITCH),
+    "timeoutSeconds": (
+        lambda value: type(value) in (int, float) and 1 <= value <= 3600,
+        EngineText.of("server_seconds", "a number from 1 to 3600"),
+    ),
+}
+
+
+def _renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
+    """Return the added servers with names that no server of `configs` has."""
+    taken, found = {config.name for config in configs}, list[ServerConfig]()
+    for config in added:
+        names = (config.name, *(f"{config.name[: _LONGEST_NAME - 5].strip()} {number}" for number in range(2, 10_000)))
+        name = next(name for name in names if name not in taken)
+        taken.add(name)
+        found.append(replace(config, name=name))
+    return tuple(found)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return bool(_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
+
+
+def _stored(values: Values, secret: bool = False) -> Values:
+    """Move secrets to the keychain, and return the values with references to them.
+
+    Args:
+        values: names and values.
+        secret: whether all values are secrets.
+    """
+    found = []
+    for name, value in values:
+        if value and not is_reference(value) and not _PLACEHOLDER.search(value) and (secret or _is_secret(name, value)):
+            reference = _REFERENCE + secrets.token_hex(8)  # random, so that no file can name another server's secret
+            _unsaved[reference] = value
+            with suppress(Exception):  # backends raise any type
+                import keyring  # slow to import
+
+                keyring.set_password(_SERVICE, reference, value)
+                if keyring.get_password(_SERVICE, reference) == value:
+                    del _unsaved[reference]
+            value = reference
+        found.append((name, value))
+    return tuple(found)
+
+
+def _revealed(server: str, values: Values) -> Values:
+    found = []
+    for name, value in values:
+        secret: str | None = value
+        if is_reference(value):
+            secret = _unsaved.get(value)
+            with suppress(Exception):
+                import keyring
+
+                secret = secret or keyring.get_password(_SERVICE, value)
+        if secret is None:
+            template = "The system's keychain has no “{name}” of “{server}”. Enter it again in Settings."
+            raise UserError("secret_missing", template, name=name, server=server)
+        found.append((name, secret))
+    return tuple(found)
+
+
+def _without_references(values: Values) -> Values:
+    return tuple((name, value) for name, value in values if not is_reference(value))
+
+
+def _references(configs: Iterable[ServerConfig]) -> set[str]:
+    return {value for config in configs for _, value in (*config.env, *config.headers) if is_reference(value)}
