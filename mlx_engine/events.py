@@ -48,6 +48,7 @@ class PairInfo:
         why_plain: why DFlash isn't available, or None.
         drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
         takes_effort: whether requests can set a reasoning effort.
+        can_call_tools: whether requests can have tools.
         sampling: sampling settings recommended by the target's authors.
         calibrated: whether the costs of passes are known, or not needed.
         kernels_selected: whether the Metal kernels to run are known, or not needed.
@@ -66,6 +67,7 @@ class PairInfo:
     why_plain: EngineText | None = None
     drafter_weights: str = ""
     takes_effort: bool = False
+    can_call_tools: bool = False
     sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
     kernels_selected: bool = True

@@ -21,6 +21,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model
 
 from mlx_engine import chat, memory
+from mlx_engine.channels import call_format
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.drafter import Drafter
@@ -239,6 +240,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
         can_think=chat.can_think(tokenizer),
         takes_effort=chat.takes_effort(tokenizer),
+        can_call_tools=call_format(tokenizer) is not None,
         why_plain=why_plain,
         drafter_weights="" if not drafter else f"{drafter.bits} bit" if drafter.bits < 16 else str(dtype).removeprefix("mlx.core."),
         sampling=recommended_sampling(target_folder),

@@ -116,6 +116,8 @@ class Conductor(QObject):
 
     def set_settings(self, settings: ChatSettings) -> None:
         """Set the open chat's settings, starting with the next reply."""
+        if settings.private and not self.chat.settings.private and self.chat.empty:
+            settings = replace(settings, tool_servers=())  # from the chat before
         if settings != self.chat.settings:
             self.chat.settings = settings
             if not self.chat.empty:

@@ -9,6 +9,7 @@ from app.language import tr
 from mlx_engine.requests import Sampling
 
 MAX_TOKENS = 1024
+SWITCHES = ("dflash", "thinking", "rolling", "private", "tool_servers", "tools_off")  # of a chat, in no preset
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class ChatSettings:
     dflash: bool = True
     rolling: bool = False  # leave out the oldest messages when the context is full
     private: bool = False  # keep the prompts off the disk
+    tool_servers: tuple[str, ...] = ()  # servers that are on
+    tools_off: tuple[str, ...] = ()  # “server/tool”: tools of these servers that are off
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,8 +45,7 @@ class Preset:
     settings: ChatSettings
 
     def applied_to(self, settings: ChatSettings) -> ChatSettings:
-        switches = {name: getattr(settings, name) for name in ("dflash", "thinking", "rolling", "private")}
-        return replace(self.settings, **switches)
+        return replace(self.settings, **{name: getattr(settings, name) for name in SWITCHES})
 
     def fits(self, settings: ChatSettings) -> bool:
         """Whether the settings equal the preset's."""
