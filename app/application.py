@@ -27,6 +27,7 @@ from app.models.picker import Picker
 from app.rendering.highlighting import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
+from app.tools.tool_box import ToolBox
 from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
@@ -53,7 +54,8 @@ class Slipstream(QObject):
         self.host = EngineHost(make_engine, str(paths.log_file))
         self.engine = EngineAdapter(self.host, self)
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
-        self.conductor = Conductor(self.engine, self, self.store)
+        self.tools = ToolBox(paths.data if paths.data_writable else None, self)
+        self.conductor = Conductor(self.engine, self, self.store, self.tools)
         self.picker = Picker(self.conductor, self)
         self.picker.downloads.changed.connect(self._hold_downloads)
         self.restarting = False  # start again after quitting
@@ -121,6 +123,7 @@ class Slipstream(QObject):
         self.conductor.save_settings()
         self.conductor.reply_job.interrupt()
         self.engine.close()
+        self.tools.close()
 
     @Slot()
     def _save_and_end(self) -> None:
@@ -223,6 +226,7 @@ def run(arguments: list[str]) -> int:
     slipstream.conductor.save_settings()
     slipstream.conductor.reply_job.interrupt()
     slipstream.window.server.close(SERVER_TIMEOUT_S)
+    slipstream.tools.close()
     ended = slipstream.host.wait(QUIT_TIMEOUT_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended

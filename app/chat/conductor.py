@@ -19,7 +19,9 @@ from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
 from app.store_thread import StoreThread
+from app.tools.tool_box import ToolBox
 from mlx_engine.requests import GenerationRequest, LoadPair, Mode, Sampling
+from mlx_engine.tools.tool import Tool
 
 ANOTHER_WORDING = 0.7  # temperature of a regenerated reply if the user has set none and the pair's default is 0
 SAVE_MS = 500  # delay after the last change of a chat's settings
@@ -37,10 +39,17 @@ class Conductor(QObject):
     editing_changed = Signal(object)  # Turn being edited, or None
     notified = Signal(object)  # Notice
 
-    def __init__(self, engine: EngineAdapter, parent: QObject | None = None, store: StoreThread | None = None) -> None:
+    def __init__(
+        self,
+        engine: EngineAdapter,
+        parent: QObject | None = None,
+        store: StoreThread | None = None,
+        tools: ToolBox | None = None,
+    ) -> None:
         super().__init__(parent)
         store = store or StoreThread(parent=self)
         self.engine = engine
+        self.tools = tools or ToolBox(parent=self)
         self.library = ChatLibrary(store, self)
         self.loader = PairLoader(engine, self)
         self.reply_job = ReplyJob(engine, self.library, self)
@@ -88,6 +97,20 @@ class Conductor(QObject):
     def thinking(self) -> bool:
         """Whether the next reply starts with thinking."""
         return self.chat.settings.thinking and self.can_think
+
+    @property
+    def can_call_tools(self) -> bool:
+        return self.loader.pair is not None and self.loader.pair.can_call_tools
+
+    @property
+    def offered_tools(self) -> dict[str, Tool]:
+        """The tools of the next reply, by their names for the model."""
+        return self.tools.offered(self.chat.settings) if self.can_call_tools else {}
+
+    @property
+    def tool_definitions(self) -> tuple[str, ...]:
+        """The same tools, as requests take them."""
+        return tuple(tool.definition(name) for name, tool in self.offered_tools.items())
 
     @property
     def next_mode(self) -> Mode:

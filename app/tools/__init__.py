@@ -1,0 +1,1 @@
+"""Tools that chats can use: their servers, settings, and approvals."""

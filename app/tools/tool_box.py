@@ -1,0 +1,242 @@
+"""Qt adapter for the tool servers, which delivers on the window's thread."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from PySide6.QtCore import QObject, QThreadPool, QTimer, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices
+
+from app.conversations.settings import ChatSettings
+from app.language import translated
+from mlx_engine.errors import UserError
+from mlx_engine.tools.approvals import Approvals
+from mlx_engine.tools.config import BUILTINS, ServerConfig, read_config, write_config
+from mlx_engine.tools.servers import ServerStatus, ToolServers
+from mlx_engine.tools.tool import Tool, ToolResult, named
+
+log = logging.getLogger(__name__)
+
+BATCH_MS = 50  # between deliveries, however much the servers send
+
+
+class ToolBox(QObject):
+    """The tool servers and the approvals. Servers start only when a chat or the settings need them.
+
+    Attributes:
+        configs: the configured servers, built-in ones first.
+        problem: why mcp.json can't be read or saved, else empty.
+    """
+
+    changed = Signal()  # the servers, their states, or their tools
+
+    _rang = Signal()
+
+    def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.file = folder / "mcp.json" if folder is not None else None
+        self.approvals = Approvals(folder / "approvals.json" if folder is not None else None)
+        self.problem = ""
+        self._lock = threading.Lock()
+        self._inbox: dict[object, Callable[[], object]] = {}  # the latest of each sender
+        self._timer = QTimer(self, singleShot=True, interval=BATCH_MS)
+        self._timer.timeout.connect(self._deliver)
+        self._rang.connect(self._schedule)
+        self._writer = QThreadPool(self)  # the keychain can take long
+        self._writer.setMaxThreadCount(1)
+        self._servers = ToolServers(partial(self._post, "status", self.changed.emit))
+        self._tests: set[ToolServers] = set()
+        self.configs: tuple[ServerConfig, ...] = ()
+        self._use(self._read() or BUILTINS)
+
+    @property
+    def status(self) -> dict[str, ServerStatus]:
+        """The state of each configured server, by name."""
+        found = {status.name: status for status in self._servers.status()}
+        return {config.name: found.get(config.name) or ServerStatus(config.name, "off") for config in self.configs}
+
+    def builtin(self, kind: str) -> ServerConfig:
+        """Return the built-in server “calculator” or “files”."""
+        return next(config for config in self.configs if config.builtin == kind)
+
+    def chosen(self, settings: ChatSettings) -> list[ServerConfig]:
+        """Return the servers that a chat has on and that may be used."""
+        return [config for config in self.configs if config.enabled and config.name in settings.tool_servers]
+
+    def offered(self, settings: ChatSettings) -> dict[str, Tool]:
+        """Return the ready tools that a chat has on, by their names for the model."""
+        status = self.status
+        ready = [status[config.name] for config in self.chosen(settings) if status[config.name].state == "ready"]
+        tools = (tool for server in ready for tool in server.tools)
+        return named(tool for tool in tools if tool_key(tool) not in settings.tools_off)
+
+    def warm(self, settings: ChatSettings) -> None:
+        """Start the servers that a chat has on. One that failed waits for the user."""
+        status = self.status
+        self.start(config.name for config in self.chosen(settings) if status[config.name].state == "off")
+
+    def connecting(self, settings: ChatSettings) -> bool:
+        """Return whether a server that a chat has on is starting."""
+        status = self.status
+        return any(status[config.name].state in ("off", "connecting") for config in self.chosen(settings))
+
+    def start(self, names: Iterable[str]) -> None:
+        if wanted := list(names):
+            self._servers.start(wanted)
+
+    def call(
+        self,
+        tool: Tool,
+        arguments: str,
+        done: Callable[[ToolResult], object],
+        progress: Callable[[str], object] = lambda text: None,
+    ) -> Callable[[], None]:
+        """Call a tool, and return a function that cancels the call.
+
+        Args:
+            tool: as it was approved.
+            arguments: a JSON object.
+            done: gets the result, exactly once.
+            progress: gets the latest progress text, at most every `BATCH_MS`.
+        """
+        going, ended = object(), object()
+        return self._servers.call(
+            tool,
+            arguments,
+            lambda result: self._post(ended, partial(done, result)),
+            lambda text: self._post(going, partial(progress, text)),
+        )
+
+    # The configuration
+
+    def put(self, config: ServerConfig, old: str = "") -> None:
+        """Add a server, or replace the one named `old`."""
+        others = [each for each in self.configs if each.name != old]
+        place = [each.name for each in self.configs].index(old) if len(others) < len(self.configs) else len(others)
+        self.save([*others[:place], config, *others[place:]])
+
+    def set_enabled(self, name: str, on: bool) -> None:
+        """Let chats use a server, or end it."""
+        self.save([replace(config, enabled=on) if config.name == name else config for config in self.configs])
+        if on:
+            self.start([name])
+
+    def remove(self, name: str) -> None:
+        """Remove a server with its secrets and approvals."""
+        for server, tool in self.approvals.always():
+            if server == name:
+                self.revoke(server, tool)
+        self.save([config for config in self.configs if config.name != name])
+
+    def revoke(self, server: str, tool: str) -> None:
+        """Ask again before the next call of a tool."""
+        try:
+            self.approvals.revoke(server, tool)
+        except UserError as error:
+            self.problem = translated(error.text)
+        self.changed.emit()
+
+    def save(self, configs: Sequence[ServerConfig]) -> None:
+        """Use and store a changed list of servers. Its secrets move to the keychain."""
+        self._use(configs)
+        self.changed.emit()
+        if self.file is not None:
+            self._writer.start(partial(self._write, self.configs))
+
+    def test(self, config: ServerConfig, verdict: Callable[[ServerStatus], object]) -> None:
+        """Connect to a server that isn't stored, and report how that ended."""
+
+        def check() -> None:
+            found = servers.status()
+            if found and found[0].state in ("ready", "failed", "sign_in") and servers in self._tests:
+                self._tests.discard(servers)
+                self._post(servers, partial(verdict, found[0]))
+                threading.Thread(target=servers.close, name="tool-test", daemon=True).start()
+
+        servers = ToolServers(check)
+        self._tests.add(servers)
+        servers.configure([config])
+        servers.start([config.name])
+
+    def sign_in(self, name: str) -> None:
+        """Let the user sign in at a server, in the browser."""
+        self._servers.sign_in(name, lambda url: self._post(("sign in", name), partial(_open_page, url)))
+
+    def sign_out(self, name: str) -> None:
+        self._servers.sign_out(name)
+
+    def close(self) -> None:
+        """End all servers, within two seconds."""
+        for servers in (self._servers, *self._tests):
+            servers.close()
+
+    def _read(self) -> tuple[ServerConfig, ...]:
+        if self.file is None:
+            return ()
+        try:
+            return read_config(self.file)
+        except UserError as error:
+            self.problem = translated(error.text)
+            return ()
+
+    def _use(self, configs: Iterable[ServerConfig]) -> None:
+        self.configs = tuple(sorted(configs, key=lambda config: not config.builtin))
+        self._servers.configure(self.configs)
+
+    def _write(self, configs: tuple[ServerConfig, ...]) -> None:
+        """Store the servers, then use them without their secrets. Runs on a thread of its own."""
+        assert self.file is not None
+        stored, problem = configs, ""
+        try:
+            if text := write_config(self.file, configs):
+                problem = translated(text)
+            stored = read_config(self.file)
+        except UserError as error:
+            problem = translated(error.text)
+        self._post("written", partial(self._follow_write, configs, stored, problem))
+
+    def _follow_write(self, written: tuple[ServerConfig, ...], stored: tuple[ServerConfig, ...], problem: str) -> None:
+        if written is self.configs:  # not changed since
+            self._use(stored)
+        self.problem = problem
+        self.changed.emit()
+
+    # Threads
+
+    def _post(self, sender: object, deliver: Callable[[], object]) -> None:
+        """Deliver on the window's thread, instead of what the sender posted before."""
+        with self._lock:
+            first = not self._inbox
+            self._inbox[sender] = deliver
+        if first:
+            with suppress(RuntimeError):  # the window has been deleted
+                self._rang.emit()
+
+    @Slot()
+    def _schedule(self) -> None:
+        self._timer.start()
+
+    @Slot()
+    def _deliver(self) -> None:
+        with self._lock:
+            inbox, self._inbox = self._inbox, {}
+        for deliver in inbox.values():
+            try:
+                deliver()
+            except Exception:  # a bug in one receiver must not lose the results of others
+                log.exception("A receiver failed")
+
+
+def tool_key(tool: Tool) -> str:
+    """Return a tool's name in `ChatSettings.tools_off`."""
+    return f"{tool.server}/{tool.name}"
+
+
+def _open_page(url: str) -> None:
+    if urlsplit(url).scheme in ("http", "https"):
+        QDesktopServices.openUrl(QUrl(url))
