@@ -32,11 +32,13 @@ class RenderedPrompt:
         tokens: all tokens.
         opening: the tokens at the end of `tokens` that belong to the reply.
         continued: the tokens at the end of `opening` that belong to an unfinished reply.
+        raw: whether the prompt is raw text, so that leading whitespace of the reply is shown.
     """
 
     tokens: list[int]
     opening: list[int]
     continued: list[int]
+    raw: bool = False
 
 
 def render(
@@ -57,7 +59,8 @@ def render(
             far too long, or the template rejects the chat.
         RenderingCancelled: `cancel` was set.
     """
-    if request.prompt_tokens is not None or request.prompt_text is not None:
+    raw = request.prompt_tokens is not None or request.prompt_text is not None
+    if raw:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
         _tools(request.tools)
@@ -91,7 +94,7 @@ def render(
             "chat_without_tokens",
             "The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.",
         )
-    return RenderedPrompt(tokens[:shared] + opening, opening, continued)
+    return RenderedPrompt(tokens[:shared] + opening, opening, continued, raw)
 
 
 def fitting(

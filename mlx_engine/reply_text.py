@@ -15,6 +15,7 @@ from mlx_engine.token_texts import TokenTexts
 from mlx_engine.tools.calls import CallReader, Part, last_calls, overlap, readable
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
+_KNOWN = 8  # tokens of a raw prompt that are decoded before the reply
 
 
 @dataclass
@@ -72,8 +73,9 @@ class _Piece:
 class ReplyText:
     """A converter of a reply's tokens to commits and tool calls.
 
-    Leading whitespace of a section, special tokens, and an unfinished last character are not shown. The stop sequence that is
-    complete first ends the answer, however the text is split into tokens. Calls that can't be parsed become text of the answer.
+    Leading whitespace of a section, special tokens, and an unfinished last character are not shown. A reply to a raw prompt may
+    begin with whitespace. The stop sequence that is complete first ends the answer, however the text is split into tokens. Calls
+    that can't be parsed become text of the answer.
 
     Args:
         tokenizer: the target's tokenizer.
@@ -121,19 +123,19 @@ class ReplyText:
         if self._format and not self._headed:
             self._reader = CallReader(self._format, self._tools)
             self._hidden -= set(tokenizer.encode(self._format.start, add_special_tokens=False)) - set(tokenizer.eos_token_ids)
-        template_length = len(prompt.opening) - len(prompt.continued)
+        known = prompt.opening[-_KNOWN:] if prompt.raw else prompt.continued
         for at, token in enumerate(prompt.opening):
             text, ended = self._parser.add(token)
             if ended:
                 self._detokenizer.reset()
                 self._begin_section()
             # decode continued text, so that a space after it is not dropped as a leading one
-            for each in text if at >= template_length else ():
+            for each in text if at >= len(prompt.opening) - len(known) else ():
                 if each < self._vocabulary:
                     self._detokenizer.add_token(each)
-        if tokenizer.decode(prompt.continued).endswith(" "):
-            self._detokenizer.finalize()  # it holds back a last space until the next token
-        self._at_start = not self._detokenizer.last_segment.strip()
+        if tokenizer.decode(known).endswith((" ", _REPLACEMENT)):
+            self._detokenizer.finalize()  # it holds back a last space or an incomplete character until the next token
+        self._at_start = not (self._detokenizer.last_segment.strip() or prompt.raw)
 
     def add(
         self, tokens: Sequence[int], sources: Sequence[Source], logprobs: Sequence[RowLogprobs] = ()

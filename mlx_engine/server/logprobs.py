@@ -55,8 +55,8 @@ class CompletionLogprobs:
 
     def _offset(self, token: bytes) -> int:
         """Return where a token's text begins."""
-        at, text = self._length, self._characters.decode(token)
-        self._length += len(text if at else text.lstrip())  # leading whitespace isn't shown
+        at = self._length
+        self._length += len(self._characters.decode(token))
         return at
 
 

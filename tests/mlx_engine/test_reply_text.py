@@ -11,6 +11,7 @@ from mlx_lm.tokenizer_utils import load as load_tokenizer
 from mlx_engine import chat
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.reply_text import ReplyText
+from mlx_engine.requests import GenerationRequest
 from tests.mlx_engine.made_tokenizers import ids, made
 
 FRESH = chat.RenderedPrompt([], [], [])
@@ -196,6 +197,15 @@ def test_runs_match_the_offsets_of_the_tokenizers_library(demo_tokenizer, text):
     for at, token in enumerate(told):
         first, last = offsets[token]
         assert first <= at < last or text[at] in "—é"  # offsets list all tokens of a split character
+
+
+@given(data=st.data(), before=bytes_of_text, blocks=cuts)
+def test_a_reply_to_a_raw_prompt_keeps_its_leading_whitespace(demo_tokenizer, data, before, blocks):
+    for tokenizer in (made("none"), demo_tokenizer):
+        prompt = ids(tokenizer, bytes(before).decode() or "a")
+        tokens = ids(tokenizer, data.draw(st.text(st.sampled_from(" \naé€."), max_size=12)))
+        raw = chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(prompt)))
+        assert shown(tokenizer, tokens, blocks, prompt=raw)[0][-1]["answer"] == tokenizer.decode(tokens)
 
 
 @given(
