@@ -21,6 +21,17 @@ _MAX_TOKEN_IDS = 2_000_000
 _TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # matches at every quote, so that the search is linear
 READ_S = 30.0  # seconds for a whole body
 _SHOWN_NAMES = 20
+# What is the same in different APIs, in order of preference
+_SAME = (
+    ("max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"),
+    ("messages", "input", "prompt"),
+    ("instructions", "system", "messages", "prompt"),
+    ("stop", "stop_sequences"),
+    ("response_format", "text.format", "output_config.format", "output_format"),
+    ("reasoning_effort", "reasoning.effort", "output_config.effort", "thinking", "enable_thinking"),
+    ("parallel_tool_calls", "tool_choice.disable_parallel_tool_use"),
+    ("logprobs", "top_logprobs"),
+)
 _logged: set[str] = set()  # what was ignored
 
 
@@ -49,6 +60,9 @@ class Fields(BaseModel):
             value = body.get(name)
             if value is not None and not any(type(value) is type(each) and value == each for each in harmless):
                 raise ApiError(400, f"“{name}” isn't supported. Remove it.", name, "unsupported_parameter")
+        for name in body:
+            if body[name] and (other := cls.own_name(name)):
+                raise ApiError(400, f"“{name}” isn't supported here. Use “{other}”.", name, "unsupported_parameter")
         try:
             fields = cls.model_validate(body)
         except ValidationError as error:
@@ -58,6 +72,19 @@ class Fields(BaseModel):
             raise ApiError(400, f"“{where}” is invalid: {why}.", where, "invalid_value") from None
         log_ignored("the field", (fields.model_extra or {}).keys() - cls.refused.keys())
         return fields
+
+
+    @classmethod
+    def own_name(cls, name: str) -> str:
+        """Return the field to use instead of another API's field, or "" if there is none."""
+        if name in cls.model_fields:
+            return ""
+        groups = [group for group in _SAME if name in map(_head, group)]
+        return next((other for group in groups for other in group if _head(other) in cls.model_fields), "")
+
+
+def _head(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def log_ignored(what: str, names: Iterable[str]) -> None:

@@ -36,6 +36,7 @@ class CompletionFields(openai.GenerationFields):
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "suffix": ("",),
+        "tools": ([],),
         "echo": (False,),
         "response_format": ({"type": "text"},),
     }

@@ -58,6 +58,9 @@ class MessagesFields(openai.SamplingFields):
     schema_field = "output_config.format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "mcp_servers": ([],),
+        "n": (1,),
+        "logprobs": (False,),
+        "top_logprobs": (0,),
         "container": (),
         "thread": (),
     }

@@ -49,6 +49,7 @@ class ResponseFields(openai.SamplingFields):
         "previous_response_id": (),
         "conversation": (),
         "background": (False,),
+        "n": (1,),
         "prompt": (),
         "truncation": ("disabled",),
     }

@@ -156,6 +156,40 @@ class TestFields:
                 exchange(PAIR, valid | {name: "something else"})
             assert (error.value.status, error.value.param, error.value.code) == (400, name, "unsupported_parameter")
 
+    @pytest.mark.parametrize(
+        ("path", "valid", "name", "value", "other"),
+        [
+            ("/v1/responses", {"input": "Hi"}, "max_tokens", 5, "max_output_tokens"),
+            ("/v1/responses", {"input": "Hi"}, "messages", [{"role": "user", "content": "Hi"}], "input"),
+            ("/v1/responses", {}, "messages", [{"role": "user", "content": "Hi"}], "input"),
+            ("/v1/responses", {"input": "Hi"}, "response_format", {"type": "json_object"}, "text.format"),
+            ("/v1/responses", {"input": "Hi"}, "reasoning_effort", "high", "reasoning.effort"),
+            ("/v1/responses", {"input": "Hi"}, "logprobs", True, "top_logprobs"),
+            ("/v1/responses", {"input": "Hi"}, "stop_sequences", ["a"], "stop"),
+            (PATH, HI, "max_output_tokens", 5, "max_completion_tokens"),
+            (PATH, HI, "input", "Hi", "messages"),
+            (PATH, HI, "system", "Be brief.", "messages"),
+            (PATH, HI, "text", {"format": {"type": "json_object"}}, "response_format"),
+            (PATH, HI, "thinking", {"type": "enabled"}, "reasoning_effort"),
+            ("/v1/completions", {"prompt": "Hi"}, "max_completion_tokens", 5, "max_tokens"),
+            ("/v1/completions", {"prompt": "Hi"}, "messages", [{"role": "user", "content": "Hi"}], "prompt"),
+            ("/v1/messages", HI, "max_completion_tokens", 5, "max_tokens"),
+            ("/v1/messages", HI, "instructions", "Be brief.", "system"),
+            ("/v1/messages", HI, "output_format", {"type": "json_schema", "schema": {}}, "output_config.format"),
+            ("/v1/messages", HI, "parallel_tool_calls", True, "tool_choice.disable_parallel_tool_use"),
+            ("/v1/messages/count_tokens", HI, "instructions", "Be brief.", "system"),
+        ],
+    )
+    def test_a_field_of_another_endpoint_is_refused_with_the_right_name(
+        self, server: Serving, path: str, valid: dict[str, Any], name: str, value: Any, other: str
+    ) -> None:
+        response = server.post(path, **valid, **{name: value})
+        assert response.status_code == 400
+        assert response.json()["error"]["message"] == f"“{name}” isn't supported here. Use “{other}”."
+
+    def test_empty_fields_of_another_endpoint_are_ignored(self, server: Serving) -> None:
+        assert server.post(PATH, **HI, system="", thinking=None, enable_thinking=False, reasoning={}).status_code == 200
+
     def test_null_is_a_missing_field(self, server: Serving) -> None:
         nothing = {name: None for name in ChatFields.model_fields if name != "messages"}
         assert server.post(PATH, **HI, **nothing).status_code == 200

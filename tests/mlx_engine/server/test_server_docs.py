@@ -17,15 +17,20 @@ ENDPOINTS: dict[str, type[Fields]] = {
 }
 
 
+def mark(name: str, fields: type[Fields]) -> str:
+    if name in fields.model_fields:
+        return "yes"
+    other = fields.own_name(name)
+    return "refused" if name in fields.refused else f"use `{other}`" if other else "–"
+
+
 def rows() -> str:
     """The table, from the code."""
     names = list(dict.fromkeys(name for fields in ENDPOINTS.values() for name in fields.model_fields))
     lines = [f"| Field | {' | '.join(ENDPOINTS)} | |", f"|---|{'---|' * len(ENDPOINTS)}---|"]
     for name in names:
         described = [fields.model_fields[name].description for fields in ENDPOINTS.values() if name in fields.model_fields]
-        marks = [
-            "yes" if name in fields.model_fields else "refused" if name in fields.refused else "–" for fields in ENDPOINTS.values()
-        ]
+        marks = [mark(name, fields) for fields in ENDPOINTS.values()]
         lines.append(f"| `{name}` | {' | '.join(marks)} | {'; '.join(dict.fromkeys(filter(None, described)))} |")
     refused = sorted({name for fields in ENDPOINTS.values() for name in fields.refused} - set(names))
     return "\n".join(lines) + f"\n\nRefused everywhere: {', '.join(f'`{name}`' for name in refused)}.\n"
