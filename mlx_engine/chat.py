@@ -97,6 +97,11 @@ def render(
     return RenderedPrompt(tokens[:shared] + opening, opening, continued, raw)
 
 
+def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[str, ...]:
+    """Return a request's tools, or () if neither the request nor the model allows calls."""
+    return request.tools if request.tool_choice != "none" or call_format(tokenizer) else ()
+
+
 def fitting(
     tokenizer: TokenizerWrapper, request: GenerationRequest | CountTokens, limit: int, cancel: threading.Event | None = None
 ) -> tuple[Message, ...]:

@@ -88,6 +88,7 @@ def _generate(
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
     tally = Tally(clock, mode, seed, why_plain, request.exact)
+    request = replace(request, tools=chat.usable_tools(tokenizer, request))
     try:
         messages = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
         left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)

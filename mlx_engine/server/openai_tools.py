@@ -91,13 +91,16 @@ class OfferedTools:
             return value or "auto"
         if value == "required" and self._tools:
             return "required"
+        message = "“tool_choice” must be “auto”, “none”, “required”, or a tool."
         if isinstance(value, dict) and value.get("type") in ("function", "custom"):
             inner = value[value["type"]] if isinstance(value.get(value["type"]), dict) else value
             name, namespace = inner.get("name"), inner.get("namespace")
             name = ClientTool(str(name), namespace if isinstance(namespace, str) else "").full_name
             if name in self._tools:
                 return name
-        message = "“tool_choice” must be “auto”, “none”, “required”, or the name of one of the tools."
+            message = f"“tool_choice” is “{name[:100]}”, but no tool has this name."
+        elif value == "required":
+            message = "“tool_choice” requires a call, but the request has no tools. Add tools."
         raise ApiError(400, message, "tool_choice", "invalid_value")
 
     def of(self, call: ToolCall) -> ClientTool:

@@ -225,3 +225,12 @@ def test_a_schema_that_is_not_supported_is_refused(demo_server: Serving) -> None
     response = demo_server.post("/v1/responses", input="Hi", text={"format": form["json_schema"] | {"type": "json_schema"}})
     error = response.json()["error"]
     assert (response.status_code, error["code"], error["param"]) == (400, "bad_schema", "text.format")
+
+
+def test_tools_that_may_not_be_called_need_no_model_that_calls_tools(demo_server: Serving) -> None:
+    tools = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
+    options: dict[str, Any] = {"max_tokens": 12, "temperature": 0}
+    without, answered = (demo_server.chat("Hi", **options, **more) for more in ({}, {"tools": tools, "tool_choice": "none"}))
+    assert answered["choices"] == without["choices"]
+    refused = demo_server.post(PATH, messages=[{"role": "user", "content": "Hi"}], tools=tools)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "takes_no_tools")
