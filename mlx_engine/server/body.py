@@ -73,7 +73,6 @@ class Fields(BaseModel):
         log_ignored("the field", (fields.model_extra or {}).keys() - cls.refused.keys())
         return fields
 
-
     @classmethod
     def own_name(cls, name: str) -> str:
         """Return the field to use instead of another API's field, or "" if there is none."""

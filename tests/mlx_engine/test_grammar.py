@@ -2,12 +2,15 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
-from decimal import Decimal
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatch
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 
 import mlx.core as mx
@@ -19,10 +22,12 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from mlx_engine.decoding.grammar import reply_grammar
+from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompletedReply, Failed, Finished
+from mlx_engine.events import CompletedReply, Failed
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.made_schemas import made_schema
 from tests.mlx_engine.made_tokenizers import HARMONY, OPENS_THINKING, QWEN3, ids, made
 
@@ -39,20 +44,24 @@ def is_valid(answer: str, schema: object) -> bool:
     return validator_for(schema, Draft202012Validator)(exact).is_valid(value)
 
 
-def answers(engine, schema: object, temperature: float, seed: int, widths, **options) -> CompletedReply:
+def ask(mode: str = "dflash", **options) -> GenerationRequest:
+    return question("What is 5 times 7?", mode=mode, **options)
+
+
+def answers(engine, schema: object, temperature: float, seed: int, widths, asked=ask, **options) -> CompletedReply:
     """Return the plain reply, after comparing it with DFlash's at these widths."""
     options = {"schema": json.dumps(schema), "sampling": Sampling(temperature), "seed": seed, "max_tokens": 400, **options}
-    plain = reply(engine, question("What is 5 times 7?", mode="plain", **options))
+    plain = reply(engine, asked(mode="plain", **options))
     for width in widths:
-        drafted = reply(engine, question("What is 5 times 7?", width=width, **options))
+        drafted = reply(engine, asked(width=width, **options))
         assert (drafted.tokens, drafted.reason) == (plain.tokens, plain.reason), (schema, width)
     return plain
 
 
-def checked(engine, seed: int, temperature: float, widths) -> bool:
+def checked(engine, seed: int, temperature: float, widths, asked=ask) -> bool:
     """Check the answer to a made schema, and return whether it is complete."""
     schema = made_schema(seed)
-    plain = answers(engine, schema, temperature, seed, widths)
+    plain = answers(engine, schema, temperature, seed, widths, asked)
     assert plain.reason in ("eos", "length")
     if plain.reason == "eos":
         assert is_valid(plain.text, schema), (schema, plain.text)
@@ -66,9 +75,48 @@ def test_made_schemas_are_satisfied_at_every_width(demo, temperature):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(500))
-def test_500_made_schemas_are_satisfied_at_every_width(demo, seed):
-    assert checked(demo, seed, (0.0, 0.8)[seed % 2], (1, 2, 3, 4, 5, 6, 8, 12, 16, None))
+@pytest.mark.parametrize("seed", range(0, 100, 2))
+def test_made_schemas_are_satisfied_at_every_width_of_a_large_vocabulary(demo, seed):
+    assert checked(demo, seed, 0.0, (1 + seed // 2 % 16,)) and checked(demo, seed + 1, 0.8, (16 - seed // 2 % 16, None))
+
+
+def letters() -> TokenizerWrapper:
+    """A tokenizer whose 128 tokens are the letters of ASCII, and an end token in place of the last."""
+    shown = {letter: ord(letter) for letter in pre_tokenizers.ByteLevel.alphabet() if 33 <= ord(letter) < 127}
+    hidden = sorted(letter for letter in pre_tokenizers.ByteLevel.alphabet() if 256 <= ord(letter) < 256 + 33)
+    vocabulary = shown | {letter: byte for byte, letter in enumerate(hidden)}
+    rules = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    rules.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    rules.decoder = decoders.ByteLevel()
+    rules.add_tokens([AddedToken("<|end|>", special=True, normalized=False)])
+    fast = PreTrainedTokenizerFast(tokenizer_object=rules, eos_token="<|end|>", clean_up_tokenization_spaces=False)
+    return TokenizerWrapper(fast, BPEStreamingDetokenizer, eos_token_ids=[127])
+
+
+def is_ascii(schema: object) -> bool:
+    text = json.dumps(schema)
+    return text.isascii() and "\\u" not in text
+
+
+def ask_tiny(sampling: Sampling, **options) -> GenerationRequest:
+    return tokens((9, 33, 44), sampling.temperature, **options)
+
+
+@pytest.fixture(scope="module")
+def tiny_letters() -> Engine:
+    """The pair of `tiny`, whose widths are 1 to 8, with a token for each letter."""
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+    engine.pair.tokenizer = letters()
+    return engine
+
+
+EVERY_WIDTH = (*range(1, 9), None)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [seed for seed in range(600) if is_ascii(made_schema(seed))][:500])
+def test_500_made_schemas_are_satisfied_at_every_width(tiny_letters, seed):
+    assert all(checked(tiny_letters, seed, temperature, EVERY_WIDTH, ask_tiny) for temperature in (0.0, 0.8))
 
 
 @pytest.fixture(scope="session")
@@ -85,18 +133,35 @@ def public_schemas() -> list[object]:
     return [group["schema"] for group in groups]
 
 
+def public_answer(engine, schema: object, seed: int, temperature: float, widths, asked=ask) -> bool | None:
+    """Check the answer to a public schema. Return whether it is complete, or None if the schema is refused."""
+    options = {"sampling": Sampling(temperature), "seed": seed, "max_tokens": 80}
+    end = events(engine, asked(mode="plain", schema=json.dumps(schema), **options))[-1]
+    if isinstance(end, Failed):
+        assert end.code == "bad_schema"
+        return None
+    plain = answers(engine, schema, temperature, seed, widths, asked, max_tokens=80)
+    if plain.reason != "eos":
+        return False
+    with suppress(re.error, InvalidOperation):  # jsonschema knows no Unicode classes, and Decimal no very long exponents
+        assert is_valid(plain.text, schema), (schema, plain.text)
+    return True
+
+
 @pytest.mark.long
-def test_50_public_schemas_are_satisfied(demo, public_schemas):
-    """Schemas that llguidance doesn't support are refused. Most others allow endless answers, which may not end here."""
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_public_schemas_are_satisfied_at_every_width(tiny_letters, public_schemas, temperature):
+    """More than half of the schemas aren't supported by llguidance, and are refused."""
+    found = [public_answer(tiny_letters, *each, temperature, EVERY_WIDTH, ask_tiny) for each in zip(public_schemas, count())]
+    assert found.count(True) > 180, (found.count(True), found.count(False), found.count(None))
+
+
+@pytest.mark.long
+def test_50_public_schemas_are_satisfied_by_the_demo_pair(demo, public_schemas):
+    """Most schemas allow endless answers, which may not end here."""
     complete = 0
     for seed, schema in enumerate(public_schemas):
-        options = {"sampling": Sampling((0.0, 0.8)[seed % 2]), "seed": seed, "max_tokens": 80}
-        end = events(demo, question("What is 5 times 7?", mode="plain", schema=json.dumps(schema), **options))[-1]
-        assert isinstance(end, Finished) or end.code == "bad_schema"
-        if isinstance(end, Finished) and end.reason == "eos":
-            complete += 1
-            done = answers(demo, schema, (0.0, 0.8)[seed % 2], seed, (2, 5, 16), max_tokens=80)
-            assert is_valid(done.text, schema), (schema, done.text)
+        complete += bool(public_answer(demo, schema, seed, (0.0, 0.8)[seed % 2], (2, 5, 16)))
         if complete == 50:
             return
     pytest.fail(f"only {complete} answers are complete")
@@ -107,33 +172,14 @@ def test_a_draft_that_ends_in_another_lexeme_is_taken_back(demo):
     assert checked(demo, 268, 0.0, (4,))
 
 
-def letters() -> TokenizerWrapper:
-    """A tokenizer whose 128 tokens are the letters of ASCII, and an end token in place of the last."""
-    shown = {letter: ord(letter) for letter in pre_tokenizers.ByteLevel.alphabet() if 33 <= ord(letter) < 127}
-    hidden = sorted(letter for letter in pre_tokenizers.ByteLevel.alphabet() if 256 <= ord(letter) < 256 + 33)
-    vocabulary = shown | {letter: byte for byte, letter in enumerate(hidden)}
-    rules = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    rules.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    rules.decoder = decoders.ByteLevel()
-    rules.add_tokens([AddedToken("<|end|>", special=True, normalized=False)])
-    fast = PreTrainedTokenizerFast(tokenizer_object=rules, eos_token="<|end|>", clean_up_tokenization_spaces=False)
-    return TokenizerWrapper(fast, BPEStreamingDetokenizer, eos_token_ids=[127])
-
-
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
 def test_other_targets_and_drafters_give_the_plain_text(pair, request, monkeypatch):
     """DFlash with full attention, and DFlash 2 with gated deltas, with random weights."""
     engine = request.getfixturevalue(pair)
     monkeypatch.setattr(engine.pair, "tokenizer", letters())
     for seed in range(5):
-        schema = made_schema(seed)
-        options = {"schema": json.dumps(schema), "seed": seed, "max_tokens": 150}
-        if not options["schema"].isascii() or "\\u" in options["schema"]:
-            continue
-        plain = reply(engine, tokens((9, 33, 44), 0.8 * (seed % 2), mode="plain", **options))
-        for width in (2, 5, 8, None):
-            assert reply(engine, tokens((9, 33, 44), 0.8 * (seed % 2), width=width, **options)).tokens == plain.tokens
-        assert plain.reason == "length" or is_valid(plain.text, schema)
+        if is_ascii(made_schema(seed)):
+            checked(engine, seed, 0.8 * (seed % 2), (2, 5, 8, None), ask_tiny)
 
 
 def test_filters_and_penalties_apply_to_the_allowed_tokens(demo):
