@@ -1,0 +1,90 @@
+"""Built-in servers of tools. They speak MCP like any other server, but run in this process."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mlx_engine.tools.builtin.calculator import calculate
+from mlx_engine.tools.builtin.files import Files
+from mlx_engine.tools.config import ServerConfig
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+_KINDS = {"string": str, "integer": int}
+_PATH = {"type": "string", "description": "For example Documents/notes.txt. It begins with the name of a chosen folder."}
+
+
+def server(config: ServerConfig) -> "Server[Any]":
+    """Return the MCP server of a configuration with `builtin`."""
+    import anyio.to_thread  # slow to import
+    from mcp import types
+    from mcp.server.lowlevel import Server
+
+    tools = _calculator() if config.builtin == "calculator" else _files(Files(config.folders))
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[types.Tool(name=run.__name__, description=words, input_schema=schema) for run, words, schema in tools]
+        )
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            text = await anyio.to_thread.run_sync(_call, tools, params.name, params.arguments or {}, abandon_on_cancel=True)
+        except (ValueError, OSError) as error:
+            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    return Server(config.name, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+_Tool = tuple[Callable[..., str], str, dict[str, Any]]  # function with the tool's name, description, and schema
+
+
+def _calculator() -> list[_Tool]:
+    def calculator(expression: str) -> str:
+        return calculate(expression)
+
+    return [
+        (
+            calculator,
+            "Calculate an arithmetic expression.",
+            _schema({"expression": {"type": "string", "description": "For example (3 + 4) * 2.5 or sqrt(2)."}}, "expression"),
+        )
+    ]
+
+
+def _files(files: Files) -> list[_Tool]:
+    first = {"type": "integer", "description": "Line to begin with. Default: 1."}
+    text = {"type": "string", "description": "Text to find. The case of letters is ignored."}
+    folder = {"type": "string", "description": "For example Documents. Without a folder, all chosen folders."}
+    return [
+        (files.list_folder, "List a folder, or the folders that the user chose.", _schema({"path": folder})),
+        (files.read_file, "Read a text file.", _schema({"path": _PATH, "first_line": first}, "path")),
+        (
+            files.search_files,
+            "Find files by a text in their names or contents.",
+            _schema({"text": text, "folder": folder}, "text"),
+        ),
+    ]
+
+
+def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties} | ({"required": list(required)} if required else {})
+
+
+def _call(tools: list[_Tool], name: str, arguments: dict[str, Any]) -> str:
+    """Return the result of a tool.
+
+    Raises:
+        ValueError: the tool is unknown, or the arguments are wrong.
+    """
+    run, _, schema = next((tool for tool in tools if tool[0].__name__ == name), (None, "", {}))
+    if run is None:
+        raise ValueError(f"Unknown tool “{name}”")
+    for missing in set(schema.get("required", ())) - set(arguments):
+        raise ValueError(f"“{missing}” is missing")
+    for key, value in arguments.items():
+        kind = schema["properties"].get(key, {}).get("type")
+        if kind is None or type(value) is not _KINDS[kind]:
+            raise ValueError(f"“{key}” isn't {'an argument' if kind is None else f'of the type {kind}'}")
+    return run(**arguments)
