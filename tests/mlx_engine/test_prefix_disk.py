@@ -19,7 +19,7 @@ from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.test_prefix import PAIRS, PROMPT, WORDS, sliding
-from tests.mlx_engine.test_prefix_store import damage
+from tests.mlx_engine.saved_parts import damage
 
 BLOCK = 8
 
