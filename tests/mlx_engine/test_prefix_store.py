@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -67,7 +66,9 @@ def test_no_file_contains_a_deleted_prompt(store, delete):
 
     def found() -> set[str]:
         contents = {path.suffix: path.read_bytes() for path in store.folder.iterdir()}
-        return {name for name, content in contents.items() for piece in pieces if piece in content or piece.hex().encode() in content}
+        return {
+            name for name, content in contents.items() for piece in pieces if piece in content or piece.hex().encode() in content
+        }
 
     save(store, secret)
     assert {".safetensors", ".sqlite-wal"} <= found()
