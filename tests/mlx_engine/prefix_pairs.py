@@ -68,10 +68,10 @@ def save(engine: Engine) -> None:
     saved._writer.flush(60)
 
 
-def begin(engine: Engine, folder: Path) -> None:
+def begin(engine: Engine, folder: Path, quota: int | None = None) -> None:
     """Forget what is in memory, and open the store as the next process does."""
     engine.free_memory()
-    engine.save_prompts(folder)
+    engine.save_prompts(folder, quota)
 
 
 def restart(engine: Engine, folder: Path) -> None:

@@ -2,8 +2,12 @@
 
 import dataclasses
 import gc
+import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,6 +23,7 @@ from mlx_engine.prefix.store import Part, PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
+from tests.mlx_engine.prefix_process import QUOTA
 from tests.mlx_engine.saved_parts import damage
 
 
@@ -184,3 +189,28 @@ def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_facto
     assert got.tokens == expected.tokens
     save(engine)
     assert PrefixStore(folder).verify()[1] <= len(faults) * 2
+
+
+@pytest.mark.parametrize("kind", ["growing", *(pytest.param(kind, marks=pytest.mark.long) for kind in PAIRS if kind != "growing")])
+def test_two_processes_use_a_store_at_the_same_time(kind, tmp_path):
+    """They write, read, delete what doesn't fit, and forget chats, and their replies are those of fresh runs."""
+    folder, processes = tmp_path / "store", []
+    for seed in ("1", "2"):
+        (pair := tmp_path / seed).mkdir()
+        words = [sys.executable, "-m", "tests.mlx_engine.prefix_process", kind, str(pair), str(folder), seed]
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=Path(__file__).parents[2]))
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        output, errors = process.communicate()
+        assert process.returncode == 0, errors
+        happened = json.loads(output)
+        assert happened["read"] and happened["forgotten"]
+        assert happened["seen"] > QUOTA
+        assert not errors
+    store = PrefixStore(folder, QUOTA, keep_free=0)
+    assert store.use().bytes == sum(path.stat().st_size for path in folder.glob("*.safetensors")) <= QUOTA
+    assert store.verify()[1] == 0
