@@ -5,7 +5,7 @@ Answers match a schema, and tool calls match the family's format and the tool's 
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lcm
 from typing import Any
@@ -21,6 +21,17 @@ _BARE_CALL = r'/\s*\{\s*"(name|type)"\s*:(?s:.*)/'
 _TAGGED_KEYWORDS = ("type", "properties", "required", "additionalProperties", "$defs", "definitions")
 _NOTES = ("$schema", "$id", "title", "description")
 _STRING_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
+_GEMMA_KEYWORDS = (*_TAGGED_KEYWORDS, *_NOTES, "items", "anyOf", "enum", "const", "default")
+_GEMMA_QUOTE = '<|"|>'
+_GEMMA_RULES = r"""
+GEMMA_CHARS: /(?s:.+)/ & ~/(?s:.*)<\|"\|>(?s:.*)/
+gemma_text: QUOTE GEMMA_CHARS? QUOTE
+gemma_scalar: %json {"type": ["number", "boolean", "null"]}
+gemma_any: gemma_text | gemma_scalar | gemma_object | gemma_array
+gemma_object: "{" (gemma_pair ("," gemma_pair)*)? "}"
+gemma_pair: /[A-Za-z_][A-Za-z0-9_]*/ ":" gemma_any
+gemma_array: "[" (gemma_any ("," gemma_any)*)? "]"
+"""
 
 Marker = Callable[[str], str]
 
@@ -102,6 +113,7 @@ class _Writer:
         self._form, self._functions, self._marker = form, functions, marker
         self._any, self._several = any_arguments, several
         self._rules = [f"ANY: {_ANY_TEXT}"]
+        self._gemma_names: dict[str, str] = {}  # rules of Gemma's values, by schema
 
     def messages(self, schema: str | None, forced: bool) -> ReplyRules:
         """Return the rules of replies that are messages with headers."""
@@ -160,7 +172,7 @@ class _Writer:
         style = "llama" if self._form is LLAMA else self._form.parse.__module__.rpartition(".")[2]
         write = {
             "llama": self._llama, "json_tools": self._hermes, "mistral": self._mistral, "kimi_k2": self._kimi,
-            "qwen3_coder": self._qwen_coder, "minimax_m2": self._minimax, "glm47": self._glm,
+            "qwen3_coder": self._qwen_coder, "minimax_m2": self._minimax, "glm47": self._glm, "gemma4": self._gemma,
         }.get(style)  # fmt: skip
         if write is None:
             raise UserError.of(_NO_FORMAT)
@@ -199,6 +211,86 @@ class _Writer:
 
     def _glm(self, at: int, function: dict) -> str:
         return self._tagged(at, function, "{}\n", "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>", "\n", "")
+
+    def _gemma(self, at: int, function: dict) -> str:
+        if not self._gemma_names:
+            self._rules.append(_GEMMA_RULES.replace("QUOTE", self._marker(_GEMMA_QUOTE)))
+        parameters = self._parameters(function)
+        value = self._gemma_value(parameters, parameters, bool(function.get("strict")))
+        return f"{json.dumps('call:' + function['name'], ensure_ascii=False)} {value}"
+
+    def _gemma_value(self, given: Any, root: dict, strict: bool) -> str:
+        """Return the rule of a value in Gemma's format: JSON with other quotes around texts, and none around keys."""
+        schema = given if given is root else resolved(given, root)
+        if strict and isinstance(given, dict) and "$ref" in given and (given is root or not schema):
+            raise BadSchema(f"$ref: “{given['$ref']}” isn't supported")
+        key = json.dumps((schema, strict, id(root)))
+        if key not in self._gemma_names:  # which also ends recursive schemas
+            self._gemma_names[key] = name = f"gemma_{len(self._gemma_names)}"
+            self._rules.append(f"{name}: {_any_of(self._gemma_ways(schema, root, strict))}")
+        return self._gemma_names[key]
+
+    def _gemma_ways(self, schema: dict, root: dict, strict: bool) -> list[str]:
+        kinds, parts = schema.get("type", "object" if "properties" in schema else None), schema.get("anyOf", schema.get("oneOf"))
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        choices = [schema["const"]] if "const" in schema else schema.get("enum")
+        if any(not isinstance(each, list | None) or each == [] for each in (kinds, parts, choices)):
+            raise BadSchema("“type” isn't a string or array, or “anyOf” or “enum” isn't an array of choices")
+        if strict and not (kinds and set(kinds) <= {"number", "integer"}):
+            found = next((name for name in schema if name not in _GEMMA_KEYWORDS), "")
+            found = "additionalProperties" if isinstance(schema.get("additionalProperties"), dict) else found
+            if found:
+                raise BadSchema(f"this model's calls don't support “{found}” for the parameters of strict tools")
+        if choices is not None:
+            return [self._gemma_literal(choice) for choice in choices]
+        if parts is not None:
+            return [self._gemma_value(part, root, strict) for part in parts]
+        return ["gemma_any"] if kinds is None else [self._gemma_kind(kind, schema, root, strict) for kind in kinds]
+
+    def _gemma_kind(self, kind: Any, schema: dict, root: dict, strict: bool) -> str:
+        required, properties = schema.get("required", []), schema.get("properties", {})
+        if not isinstance(required, list) or not isinstance(properties, dict):
+            raise BadSchema("“required” isn't an array, or “properties” isn't an object")
+        match kind:
+            case "string" | "boolean" | "null":
+                return {"string": "gemma_text", "boolean": '"true" | "false"', "null": '"null"'}[kind]
+            case "number" | "integer":
+                self._rules.append(f"gemma_number_{len(self._rules)}: {_json({**schema, 'type': kind})}")
+                return f"gemma_number_{len(self._rules) - 1}"
+            case "array":
+                item = self._gemma_value(schema.get("items", {}), root, strict)
+                return f'"[" ({item} ("," {item})*)? "]"'
+            case "object" if properties or schema.get("additionalProperties") is False:
+                return self._gemma_object(properties, required, root, strict)
+            case "object":
+                return "gemma_object"
+        raise BadSchema(f"“type” is {json.dumps(kind)}")
+
+    def _gemma_object(self, properties: dict, required: list, root: dict, strict: bool) -> str:
+        pairs, more = '""', ""  # from the current property on: all pairs, and what follows another pair
+        for name in sorted(properties, key=str.lower, reverse=True):  # the template sorts them too
+            pair = f"{self._gemma_key(name)} {self._gemma_value(properties[name], root, strict)}"
+            optional, at = name not in required, len(self._rules)
+            self._rules.append(f"gemma_pairs_{at}: {pair} {more}" + (f" | {pairs}" if optional else ""))
+            self._rules.append(f'gemma_more_{at}: ("," {pair}){"?" if optional else ""} {more}')
+            pairs, more = f"gemma_pairs_{at}", f"gemma_more_{at}"
+        return f'"{{" {pairs} "}}"'
+
+    def _gemma_literal(self, value: Any) -> str:
+        if isinstance(value, str):
+            quote = self._marker(_GEMMA_QUOTE)
+            return f"{quote} {json.dumps(value, ensure_ascii=False)} {quote}"
+        if isinstance(value, list):
+            return f'"[" {_joined(map(self._gemma_literal, value))} "]"'
+        if isinstance(value, dict):
+            pairs = (f"{self._gemma_key(name)} {self._gemma_literal(value[name])}" for name in sorted(value, key=str.lower))
+            return f'"{{" {_joined(pairs)} "}}"'
+        return json.dumps(json.dumps(value))
+
+    def _gemma_key(self, name: str) -> str:
+        if not re.fullmatch(r"\w+", name):
+            raise BadSchema(f"“{name}” can't be a key in this model's calls")
+        return json.dumps(f"{name}:", ensure_ascii=False)
 
     def _arguments(self, at: int, function: dict) -> str:
         self._rules.append(f"arguments_{at}: {_json(self._parameters(function))}")
@@ -276,6 +368,10 @@ _NO_FORMAT = EngineText.of(
 
 def _any_of(ways: Sequence[str] | Iterator[str]) -> str:
     return " | ".join(ways)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return ' "," '.join(parts)
 
 
 def _json(schema: Any) -> str:

@@ -38,11 +38,15 @@ WRITTEN = {
 {{- '<parameter=' + key + '>\\n' }}""" + _VALUE + """{{ '\\n</parameter>\\n' }}{% endfor %}
 {{- '</function>\\n</tool_call>' }}
 {%- endfor %}"""),
-    "gemma4": ("gemma4_calls", _EACH + """\
-{{- '<|tool_call>call:' + tool_call.name + '{' }}""" + _ARGUMENTS + """\
-{{- ',' if not loop.first }}{{ key + ':' }}
-{%- if value is string %}{{ '<|"|>' + value + '<|"|>' }}{% else %}{{ value | tojson }}{% endif %}
-{%- endfor %}{{ '}<tool_call|>' }}
+    "gemma4": ("gemma4_calls", """\
+{%- macro written(value) %}
+{%- if value is string %}{{ '<|"|>' + value + '<|"|>' }}
+{%- elif value is mapping %}{{ '{' }}{% for key, value in value | dictsort %}{{ ',' if not loop.first }}{{ key + ':' }}
+{{- written(value) }}{% endfor %}{{ '}' }}
+{%- elif value is iterable %}{{ '[' }}{% for value in value %}{{ ',' if not loop.first }}{{ written(value) }}{% endfor %}{{ ']' }}
+{%- else %}{{ value | tojson }}{% endif %}
+{%- endmacro %}""" + _EACH + """\
+{{- '<|tool_call>call:' + tool_call.name }}{{ written(tool_call.arguments) }}{{ '<tool_call|>' }}
 {%- endfor %}"""),
     "llama": ("llama_calls", """\
 {%- for tool_call in message.tool_calls %}{% set tool_call = tool_call.function %}{{- '; ' if not loop.first }}

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import mlx.core as mx
 import pytest
@@ -13,9 +14,9 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import Commit
 from mlx_engine.reply_text import ReplyText
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.tools.made_calls import FAMILIES, tokenizer_of, written
 
-CONSTRAINED = tuple(family for family in FAMILIES if family != "gemma4")
 _AT = {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"], "additionalProperties": False}
 PARAMETERS = {
     "weather": {
@@ -72,7 +73,7 @@ def call_tokens(family: str, calls: list[ToolCall]) -> list[int]:
     return list(tokenizer_of(family).encode(text, add_special_tokens=False))
 
 
-@pytest.mark.parametrize("family", CONSTRAINED)
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("choice", ["required", "weather", "auto"])
 def test_a_reply_calls_the_chosen_tools_with_valid_arguments(family, choice):
     ended = 0
@@ -97,7 +98,7 @@ def test_a_reply_without_choice_calls_nothing(family):
     assert any(masked[at, token].item() != 0 for at, token in enumerate(call))
 
 
-@pytest.mark.parametrize("family", CONSTRAINED)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_the_published_templates_write_what_the_grammar_allows(family):
     tokenizer, request = tokenizer_of(family), asked(tool_choice="required")
     calls = [ToolCall("1", "weather", json.dumps({"city": "Rome", "days": 3, "at": {"x": True}})), ToolCall("2", "clock", "{}")]
@@ -113,7 +114,7 @@ def test_parameters_of_tools_that_are_not_strict_may_be_unsupported():
     assert not calls or calls[0].name == "free"
 
 
-@pytest.mark.parametrize("family", CONSTRAINED)
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "parameters",
     [{"properties": 5}, {"required": 5}, {"properties": {"a": {"type": 5}}}, {"properties": {"a": {"enum": 5}}}, {"$ref": "#/a"}],
@@ -130,8 +131,6 @@ def test_invalid_parameters_are_refused(family, parameters):
     [
         ("qwen3", {"tool_choice": "missing"}, "unknown_tool_choice"),
         ("qwen3", {"tool_choice": "required", "tools": ()}, "no_tools_to_choose"),
-        ("gemma4", {"tool_choice": "required"}, "tool_choice_unsupported"),
-        ("gemma4", {}, "tool_choice_unsupported"),
         ("qwen3", {"tools": (FREE.replace('"name"', '"strict": true, "name"'),)}, "bad_schema"),
     ],
 )
@@ -139,6 +138,66 @@ def test_a_choice_that_cannot_be_followed_is_refused(family, options, code):
     with pytest.raises(UserError) as caught:
         reply_grammar(tokenizer_of(family), asked(**options), (), 0)
     assert caught.value.text.code == code
+
+
+def test_formats_without_a_grammar_are_refused():
+    tokenizer = made("none", "{{ tools }}<|tool_list_start|>")  # calls are written as in Python
+    for options in ({"tool_choice": "required"}, {}):
+        with pytest.raises(UserError) as caught:
+            reply_grammar(tokenizer, asked(**options), (), 0)
+        assert caught.value.text.code == "tool_choice_unsupported"
+
+
+NESTED = {
+    "type": "object",
+    "$defs": {
+        "tree": {
+            "type": "object",
+            "properties": {"leaf": {"type": ["boolean", "null"]}, "Parts": {"type": "array", "items": {"$ref": "#/$defs/tree"}}},
+            "additionalProperties": False,
+        }
+    },
+    "properties": {
+        "tree": {"$ref": "#/$defs/tree"},
+        "size": {"anyOf": [{"type": "number", "minimum": 1, "maximum": 2}, {"type": "null"}]},
+        "pick": {"enum": ["", "a b", 7, None, ["x", {"key": True}]]},
+        "free": {"type": "array", "items": {}},
+        "text": {"type": "string"},
+    },
+    "required": ["size", "tree"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("parameters", [NESTED, {**NESTED, "required": []}, {"type": "object"}], ids=["some", "none", "free"])
+def test_nested_arguments_are_parsed_as_the_grammar_of_gemma_writes_them(parameters):
+    tool = {"type": "function", "function": {"name": "plant", "parameters": parameters, "strict": True}}
+    found = []
+    for seed in range(30):
+        answer, calls, complete = walk("gemma4", asked(tools=(json.dumps(tool),), tool_choice="plant"), seed)
+        assert calls or not complete, answer
+        found += [json.loads(call.arguments) for call in calls]
+    assert len(found) > 5 and all(Draft202012Validator(parameters).is_valid(arguments) for arguments in found)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "schema"),
+    [
+        ("minItems", {"type": "array", "minItems": 2}),
+        ("pattern", {"type": "string", "pattern": "^a$"}),
+        ("additionalProperties", {"type": "object", "additionalProperties": {"type": "string"}}),
+        ("$ref", {"$ref": "#/$defs/missing"}),
+        ("a b", {"type": "object", "properties": {"a b": {}}}),
+    ],
+)
+def test_gemmas_calls_refuse_what_their_grammar_cannot_express(keyword, schema):
+    def tools(strict):
+        parameters = {"type": "object", "properties": {"a": schema}}
+        return (json.dumps({"type": "function", "function": {"name": "plant", "parameters": parameters, "strict": strict}}),)
+
+    with pytest.raises(UserError, match=re.escape(keyword)):
+        reply_grammar(tokenizer_of("gemma4"), asked(tools=tools(True)), (), 0)
+    assert reply_grammar(tokenizer_of("gemma4"), asked(tools=tools(False), tool_choice="required"), (), 0)
 
 
 def test_free_calls_have_no_grammar():
