@@ -20,6 +20,7 @@ Decision = Literal["once", "chat", "always", "deny"]
 _VERSION = 1
 _LOCK_TIMEOUT_S = 2.0
 _LARGEST = 4_000_000  # bytes
+_NOT_OURS = (ValueError, TypeError, LookupError, RecursionError)  # content that Slipstream doesn't write
 _Entries = dict[tuple[str, str], str]  # fingerprint by server and tool
 
 
@@ -75,10 +76,7 @@ class Approvals:
             return self._always
         try:
             return _parsed(self._file)
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
-            log.warning("Can't read %s, so no tool is approved (%s)", self._file.name, type(error).__name__)
+        except (OSError, *_NOT_OURS):
             return {}
 
     @contextmanager
@@ -94,7 +92,7 @@ class Approvals:
                     entries = _parsed(self._file)
                 except FileNotFoundError:
                     entries = {}
-                except (ValueError, TypeError, LookupError, RecursionError):
+                except _NOT_OURS:
                     os.replace(self._file, self._file.with_suffix(".damaged.json"))
                     entries = {}
                 yield entries
@@ -111,7 +109,7 @@ def _parsed(file: Path) -> _Entries:
 
     Raises:
         OSError: the file can't be read.
-        ValueError, TypeError, LookupError, RecursionError: its content isn't what Slipstream writes.
+        Exception: one of `_NOT_OURS`.
     """
     with open(file, "rb") as stream:
         content = json.loads(stream.read(_LARGEST))
