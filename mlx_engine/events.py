@@ -13,6 +13,7 @@ from mlx_engine.requests import Mode, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
+MeasuredBy = Literal["engine", "server", "client"]
 StopReason = Literal["eos", "tool_calls", "stop_string", "length", "cancelled", "error"]
 
 
@@ -279,7 +280,7 @@ class Commit:
     text.
 
     Attributes:
-        sources: the source of each token.
+        sources: the source of each token; empty if unknown.
         runs: source and number of characters of each token in `text`; empty if unknown. A token may belong to an earlier commit.
             A character that spans several tokens counts for the first.
         at_s: seconds after the request, without waiting; None if unknown.
@@ -330,6 +331,7 @@ class Stats:
         decode_s: seconds from the first token to the last, without waiting.
         disk_tokens: tokens of `reused_tokens` that were read from disk.
         snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
+        measured_by: who measured the rates: this engine, a server, or the client of a server that reports none.
     """
 
     mode: Mode
@@ -358,6 +360,7 @@ class Stats:
     decode_s: float = 0.0
     disk_tokens: int = 0
     snapshot_bytes: int = 0
+    measured_by: MeasuredBy = "engine"
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -374,6 +377,11 @@ class Stats:
     def acceptance(self) -> float | None:
         """Accepted / tested, 0 to 1, or None if nothing was tested."""
         return self.accepted / self.tested if self.tested else None
+
+    @property
+    def share_of_drafts(self) -> float | None:
+        """Accepted / drafted, 0 to 1, which servers call acceptance; None if nothing was drafted."""
+        return self.accepted / self.drafted if self.drafted else None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,184 @@
+"""A connection to a server with OpenAI's API, and its problems in plain words."""
+
+import ipaddress
+import json
+import socket
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from mlx_engine.errors import UserError
+
+_LONGEST_REASON = 300  # characters of a server's own message
+_CONTEXT_CODES = ("context_length_exceeded", "exceed_context_size_error", "context_exceeded")
+_CONTEXT_WORDS = ("maximum context length", "context size", "context window", "longer than the maximum")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How to reach a server.
+
+    Attributes:
+        url: base address, which ends before or after “/v1”.
+        model: model to use; empty for the server's first one.
+        key: API key, if the server needs one.
+        plain_url: base address of the same model without speculative decoding, if there is one.
+        headers: additional headers of each request.
+        ca_file: certificate authority to trust, as a PEM file, instead of the system's.
+        timeout_s: seconds without any data after which the connection counts as lost.
+    """
+
+    url: str
+    model: str = ""
+    key: str = field(default="", repr=False)
+    plain_url: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    ca_file: Path | None = None
+    timeout_s: float = 120.0
+
+    @property
+    def host(self) -> str:
+        """Host and port, as shown to the user."""
+        return _parsed(self.url).netloc.decode()
+
+    @property
+    def is_encrypted(self) -> bool:
+        return all(_parsed(url).scheme == "https" for url in (self.url, self.plain_url) if url)
+
+    def client(self) -> httpx2.AsyncClient:
+        """Return an HTTP client for this connection.
+
+        Raises:
+            UserError: the address or the certificate file can't be used.
+        """
+        for url in (self.url, self.plain_url) if self.plain_url else (self.url,):
+            _check(url)
+        verify: ssl.SSLContext | bool = True
+        if self.ca_file is not None:
+            try:
+                verify = ssl.create_default_context(cafile=self.ca_file)
+            except (OSError, ssl.SSLError) as error:
+                template = "The certificate file “{file}” can't be used: {reason}. Choose a PEM file."
+                raise UserError("remote_bad_ca", template, file=str(self.ca_file), reason=str(error)) from None
+        headers = [*self.headers, *([("Authorization", f"Bearer {self.key}")] if self.key else [])]
+        try:
+            timeout = httpx2.Timeout(self.timeout_s, connect=min(10.0, self.timeout_s))
+            limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
+            return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
+        except (ValueError, TypeError):  # characters that a header can't have
+            raise UserError("remote_bad_header", "A header or the key has characters that HTTP doesn't allow. Change it.") from None
+
+
+def address(url: str, path: str) -> str:
+    """Return the address of an endpoint such as “/v1/models”."""
+    return url.rstrip("/").removesuffix("/v1") + path
+
+
+def _check(url: str) -> None:
+    """Refuse addresses that aren't HTTP, and unencrypted ones outside private networks."""
+    parts = _parsed(url)
+    host = parts.host
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        raise UserError("remote_bad_address", "“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.", url=url)
+    if parts.username or parts.password:
+        raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
+    if parts.scheme == "http" and not _is_private(host):
+        template = "The connection to “{host}” isn't encrypted. Use https, or an address in your own network."
+        raise UserError("remote_not_encrypted", template, host=host)
+
+
+def _parsed(url: str) -> httpx2.URL:
+    """Return the parts of an address, which are empty if it isn't one."""
+    try:
+        return httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return httpx2.URL("")
+
+
+def _is_private(host: str) -> bool:
+    """Return whether a host is this computer or in a private network.
+
+    A name that can't be resolved counts as private: connecting to it fails anyway.
+    """
+    try:
+        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        return True
+    addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
+    return all(each.is_private or each.is_link_local for each in addresses)
+
+
+def unreachable(connection: Connection, error: Exception) -> UserError:
+    """Return what a failed connection means."""
+    host = connection.host
+    if isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
+        template = "The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection."
+        return UserError("remote_certificate", template, host=host)
+    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        template = "“{host}” doesn't answer. Check the address, and that the server is running."
+        return UserError("remote_unreachable", template, host=host)
+    if isinstance(error, httpx2.TimeoutException):
+        template = "“{host}” sent nothing for {seconds:g} seconds. Try again."
+        return UserError("remote_timed_out", template, host=host, seconds=connection.timeout_s)
+    return UserError("remote_lost", "The connection to “{host}” was lost. Try again.", host=host)
+
+
+def refused(connection: Connection, status: int, body: bytes, retry_after: str = "") -> UserError:
+    """Return what an HTTP error means.
+
+    Args:
+        body: beginning of the response.
+        retry_after: the header of this name.
+    """
+    host = connection.host
+    found = _json(body)
+    if status in (401, 403):
+        return UserError("remote_key", "“{host}” rejects the key. Enter the right one in the connection.", host=host)
+    if status == 429:
+        if retry_after.isdecimal() and len(retry_after) < 6:
+            template = "“{host}” is busy. Try again in {seconds} seconds."
+            return UserError("remote_busy_until", template, host=host, seconds=int(retry_after))
+        return UserError("remote_busy", "“{host}” is busy. Try again in a moment.", host=host)
+    if found is None:
+        template = "“{host}” answers with HTTP status {status} and no readable reason. Check the address."
+        return UserError("remote_not_api", template, host=host, status=status)
+    return failure(connection, found, status)
+
+
+def failure(connection: Connection, found: Any, status: int = 0) -> UserError:
+    """Return what an error object of a server means."""
+    host, reason, codes = connection.host, reason_of(found), _codes_of(found)
+    if any(code in _CONTEXT_CODES for code in codes) or any(words in reason for words in _CONTEXT_WORDS):
+        template = "The chat is too long for the model on “{host}”: {reason}"
+        return UserError("remote_context_exceeded", template, host=host, reason=reason)
+    if status == 404 and connection.model:
+        template = "“{host}” doesn't offer “{model}” anymore: {reason}"
+        return UserError("remote_no_model", template, host=host, model=connection.model, reason=reason)
+    if 400 <= status < 500:
+        return UserError("remote_refused", "“{host}” refuses the request: {reason}", host=host, reason=reason)
+    return UserError("remote_failed", "“{host}” failed: {reason}", host=host, reason=reason)
+
+
+def reason_of(found: Any) -> str:
+    """Return a server's message, which may be in several places."""
+    for name in ("error", "message", "detail"):
+        if isinstance(found, dict) and found.get(name):
+            return reason_of(found[name])
+    text = found if isinstance(found, str) else json.dumps(found)
+    text = "".join(char if char.isprintable() else " " for char in text).strip()
+    return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
+
+
+def _codes_of(found: Any) -> list[str]:
+    error = found.get("error", found) if isinstance(found, dict) else {}
+    return [str(error.get(name, "")) for name in ("type", "code")] if isinstance(error, dict) else []
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,219 @@
+"""An engine on another computer, behind the same door as the one on this computer."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, TokenCount
+from mlx_engine.host import Deliver, Job
+from mlx_engine.remote.body import body_of
+from mlx_engine.remote.connection import Connection, address, refused, unreachable
+from mlx_engine.remote.server import RemoteServer, discover
+from mlx_engine.remote.stream import ReplyStream, data_of
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Request
+
+log = logging.getLogger(__name__)
+
+_ERROR_BYTES = 100_000
+
+
+class RemoteJob(Job):
+    """A request to a server.
+
+    Attributes:
+        wake: interrupts the request; set once it has begun.
+    """
+
+    wake: Callable[[], None] | None = None
+
+    def cancel(self) -> None:
+        super().cancel()
+        if self.wake is not None:
+            self.wake()
+
+
+class RemoteEngine:
+    """An `EngineDoor` to a server with OpenAI's API.
+
+    One thread with an event loop serves all requests at the same time; the server decides how many of them run. `LoadPair`
+    connects, whatever its folders. Requests that only concern this computer, such as calibration, fail with the code
+    `remote_not_here`.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
+        self._server: RemoteServer | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self._closed: Callable[[], None] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="remote engine", daemon=True)
+        self._thread.start()
+
+    def submit(self, request: Request, deliver: Deliver) -> RemoteJob:
+        """Send a request. After the engine was closed, the job ends at once."""
+        job = RemoteJob(request, deliver)
+        try:
+            self._loop.call_soon_threadsafe(self._begin, job)
+        except RuntimeError:  # the loop has ended
+            _deliver(job, None)
+        return job
+
+    def close(self, closed: Callable[[], None] | None = None) -> None:
+        """Cancel all jobs and disconnect, then call `closed`, without blocking."""
+        try:
+            self._loop.call_soon_threadsafe(self._end, closed)
+        except RuntimeError:
+            if closed is not None:
+                closed()
+
+    def wait(self, seconds: float) -> bool:
+        """Close the engine, and return whether its thread ended within `seconds`."""
+        self.close()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+            if self._closed is not None:
+                self._closed()
+
+    def _begin(self, job: RemoteJob) -> None:
+        if self._closing:
+            _deliver(job, None)
+            return
+        task = self._loop.create_task(self._run(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        job.wake = lambda: self._wake(task)
+        if job.cancelled.is_set():
+            task.cancel()
+
+    def _wake(self, task: asyncio.Task[None]) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(task.cancel)
+
+    def _end(self, closed: Callable[[], None] | None) -> None:
+        self._closed = closed or self._closed
+        if self._closing:
+            return
+        self._closing = True
+
+        async def end() -> None:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if self._client is not None:
+                await self._client.aclose()
+            self._loop.stop()
+
+        self._ending = self._loop.create_task(end())
+
+    async def _run(self, job: RemoteJob) -> None:
+        """Run a job. No exception leaves this method."""
+        try:
+            match job.request:
+                case LoadPair():
+                    await self._connect(job)
+                case GenerationRequest():
+                    await self._reply(job, job.request)
+                case CountTokens():
+                    await self._count(job, job.request)
+                case _:
+                    raise UserError("remote_not_here", "This isn't available while a remote server is used.")
+        except UserError as error:
+            _deliver(job, Failed.because(error))
+        except httpx2.HTTPError as error:
+            _deliver(job, Failed.because(unreachable(self._connection, error)))
+        except asyncio.CancelledError:
+            pass
+        except Exception:
+            log.exception("The remote engine failed on %s", type(job.request).__name__)
+            bug = UserError("remote_internal", "Something went wrong in Slipstream while it used the remote server. Try again.")
+            _deliver(job, Failed.because(bug))
+        finally:
+            _deliver(job, None)
+
+    async def _connect(self, job: RemoteJob) -> None:
+        host = self._connection.host
+        _deliver(job, LoadProgress(0.0, EngineText.of("connecting", "Connecting to {host}", host=host)))
+        self._server = None
+        _deliver(job, (await self._connected()).pair)
+
+    async def _connected(self) -> RemoteServer:
+        if self._client is None:
+            self._client = self._connection.client()
+        if self._server is None:
+            self._server = await discover(self._client, self._connection)
+        return self._server
+
+    async def _reply(self, job: RemoteJob, request: GenerationRequest) -> None:
+        server = await self._connected()
+        assert self._client is not None
+        connection = replace(self._connection, model=server.model)
+        url = connection.url
+        if request.mode == "plain" and server.kind != "slipstream" and server.speculates is not False:
+            url = connection.plain_url
+            if not url:
+                template = "“{host}” can't decode without speculation. Add the address of a server without it to the connection."
+                raise UserError("remote_no_plain", template, host=connection.host)
+        path, body = body_of(request, server)
+        stream = ReplyStream(connection, request)
+        try:
+            async with self._client.stream("POST", address(url, path), json=body) as response:
+                if response.status_code != 200:
+                    beginning = await _beginning(response)
+                    raise refused(connection, response.status_code, beginning, response.headers.get("retry-after", ""))
+                if "text/event-stream" not in response.headers.get("content-type", ""):
+                    template = "“{host}” doesn't answer like a server with OpenAI's API. Check the address."
+                    raise UserError("remote_no_stream", template, host=connection.host)
+                async for data in data_of(response.aiter_bytes()):
+                    for event in stream.events(data):
+                        _deliver(job, event)
+            _deliver(job, stream.end())
+        except asyncio.CancelledError:
+            _deliver(job, Finished("cancelled", stream.stats()))
+
+    async def _count(self, job: RemoteJob, request: CountTokens) -> None:
+        server = await self._connected()
+        assert self._client is not None
+        found: Any = None
+        if server.kind == "vllm":
+            _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
+            names = ("model", "messages", "chat_template_kwargs", "tools")
+            wanted = {name: body[name] for name in names if name in body}
+            response = await self._client.post(address(self._connection.url, "/tokenize"), json=wanted)
+            found = response.json().get("count") if response.status_code == 200 else None
+        if not isinstance(found, int):
+            raise UserError("remote_no_count", "The server can't count tokens before a reply.")
+        _deliver(job, TokenCount(found, server.pair.context_limit))
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > _ERROR_BYTES:
+            break
+    return body
+
+
+def _deliver(job: Job, event: Event | PairInfo | None) -> None:
+    """Deliver an event, and log any exception that the front end raises."""
+    try:
+        job.deliver(event)
+    except BaseException:
+        log.exception("The front end failed on %s", type(event).__name__)

@@ -1,0 +1,279 @@
+"""A remote engine on recorded responses of real servers."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, TokenCount
+from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request
+from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
+
+Responses = dict[tuple[str, str], Response]
+
+HELLO = GenerationRequest((Message("user", "Hello"),))
+CHAT = ("POST", "/v1/chat/completions")
+MODELS = ("GET", "/v1/models")
+VLLM = {
+    MODELS: recorded("vllm_dflash/v1_models"),
+    ("GET", "/version"): recorded("vllm_dflash/version"),
+    ("GET", "/metrics"): recorded("vllm_dflash/metrics_start"),
+}
+LLAMA = {MODELS: recorded("llama_dflash/v1_models"), ("GET", "/slots"): recorded("llama_dflash/slots")}
+MLX_LM = {MODELS: recorded("mlx_lm/v1_models")}
+MLX_VLM = {MODELS: recorded("mlx_vlm_plain/v1_models")}
+
+
+@contextmanager
+def connected(responses: Responses, chunk: int = 1 << 16, **options: Any) -> Iterator[tuple[RemoteEngine, Replay]]:
+    with replaying(responses, chunk) as replay:
+        engine = RemoteEngine(Connection(replay.url, **options))
+        try:
+            yield engine, replay
+        finally:
+            assert engine.wait(5)
+
+
+def run(engine: RemoteEngine, request: Request) -> list[Event]:
+    found: list[Event] = []
+    ended = threading.Event()
+
+    def deliver(event: Event | None) -> None:
+        if event is None:
+            ended.set()
+        else:
+            found.append(event)
+
+    engine.submit(request, deliver)
+    assert ended.wait(20)
+    return found
+
+
+def text(events: list[Event], channel: str = "answer") -> str:
+    return "".join(event.text for event in events if isinstance(event, Commit) and event.channel == channel)
+
+
+def failed(events: list[Event]) -> Failed:
+    assert isinstance(events[-1], Failed)
+    return events[-1]
+
+
+@pytest.mark.parametrize("chunk", (1, 17, 1 << 16))
+@pytest.mark.parametrize(
+    ("server", "recording", "answer", "tokens"),
+    (
+        (VLLM, "vllm_dflash/stream_usage", "I am only a small demo model", 105),
+        (MLX_LM, "mlx_lm/stream_usage", "I am only a small demo model", 105),
+        (MLX_VLM, "mlx_vlm_plain/stream_usage", "I am only a small demo model", 105),
+        (LLAMA, "llama_dflash/stream_usage", "", 85),
+    ),
+)
+def test_a_reply_has_its_text_and_tokens(server: Responses, recording: str, answer: str, tokens: int, chunk: int) -> None:
+    with connected(server | {CHAT: recorded(recording)}, chunk) as (engine, _):
+        events = run(engine, HELLO)
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert text(events).startswith(answer)
+    assert end.stats.tokens == tokens
+    assert end.reason == "eos"
+
+
+def test_vllm_reports_rounds_and_accepted_drafts() -> None:
+    with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_usage")}) as (engine, _):
+        end = run(engine, HELLO)[-1]
+    assert isinstance(end, Finished)
+    stats = end.stats
+    assert (stats.rounds, stats.drafted, stats.accepted) == (8, 120, 104)
+    assert stats.tokens_per_round == 14.0
+    assert stats.acceptance is None  # vLLM doesn't count tested drafts
+    assert stats.share_of_drafts == pytest.approx(104 / 120)
+    assert stats.decode_tok_s == pytest.approx(104 / 0.27168, rel=1e-4)
+    assert stats.measured_by == "server"
+
+
+def test_llama_cpp_reports_no_rounds() -> None:
+    with connected(LLAMA | {CHAT: recorded("llama_dflash/stream_usage")}) as (engine, _):
+        events = run(engine, HELLO)
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert (end.stats.rounds, end.stats.drafted, end.stats.accepted) == (0, 375, 59)
+    assert end.stats.tokens_per_round is None
+    assert end.stats.decode_tok_s == pytest.approx(175.249, rel=1e-4)
+    assert end.stats.reused_tokens == 18
+    assert text(events, "thinking").startswith("Let us subtract 8")
+
+
+def test_without_reported_times_the_rate_is_measured_here() -> None:
+    with connected(MLX_LM | {CHAT: recorded("mlx_lm/stream_usage")}) as (engine, _):
+        end = run(engine, HELLO)[-1]
+    assert isinstance(end, Finished)
+    assert end.stats.measured_by == "client"
+    assert end.stats.share_of_drafts is None
+
+
+def test_thinking_is_separate() -> None:
+    with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_thinking")}) as (engine, _):
+        events = run(engine, replace(HELLO, thinking=True))
+    assert text(events, "thinking").startswith("To count the divisors of 36")
+    assert text(events) == "The number 36 has **9** positive divisors."
+
+
+def test_token_ids_are_those_of_the_server() -> None:
+    with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_ids_logprobs")}) as (engine, replay):
+        events = run(engine, HELLO)
+    tokens = [token for event in events if isinstance(event, Commit) for token in event.tokens]
+    assert len(tokens) == 105
+    assert json.loads(replay.seen[-1][3])["return_token_ids"] is True
+
+
+def test_a_stop_string_and_a_limit_end_a_reply() -> None:
+    with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_stop")}) as (engine, replay):
+        end = run(engine, HELLO)[-1]
+        assert isinstance(end, Finished)
+        assert (end.reason, end.stop_string) == ("stop_string", ", 5")
+        replay.responses[CHAT] = recorded("vllm_dflash/stream_length")
+        end = run(engine, HELLO)[-1]
+        assert isinstance(end, Finished)
+        assert end.reason == "length"
+
+
+class TestDiscovery:
+    @pytest.mark.parametrize(
+        ("responses", "kind", "limit"),
+        ((VLLM, "vllm", 2048), (LLAMA, "llamacpp", 2048), (MLX_LM, "other", 1 << 20), (MLX_VLM, "mlx_vlm", 1 << 20)),
+    )
+    def test_servers_are_recognized(self, responses: Responses, kind: str, limit: int) -> None:
+        with connected(responses) as (engine, _):
+            info = run(engine, LoadPair())[-1]
+        assert isinstance(info, PairInfo)
+        assert (info.family, info.context_limit) == (kind, limit)
+
+    def test_the_key_and_headers_are_sent(self) -> None:
+        with connected(VLLM, key="sk-secret", headers=(("x-team", "blue"),)) as (engine, replay):
+            run(engine, LoadPair())
+        assert all(headers["authorization"] == "Bearer sk-secret" for _, _, headers, _ in replay.seen)
+        assert all(headers["x-team"] == "blue" for _, _, headers, _ in replay.seen)
+
+    def test_a_wrong_key_is_said(self) -> None:
+        with connected({MODELS: recorded("vllm_dflash/v1_models_nokey")}) as (engine, _):
+            assert failed(run(engine, LoadPair())).code == "remote_key"
+
+    def test_an_unknown_model_is_named_with_the_others(self) -> None:
+        with connected(VLLM, model="other") as (engine, _):
+            error = failed(run(engine, LoadPair()))
+        assert error.code == "remote_unknown_model"
+        assert "demo" in error.message
+
+    def test_a_web_page_is_no_api(self) -> None:
+        page = Response(200, (("content-type", "text/html"),), b"<html>Welcome</html>")
+        with connected({MODELS: page, CHAT: page}) as (engine, _):
+            assert failed(run(engine, LoadPair())).code == "remote_no_list"
+
+    def test_tokens_are_counted_where_the_server_can(self) -> None:
+        count = CountTokens((Message("user", "Hello!"),))
+        with connected(VLLM | {("POST", "/tokenize"): recorded("vllm_dflash/tokenize")}) as (engine, _):
+            assert run(engine, count) == [TokenCount(14, 2048)]
+        with connected(MLX_LM) as (engine, _):
+            assert failed(run(engine, count)).code == "remote_no_count"
+
+    def test_what_concerns_this_computer_is_refused(self) -> None:
+        with connected(VLLM) as (engine, _):
+            assert failed(run(engine, Calibrate())).code == "remote_not_here"
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("server", "recording", "code"),
+        (
+            (VLLM, "vllm_dflash/err_too_long", "remote_context_exceeded"),
+            (VLLM, "vllm_dflash/err_model", "remote_no_model"),
+            (VLLM, "vllm_dflash/min_p", "remote_refused"),
+            (LLAMA, "llama_dflash/err_too_long", "remote_context_exceeded"),
+            (MLX_LM, "mlx_lm/err_param", "remote_refused"),
+            (MLX_LM, "mlx_lm/err_model", "remote_no_model"),
+        ),
+    )
+    def test_recorded_errors_have_clear_messages(self, server: Responses, recording: str, code: str) -> None:
+        with connected(server | {CHAT: recorded(recording)}) as (engine, _):
+            error = failed(run(engine, HELLO))
+        assert error.code == code
+        assert "127.0.0.1" in error.message
+
+    def test_done_after_an_error_is_no_success(self) -> None:
+        with connected(VLLM | {CHAT: recorded("vllm_2nodes/node1_killed_mid_stream")}) as (engine, _):
+            events = run(engine, HELLO)
+        assert text(events).startswith("To count the divisors of 1")
+        assert failed(events).code == "remote_failed"
+        assert not any(isinstance(event, Finished) for event in events)
+
+    def test_a_broken_connection_keeps_what_came(self) -> None:
+        with connected(LLAMA | {CHAT: recorded("llama_rpc/worker_killed_mid_stream", cut=True)}) as (engine, _):
+            events = run(engine, HELLO)
+        assert text(events).startswith("To count")
+        assert failed(events).code == "remote_lost"
+
+    @pytest.mark.parametrize("size", (200, 1000, 2500))
+    def test_a_stream_that_ends_early_is_no_success(self, size: int) -> None:
+        whole = recorded("vllm_dflash/stream_usage")
+        with connected(VLLM | {CHAT: replace(whole, body=whole.body[:size])}) as (engine, _):
+            assert failed(run(engine, HELLO)).code in ("remote_cut", "remote_bad_chunk")
+
+    def test_the_wait_of_a_busy_server_is_said(self) -> None:
+        busy = Response(429, (("content-type", "application/json"), ("retry-after", "7")), b'{"error": "busy"}')
+        with connected(VLLM | {CHAT: busy}) as (engine, _):
+            assert "7 seconds" in failed(run(engine, HELLO)).message
+
+    @pytest.mark.parametrize("status", (400, 500, 502, 503))
+    def test_a_page_in_place_of_an_error_is_not_shown(self, status: int) -> None:
+        page = Response(status, (("content-type", "text/html"),), b"<html><script>alert(1)</script></html>")
+        with connected(VLLM | {CHAT: page}) as (engine, _):
+            error = failed(run(engine, HELLO))
+        assert error.code == "remote_not_api"
+        assert "<" not in error.message
+
+    def test_nothing_listens(self) -> None:
+        with replaying({}) as replay:
+            url = replay.url
+        engine = RemoteEngine(Connection(url))
+        assert failed(run(engine, LoadPair())).code == "remote_unreachable"
+        assert engine.wait(5)
+
+    @pytest.mark.parametrize(
+        ("url", "code"),
+        (
+            ("ftp://127.0.0.1", "remote_bad_address"),
+            ("127.0.0.1:8000", "remote_bad_address"),
+            ("http://", "remote_bad_address"),
+            ("http://[::1", "remote_bad_address"),
+            ("http://127.0.0.1:port", "remote_bad_address"),
+            ("http://user:secret@127.0.0.1", "remote_password_in_address"),
+            ("http://8.8.8.8:8000", "remote_not_encrypted"),
+        ),
+    )
+    def test_bad_addresses_are_refused(self, url: str, code: str) -> None:
+        engine = RemoteEngine(Connection(url))
+        assert failed(run(engine, LoadPair())).code == code
+        assert engine.wait(5)
+
+
+def test_a_plain_reply_goes_to_the_plain_address() -> None:
+    plain = replace(HELLO, mode="plain")
+    with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_usage")}) as (engine, replay):
+        assert failed(run(engine, plain)).code == "remote_no_plain"
+        with replaying({CHAT: recorded("vllm_dflash/stream_usage")}) as other:
+            both = RemoteEngine(Connection(replay.url, plain_url=other.url))
+            assert isinstance(run(both, plain)[-1], Finished)
+            assert [path for _, path, _, _ in other.seen] == [CHAT[1]]
+            assert both.wait(5)
+
+
+def test_a_closed_engine_ends_jobs_at_once() -> None:
+    with connected(VLLM) as (engine, _):
+        pass
+    assert run(engine, HELLO) == []
