@@ -20,6 +20,7 @@ from mlx_engine.terminal.console import note, print_json, visible
 
 if TYPE_CHECKING:
     from mlx_engine.engine import Engine
+    from mlx_engine.remote.engine import RemoteEngine
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
 _GRACE_S = 5.0  # seconds for the engine to free its models
@@ -46,28 +47,33 @@ def parser() -> argparse.ArgumentParser:
     generate = command("generate", "answer one prompt")
     arguments.add_prompt(generate)
     arguments.add_pair(generate)
+    arguments.add_remote(generate)
     arguments.add_reply(generate)
     arguments.add_json(generate)
 
     chat = command("chat", "chat in the terminal; type /help there for commands")
     arguments.add_pair(chat)
+    arguments.add_remote(chat)
     arguments.add_reply(chat)
     arguments.add_cache(chat)
 
     compare = command("compare", "answer one prompt with and without DFlash, and compare speed and text")
     arguments.add_prompt(compare)
     arguments.add_pair(compare)
+    arguments.add_remote(compare)
     arguments.add_reply(compare, mode=False)
     compare.add_argument("--repeats", type=arguments.whole(1), default=1, metavar="N", help="replies per mode (default 1)")
     arguments.add_json(compare)
 
     bench = command("bench", "measure plain and DFlash decoding, interleaved over a set of prompts, and report medians")
     arguments.add_pair(bench)
+    arguments.add_remote(bench)
     arguments.add_bench(bench)
     arguments.add_json(bench)
 
     serve = command("serve", "serve a pair to other programs, through OpenAI's and Anthropic's HTTP APIs")
     arguments.add_pair(serve)
+    arguments.add_remote(serve)
     arguments.add_server(serve)
     arguments.add_cache(serve)
     arguments.add_json(serve)
@@ -110,14 +116,14 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     if given.command in ("generate", "chat", "compare"):
         arguments.check_reply(given.parser, given)
     console.prepare()
-    hosts: list[EngineHost] = []
+    hosts: list[EngineHost | RemoteEngine] = []
     status = _report(given, make_engine, hosts)
     if not all(host.wait(0) for host in hosts):  # MLX aborts the process if Python ends while MLX runs
         os._exit(status)
     return status
 
 
-def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
+def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: "list[EngineHost | RemoteEngine]") -> int:
     """Run the command, and turn its errors into messages and exit codes."""
     try:
         try:
@@ -150,7 +156,7 @@ def _check_current_folder() -> None:
         ) from None
 
 
-def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: list[EngineHost]) -> int:
+def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: "list[EngineHost | RemoteEngine]") -> int:
     """Import a command's module and run it.
 
     The late import keeps help and usage errors fast.
@@ -161,10 +167,18 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
     if name in _WITHOUT_ENGINE:
         status = module.run(given)
         return status
-    host = EngineHost(make_engine)
+    host = _remote(given) if getattr(given, "remote", None) else EngineHost(make_engine)
     hosts.append(host)
     try:
         status = module.run(given, host)
         return status
     finally:
         host.wait(_GRACE_S)
+
+
+def _remote(given: argparse.Namespace) -> "RemoteEngine":
+    from mlx_engine.remote.connection import Connection
+    from mlx_engine.remote.engine import RemoteEngine
+
+    key = given.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
+    return RemoteEngine(Connection(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))

@@ -438,6 +438,7 @@ class CompareResult:
         first_difference: index of the first token that differs, or None.
         margin: change of the target's logits that would select the other token; None if no change would.
         verdict: “tie” if rounding alone can change the logits by the margin.
+        in_characters: whether `first_difference` counts characters, because a server sent no tokens.
     """
 
     plain: CompletedReply
@@ -446,6 +447,7 @@ class CompareResult:
     first_difference: int | None
     margin: float | None
     verdict: ComparisonVerdict
+    in_characters: bool = False
 
 
 Event = (

@@ -24,6 +24,7 @@ LEVELS = (
     "bench",
     "terminal",
     "server",
+    "remote",
     "host",
     "engine",
     "tuning generation",

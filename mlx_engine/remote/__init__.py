@@ -1,0 +1,1 @@
+"""An engine on another computer, reached through OpenAI's API."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import httpx2
 
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, TokenCount
+from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, PromptsSaved, TokenCount
 from mlx_engine.host import Deliver, Job
 from mlx_engine.remote.body import body_of
+from mlx_engine.remote.compare import compare
 from mlx_engine.remote.connection import Connection, address, refused, unreachable
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.stream import ReplyStream, data_of
-from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Request
+from mlx_engine.requests import CompareRequest, CountTokens, ForgetPrompts, GenerationRequest, LoadPair, Request, SavePrompts
 
 log = logging.getLogger(__name__)
 
@@ -129,9 +130,13 @@ class RemoteEngine:
                 case LoadPair():
                     await self._connect(job)
                 case GenerationRequest():
-                    await self._reply(job, job.request)
+                    await _forward(job, self._reply(job.request))
+                case CompareRequest():
+                    await _forward(job, compare(self._reply, job.request))
                 case CountTokens():
                     await self._count(job, job.request)
+                case SavePrompts() | ForgetPrompts():
+                    _deliver(job, PromptsSaved())
                 case _:
                     raise UserError("remote_not_here", "This isn't available while a remote server is used.")
         except UserError as error:
@@ -160,16 +165,18 @@ class RemoteEngine:
             self._server = await discover(self._client, self._connection)
         return self._server
 
-    async def _reply(self, job: RemoteJob, request: GenerationRequest) -> None:
+    async def _reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
         server = await self._connected()
         assert self._client is not None
         connection = replace(self._connection, model=server.model)
         url = connection.url
-        if request.mode == "plain" and server.kind != "slipstream" and server.speculates is not False:
+        if request.mode == "plain" and server.speculates and server.kind != "slipstream":
             url = connection.plain_url
             if not url:
                 template = "“{host}” can't decode without speculation. Add the address of a server without it to the connection."
                 raise UserError("remote_no_plain", template, host=connection.host)
+        elif not server.speculates:
+            request = replace(request, mode="plain")
         path, body = body_of(request, server)
         stream = ReplyStream(connection, request)
         try:
@@ -182,10 +189,11 @@ class RemoteEngine:
                     raise UserError("remote_no_stream", template, host=connection.host)
                 async for data in data_of(response.aiter_bytes()):
                     for event in stream.events(data):
-                        _deliver(job, event)
-            _deliver(job, stream.end())
+                        yield event
         except asyncio.CancelledError:
-            _deliver(job, Finished("cancelled", stream.stats()))
+            yield Finished("cancelled", stream.stats())
+            raise
+        yield stream.end()
 
     async def _count(self, job: RemoteJob, request: CountTokens) -> None:
         server = await self._connected()
@@ -200,6 +208,11 @@ class RemoteEngine:
         if not isinstance(found, int):
             raise UserError("remote_no_count", "The server can't count tokens before a reply.")
         _deliver(job, TokenCount(found, server.pair.context_limit))
+
+
+async def _forward(job: Job, events: AsyncIterator[Event]) -> None:
+    async for event in events:
+        _deliver(job, event)
 
 
 async def _beginning(response: httpx2.Response) -> bytes:

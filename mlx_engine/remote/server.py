@@ -28,7 +28,7 @@ class RemoteServer:
         models: all models that it offers.
         model: the selected one.
         context_limit: tokens of context; None if unknown.
-        speculates: whether it decodes speculatively; None if unknown.
+        speculates: whether it reports that it decodes speculatively.
         block_size: most tokens per round; 0 if unknown.
     """
 
@@ -37,7 +37,7 @@ class RemoteServer:
     models: tuple[str, ...]
     model: str
     context_limit: int | None = None
-    speculates: bool | None = None
+    speculates: bool = False
     block_size: int = 0
 
     @property
@@ -53,7 +53,7 @@ class RemoteServer:
             target_bytes=0,
             drafter_bytes=0,
             can_think=True,
-            why_plain=_NO_SPECULATION if self.speculates is False else None,
+            why_plain=None if self.speculates else _NO_SPECULATION,
         )
 
 
@@ -92,24 +92,25 @@ async def _details(
     limits = [entry.get("max_model_len"), entry.get("context_length"), meta.get("n_ctx") if isinstance(meta, dict) else None]
     limit = next((value for value in limits if isinstance(value, int) and value > 0), None)
 
-    def known(kind: ServerKind, version: str = "", speculates: bool | None = None, block_size: int = 0) -> RemoteServer:
+    def known(kind: ServerKind, version: str = "", speculates: bool = False, block_size: int = 0) -> RemoteServer:
         return RemoteServer(kind, version, server.models, server.model, limit, speculates, block_size)
 
     if owner == "slipstream":
-        speculates, size = entry.get("dflash"), entry.get("block_size")
-        return known("slipstream", "", speculates if isinstance(speculates, bool) else None, size if isinstance(size, int) else 0)
+        size = entry.get("block_size")
+        return known("slipstream", "", entry.get("dflash") is True, size if isinstance(size, int) else 0)
     if owner == "vllm":
         version = _parsed((await _get(client, connection, "/version"))[1])
         metrics = (await _get(client, connection, "/metrics"))[1]
         text = str(version.get("version", "")) if isinstance(version, dict) else ""
-        return known("vllm", text, b"\nvllm:spec_decode_num_drafts_total" in metrics if metrics else None)
+        return known("vllm", text, b"\nvllm:spec_decode_num_drafts_total" in metrics)
     if owner == "llamacpp":
         slots = _parsed((await _get(client, connection, "/slots"))[1])
         first = slots[0] if isinstance(slots, list) and slots and isinstance(slots[0], dict) else {}
-        speculates = first.get("speculative")
-        return known("llamacpp", "", speculates if isinstance(speculates, bool) else None)
+        return known("llamacpp", "", first.get("speculative") is True)
     if owner == "sglang":
-        return known("sglang")
+        info = _parsed((await _get(client, connection, "/server_info"))[1])
+        info = info if isinstance(info, dict) else {}
+        return known("sglang", str(info.get("version", "")), bool(info.get("speculative_algorithm")))
     if headers.get("server", "").startswith("mlx_vlm/"):
         return known("mlx_vlm", headers["server"].removeprefix("mlx_vlm/"))
     return known("other")

@@ -37,6 +37,15 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_remote(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("remote server (instead of a pair)")
+    group.add_argument("--remote", metavar="URL", help="address of a server with OpenAI's API, such as http://192.168.1.20:8000")
+    group.add_argument("--model", default="", metavar="NAME", help="model of the server (default: its first)")
+    group.add_argument("--remote-plain", default="", metavar="URL", help="address of the same model without speculation")
+    group.add_argument("--remote-key", default="", metavar="K", help="key of the server (default: $SLIPSTREAM_REMOTE_KEY)")
+    group.add_argument("--remote-ca", type=Path, metavar="FILE", help="certificate authority to trust, as a PEM file")
+
+
 def add_prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="prompt; “-” reads standard input")
     parser.add_argument(
@@ -194,7 +203,13 @@ def add_models(models: argparse.ArgumentParser) -> None:
 
 
 def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs_drafter: bool = False) -> None:
-    """Exit with a usage error if the pair's options contradict each other."""
+    """Exit with a usage error if the options of the pair or of the server contradict each other."""
+    if getattr(given, "remote", None):
+        if given.target or given.drafter:
+            parser.error("--remote can't be used with --target and --drafter.")
+        return
+    if any(getattr(given, name, None) for name in ("model", "remote_plain", "remote_key", "remote_ca")):
+        parser.error("--model and the options of a remote server need --remote.")
     if given.drafter and not given.target:
         parser.error("--drafter needs --target.")
     if given.target and not given.drafter and (needs_drafter or getattr(given, "mode", None) == "dflash"):

@@ -72,8 +72,9 @@ def verdict(result: CompareResult) -> str:
     """Return a sentence on whether the replies are identical."""
     if result.first_difference is None:
         exactly = ", exact mode" if result.plain.stats.exact else ""
-        return f"The replies are identical ({len(result.plain.tokens)} tokens{exactly})."
-    where = f"The replies differ from token {result.first_difference + 1}."
+        return f"The replies are identical ({result.plain.stats.tokens} tokens{exactly})."
+    unit = "character" if result.in_characters else "token"
+    where = f"The replies differ from {unit} {result.first_difference + 1}."
     if result.margin is None:
         return where
     gap = f"The logits of the two tokens differ by {result.margin:.2g}"

@@ -79,11 +79,13 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
     """Return a line such as "DFlash · 418 tok/s · 78% accepted · 120 tokens"."""
     parts = [("DFlash" if stats.mode == "dflash" else "plain") + (", exact" if stats.exact else "")]
     if stats.decode_tok_s is not None:
-        parts.append(f"{stats.decode_tok_s:.0f} tok/s")
+        parts.append(f"{stats.decode_tok_s:.0f} tok/s{' measured here' if stats.measured_by == 'client' else ''}")
     if stats.tokens_per_round is not None:
         parts.append(f"{stats.tokens_per_round:.1f} tokens/round")
     if stats.acceptance is not None:
         parts.append(f"{stats.acceptance:.0%} accepted")
+    elif stats.share_of_drafts is not None:
+        parts.append(f"{stats.share_of_drafts:.0%} of drafts accepted")
     if stats.mostly_plain:
         parts.append(f"mostly plain: {stats.mostly_plain}")
     if stats.ttft_s is not None:
@@ -97,8 +99,9 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
 
 
 _JSON_STATS = (
-    *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "tested", "accepted", "tokens_per_round"),
+    *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "drafted", "tested", "accepted", "tokens_per_round"),
     *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed", "exact"),
+    "measured_by",
 )
 
 

@@ -1,0 +1,67 @@
+"""A remote engine on mlx-lm's own server, with the demo pair's target."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from mlx_engine.events import CompletedReply, PairInfo
+from mlx_engine.host import EngineDoor, EngineHost, events
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.requests import GenerationRequest, LoadPair, Message
+from mlx_engine.terminal import generate
+
+QUESTIONS = ("What is 25 % of 80?", "Say hello.", "What is the capital of France?", "Sort 9, 4, 7.")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("mlx_lm") / "log"
+    options = ["--chat-template-args", '{"enable_thinking":false}', "--port", str(port)]
+    home = {"HF_HUB_CACHE": str(log.parent), "HF_HUB_OFFLINE": "1"}
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "mlx_lm", "server", "--model", str(demo_pair()[0]), *options]
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=os.environ | home)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        for _ in range(600):
+            assert process.poll() is None, log.read_text()
+            try:
+                httpx2.get(f"{url}/v1/models", timeout=1)
+                break
+            except httpx2.HTTPError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+def replies(door: EngineDoor, target: Path | None = None) -> list[CompletedReply]:
+    (info,) = [event for event in events(door, LoadPair(target)) if isinstance(event, PairInfo)]
+    assert info.why_plain is not None
+    requests = [GenerationRequest((Message("user", text),), mode="plain", max_tokens=60) for text in QUESTIONS]
+    return [generate.show(events(door, request), printing=False) for request in requests]
+
+
+def test_greedy_text_equals_local_plain_decoding(server: str) -> None:
+    target = demo_pair()[0]
+    remote, local = RemoteEngine(Connection(server, str(target))), EngineHost()
+    there, here = replies(remote), replies(local, target)
+    assert [reply.text for reply in there] == [reply.text for reply in here]
+    assert [reply.stats.tokens for reply in there] == [reply.stats.tokens for reply in here]
+    assert [reply.stats.prompt_tokens for reply in there] == [reply.stats.prompt_tokens for reply in here]
+    assert [reply.reason for reply in there] == [reply.reason for reply in here]
+    assert remote.wait(5)
+    local.wait(5)

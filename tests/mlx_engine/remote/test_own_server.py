@@ -1,0 +1,80 @@
+"""A remote engine on Slipstream's own server: what the local engine does, the remote one does too."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mlx_engine.events import CompareResult, CompletedReply, Finished, PairInfo
+from mlx_engine.host import EngineDoor, events
+from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.requests import CompareRequest, GenerationRequest, LoadPair, Message, Mode, Sampling
+from mlx_engine.terminal import generate
+from tests.mlx_engine.server.serving import Serving, serving
+
+ASKED = (Message("user", "How many positive whole-number divisors does 36 have?"),)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Serving]:
+    with serving(key="sk-test-key") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def remote(server: Serving) -> Iterator[RemoteEngine]:
+    engine = RemoteEngine(Connection(f"{server.url}/v1", key="sk-test-key"))
+    yield engine
+    assert engine.wait(5)
+
+
+def reply(door: EngineDoor, request: GenerationRequest) -> CompletedReply:
+    return generate.show(events(door, request), printing=False)
+
+
+def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
+    (info,) = [event for event in events(remote, LoadPair()) if isinstance(event, PairInfo)]
+    assert info.family == "slipstream"
+    assert info.why_plain is None
+    assert (info.block_size, info.context_limit) == (server.pair.block_size, server.pair.context_limit)
+
+
+@pytest.mark.parametrize("mode", ("dflash", "plain"))
+@pytest.mark.parametrize("sampling", (Sampling(), Sampling(0.8, top_p=0.9, top_k=40, min_p=0.01, repetition_penalty=1.1)))
+def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: RemoteEngine, mode: Mode, sampling: Sampling) -> None:
+    request = GenerationRequest(ASKED, mode=mode, sampling=sampling, seed=7, width=8, max_tokens=120)
+    there, here = reply(remote, request), reply(server.door, request)
+    assert there.text == here.text
+    assert there.reason == here.reason
+    stats, expected = there.stats, here.stats
+    assert stats.mode == mode
+    assert stats.measured_by == "server"
+    for name in ("tokens", "prompt_tokens", "rounds", "drafted", "accepted", "tokens_per_round", "share_of_drafts"):
+        assert getattr(stats, name) == getattr(expected, name), name
+
+
+def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> None:
+    request = GenerationRequest(ASKED, thinking=True, stop=("divisors",), max_tokens=200)
+    there, here = reply(remote, request), reply(server.door, request)
+    assert (there.text, there.thinking, there.reason) == (here.text, here.thinking, here.reason)
+
+
+def test_both_modes_are_compared(remote: RemoteEngine) -> None:
+    (result,) = [
+        event
+        for event in events(remote, CompareRequest(GenerationRequest(ASKED, max_tokens=60)))
+        if isinstance(event, CompareResult)
+    ]
+    assert result.verdict == "identical"
+    assert (result.plain.stats.mode, result.dflash.stats.mode) == ("plain", "dflash")
+
+
+def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
+    found = []
+    jobs = []
+    for event in events(remote, GenerationRequest(ASKED, ignore_eos=True, max_tokens=1000), jobs.append):
+        found.append(event)
+        if len(found) == 3:
+            jobs[0].cancel()
+    assert isinstance(found[-1], Finished)
+    assert found[-1].reason == "cancelled"
