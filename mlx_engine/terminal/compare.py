@@ -72,7 +72,7 @@ def verdict(result: CompareResult) -> str:
     """Return a sentence on whether the replies are identical."""
     if result.first_difference is None:
         exactly = ", exact mode" if result.plain.stats.exact else ""
-        return f"The replies are identical ({result.plain.stats.tokens} tokens{exactly})."
+        return f"The replies are identical ({len(result.plain.tokens) or result.plain.stats.tokens} tokens{exactly})."
     unit = "character" if result.in_characters else "token"
     where = f"The replies differ from {unit} {result.first_difference + 1}."
     if result.margin is None:

@@ -22,9 +22,9 @@ from tests.mlx_engine.scripted_engine import ScriptedEngine, press_ctrl_c
 
 PAIR = HERE / "e2e_qwen3"
 STATS = {
-    *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "tested", "accepted"),
+    *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "drafted", "tested", "accepted"),
     *("tokens_per_round", "accepted_per_round", "plain_steps", "peak_memory_bytes", "seed"),
-    *("plain_because", "widths", "lookup_rounds", "trials", "exact"),
+    *("plain_because", "widths", "lookup_rounds", "trials", "exact", "measured_by"),
 }
 
 
@@ -216,6 +216,8 @@ class TestErrors:
             ("generate", "Hi", "--drafter-bits", "5"),
             ("generate", "Hi", "--target", "t", "--drafter-bits", "4"),
             ("compare", "Hi", "--target", "t"),
+            ("generate", "Hi", "--remote", "http://localhost", "--target", "t"),
+            ("generate", "Hi", "--model", "m"),
             ("dance",),
             (),
         ],
