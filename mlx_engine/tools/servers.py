@@ -1,14 +1,23 @@
-"""Connections to the servers of tools."""
+"""The servers of tools that the user has configured, on a thread of their own."""
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mlx_engine.errors import EngineText
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.tool import Tool, ToolResult
 
+if TYPE_CHECKING:
+    from mlx_engine.tools.connection import Connection
+
+log = logging.getLogger(__name__)
+
 ServerState = Literal["off", "connecting", "ready", "failed", "sign_in"]
+_END_S, _KILL_S = 1.6, 0.2
 
 
 @dataclass(frozen=True)
@@ -18,7 +27,7 @@ class ServerStatus:
     Attributes:
         state: “sign_in” if the user has to sign in first.
         error: why the server can't be used.
-        log: the last lines that the server wrote to its standard error; untrusted.
+        log: the last lines of the server's output, except its messages; untrusted.
     """
 
     name: str
@@ -37,18 +46,31 @@ class ToolServers:
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._changed = changed
-        self._configs: tuple[ServerConfig, ...] = ()
+        self._configs: dict[str, ServerConfig] = {}
+        self._connections: dict[str, Connection] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._calls: set[_Call] = set()
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
 
     def configure(self, configs: Sequence[ServerConfig]) -> None:
         """Use these servers. Those that changed or left are closed."""
-        self._configs = tuple(configs)
-        self._changed()
+        self._configs = {config.name: config for config in configs}
+        self._post(self._close_changed)
 
     def start(self, names: Iterable[str]) -> None:
         """Connect to these servers, if they are enabled and not connected."""
+        for name in names:
+            self._post(self._start, name)
 
     def status(self) -> tuple[ServerStatus, ...]:
-        return tuple(ServerStatus(config.name, "off") for config in self._configs)
+        connections = {config: self._connections.get(config.name) for config in self._configs.values()}
+        return tuple(
+            connection.status if connection and connection.config == config else ServerStatus(config.name, "off")
+            for config, connection in connections.items()
+        )
 
     def call(
         self, tool: Tool, arguments: str, done: Callable[[ToolResult], None], progress: Callable[[str], None] = lambda text: None
@@ -61,15 +83,172 @@ class ToolServers:
             done: called once with the result, on the servers' thread.
             progress: called with the server's messages about its progress, which are untrusted, at most 10 times per second.
         """
-        error = EngineText.of("tool_server_gone", "The server “{server}” isn't connected.", server=tool.server)
-        done(ToolResult(error.message, error, failed=True))
-        return lambda: None
+        call = _Call(tool, done)
+        if not self._post(self._begin, call, arguments, progress):
+            call.cancel()
+
+        def cancel() -> None:
+            self._post(call.cancel)
+
+        return cancel
 
     def sign_in(self, name: str, open_browser: Callable[[str], None]) -> None:
-        """Sign in to a remote server in the browser."""
+        """Sign in to a remote server.
+
+        Args:
+            open_browser: called with the address of the sign-in page, on the servers' thread.
+        """
+        self._post(self._sign_in, name, open_browser)
 
     def sign_out(self, name: str) -> None:
         """Forget the credentials of a remote server."""
+        self._post(self._sign_out, name)
 
     def close(self) -> None:
         """End all calls and servers, within two seconds."""
+        with self._lock:
+            loop, thread, self._closed = self._loop, self._thread, True
+            self._loop = None
+        if loop is not None and thread is not None:
+            asyncio.run_coroutine_threadsafe(self._end(loop), loop)
+            thread.join(_END_S + 2 * _KILL_S)
+
+    def _post(self, work: Callable[..., None], *arguments: Any) -> bool:
+        """Run on the servers' thread. Returns False after `close`."""
+        with self._lock:
+            if self._closed:
+                return False
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name="tool servers", daemon=True)
+                self._thread.start()
+            self._loop.call_soon_threadsafe(work, *arguments)
+        return True
+
+    def _close_changed(self) -> None:
+        for name, connection in tuple(self._connections.items()):
+            if self._configs.get(name) != connection.config:
+                self._stop(name)
+        self._changed()
+
+    def _connection(self, name: str) -> "Connection | None":
+        """Return the connection to an enabled server, which may be off."""
+        config = self._configs.get(name)
+        if config is None or not config.enabled:
+            return None
+        if name not in self._connections:
+            from mlx_engine.tools.connection import Connection  # slow to import
+
+            self._connections[name] = Connection(config, self._changed)
+        return self._connections[name]
+
+    def _start(self, name: str) -> None:
+        if connection := self._connection(name):
+            connection.start()
+
+    def _begin(self, call: "_Call", arguments: str, progress: Callable[[str], None]) -> None:
+        connection = self._connection(call.tool.server)
+        if connection is None:
+            call.end(failed(gone(call.tool.server)))
+            return
+        self._calls.add(call)
+        seconds = connection.config.timeout_s
+        work = connection.call(call.tool, arguments, progress, lambda: call.limit(seconds))
+        call.begin(work, self._calls.discard)
+
+    def _sign_in(self, name: str, open_browser: Callable[[str], None]) -> None:
+        self._stop(name)
+        if connection := self._connection(name):
+            connection.start(open_browser)
+
+    def _sign_out(self, name: str) -> None:
+        self._stop(name)
+        if config := self._configs.get(name):
+            from mlx_engine.tools.oauth import forget  # slow to import
+
+            asyncio.get_running_loop().run_in_executor(None, forget, config.url)
+        self._changed()
+
+    def _stop(self, name: str) -> None:
+        connection = self._connections.pop(name, None)
+        if connection and (task := connection.stop()):
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+        for call in tuple(self._calls):
+            call.cancel()
+        connections = tuple(self._connections.values())
+        for name in tuple(self._connections):
+            self._stop(name)
+        for seconds in (_END_S, _KILL_S):
+            if self._ending:
+                await asyncio.wait(tuple(self._ending), timeout=seconds)
+            for task in self._ending:
+                task.cancel()
+        for connection in connections:
+            connection.kill()
+        loop.stop()
+
+
+class _Call:
+    """A call that ends once."""
+
+    def __init__(self, tool: Tool, done: Callable[[ToolResult], None]) -> None:
+        self.tool = tool
+        self._done = done
+        self._ended = False
+        self._task: asyncio.Task[ToolResult] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, work: Coroutine[Any, Any, ToolResult], ended: Callable[["_Call"], None]) -> None:
+        def finish(task: asyncio.Task[ToolResult]) -> None:
+            ended(self)
+            if task.cancelled():
+                self.cancel()
+            elif problem := task.exception():
+                log.error("A tool call failed", exc_info=problem)
+                template = "“{tool}” failed ({reason})."
+                self.end(failed(EngineText.of("tool_failed", template, tool=self.tool.name, reason=type(problem).__name__)))
+            else:
+                self.end(task.result())
+
+        self._task = asyncio.create_task(work)
+        self._task.add_done_callback(finish)
+
+    def limit(self, seconds: float) -> None:
+        """End the call after this time."""
+        template = "“{tool}” had no result within {seconds:g} seconds, and was stopped."
+        error = EngineText.of("tool_timed_out", template, tool=self.tool.name, seconds=seconds)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.end, failed(error))
+
+    def cancel(self) -> None:
+        self.end(failed(EngineText.of("tool_canceled", "The call of “{tool}” was canceled.", tool=self.tool.name)))
+
+    def end(self, result: ToolResult) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        for pending in (self._task, self._timer):
+            if pending is not None:
+                pending.cancel()
+        try:
+            self._done(result)
+        except Exception:
+            log.exception("The result of a tool call can't be delivered")
+
+
+def failed(error: EngineText) -> ToolResult:
+    return ToolResult(error.message, error, failed=True)
+
+
+def gone(server: str) -> EngineText:
+    return EngineText.of("tool_server_gone", "The connection to “{server}” has ended.", server=server)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    for name in ("mcp", "client"):  # the SDK's loggers, which log what servers send
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    loop.close()

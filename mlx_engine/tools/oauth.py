@@ -1,0 +1,171 @@
+"""Sign-in to remote servers with OAuth. Credentials are kept in the system's keychain.
+
+This module takes most of a second to import.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
+from pydantic import AnyUrl
+
+from mlx_engine.errors import UserError
+from mlx_engine.tools.transports import is_secure
+
+log = logging.getLogger(__name__)
+
+SIGN_IN_S = 300.0  # for the user, in the browser
+_SERVICE = "Slipstream tools sign-in"
+_LOOPBACK = "127.0.0.1"
+_ANSWER = """HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n\
+<!doctype html><title>Slipstream</title><p style="font: 16px system-ui; margin: 3em">{text}</p>"""
+_unsaved: dict[str, str] = {}  # credentials by address, while there is no keychain
+
+
+class SignInNeeded(Exception):
+    """The server needs a sign-in, and the user hasn't asked for one."""
+
+
+class _Credentials:
+    """What is stored for an address: the tokens, this app's registration, and the sign-in server's addresses."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.values: dict[str, Any] = {}
+
+    async def load(self) -> None:
+        stored = await asyncio.to_thread(_stored, self.url)
+        with suppress(ValueError):
+            self.values = json.loads(stored or "{}")
+
+    async def _save(self, **values: Any) -> None:
+        self.values |= values
+        await asyncio.to_thread(_store, self.url, json.dumps(self.values))
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return OAuthToken.model_validate(self.values["tokens"]) if "tokens" in self.values else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        expires = None if tokens.expires_in is None else time.time() + tokens.expires_in
+        await self._save(tokens=tokens.model_dump(mode="json"), expires=expires)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return OAuthClientInformationFull.model_validate(self.values["client"]) if "client" in self.values else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        await self._save(client=client_info.model_dump(mode="json"))
+
+    async def set_server(self, server: OAuthMetadata | None) -> None:
+        if server is not None:
+            await self._save(server=server.model_dump(mode="json"))
+
+
+class _Provider(OAuthClientProvider):
+    """The SDK's sign-in, which can also renew a token that an earlier run of the app has stored."""
+
+    def __init__(self, credentials: _Credentials, **arguments: Any) -> None:
+        super().__init__(credentials.url, storage=credentials, **arguments)
+        self._credentials = credentials
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        values = self._credentials.values
+        self.context.token_expiry_time = values.get("expires")
+        if "server" in values:
+            self.context.oauth_metadata = OAuthMetadata.model_validate(values["server"])
+
+
+@asynccontextmanager
+async def authorization(url: str, open_browser: Callable[[str], None] | None) -> AsyncIterator[OAuthClientProvider | None]:
+    """Yield what signs requests to an address, or None if there are no credentials.
+
+    Args:
+        open_browser: called with the address of the sign-in page. None if the user hasn't asked for a sign-in; then a missing or
+            expired sign-in raises `SignInNeeded`.
+    """
+    credentials = _Credentials(url)
+    if open_browser is None:
+        await credentials.load()
+        yield _provider(credentials, "http://127.0.0.1/callback", _refuse, None) if "tokens" in credentials.values else None
+        return
+    answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+    state = ""
+
+    async def answered(reader: StreamReader, writer: StreamWriter) -> None:
+        status, text = "404 Not Found", "This isn't a page of Slipstream."
+        with suppress(ValueError, IndexError, OSError, TimeoutError):
+            async with asyncio.timeout(10):
+                target = urlsplit((await reader.readline()).decode("ascii").split()[1])
+            values = {name: found[0] for name, found in parse_qs(target.query).items()}
+            if target.path == "/callback" and state and values.get("state") == state and not answer.done():
+                answer.set_result(AuthorizationCodeResult(code=values.get("code", ""), state=state, iss=values.get("iss")))
+                status, text = "200 OK", "You can close this window and return to Slipstream."
+            writer.write(_ANSWER.format(status=status, text=text).encode())
+            await writer.drain()
+        writer.close()
+
+    async def redirect(page: str) -> None:
+        nonlocal state
+        if not is_secure(page, url):
+            raise UserError(
+                "tool_url_not_secure", "“{url}” has to begin with https://. Change the address.", url=page.partition("?")[0]
+            )
+        state = parse_qs(urlsplit(page).query)["state"][0]
+        await credentials.set_server(provider.context.oauth_metadata)
+        open_browser(page)
+
+    async def callback() -> AuthorizationCodeResult:
+        return await answer
+
+    listener = await asyncio.start_server(answered, _LOOPBACK, 0, limit=1 << 16)
+    try:
+        port = listener.sockets[0].getsockname()[1]
+        provider = _provider(credentials, f"http://{_LOOPBACK}:{port}/callback", redirect, callback)
+        yield provider
+    finally:
+        listener.close()
+
+
+def _provider(credentials: _Credentials, callback: str, redirect: Any, answer: Any) -> _Provider:
+    metadata = OAuthClientMetadata(client_name="Slipstream", redirect_uris=[AnyUrl(callback)], token_endpoint_auth_method="none")
+    return _Provider(credentials, client_metadata=metadata, redirect_handler=redirect, callback_handler=answer)
+
+
+async def _refuse(page: str) -> None:
+    raise SignInNeeded
+
+
+def forget(url: str) -> None:
+    """Forget the credentials of an address."""
+    _unsaved.pop(url, None)
+    with suppress(Exception):  # backends raise any type
+        import keyring  # slow to import
+
+        keyring.delete_password(_SERVICE, url)
+
+
+def _stored(url: str) -> str | None:
+    try:
+        import keyring
+
+        return _unsaved.get(url) or keyring.get_password(_SERVICE, url)
+    except Exception:
+        return _unsaved.get(url)
+
+
+def _store(url: str, text: str) -> None:
+    try:
+        import keyring
+
+        keyring.set_password(_SERVICE, url, text)
+        _unsaved.pop(url, None)
+    except Exception:
+        _unsaved[url] = text

@@ -1,0 +1,306 @@
+"""Transports to servers of tools: programs (stdio) and web addresses (Streamable HTTP).
+
+They bound what a server can send, because the SDK doesn't: the size of messages, and how fast they are read. This module takes most
+of a second to import.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from glob import glob
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.tools.config import ServerConfig
+
+LARGEST_MESSAGE = 4 << 20  # bytes
+_MESSAGES_PER_S, _BYTES_PER_S = 1_000, 8 << 20
+_LOG_LINES, _LONGEST_LINE = 100, 1_000
+_CONNECT_S = 10.0
+_SHELL_S = 5.0
+_EXIT_S, _TERMINATE_S = 0.8, 0.25  # together less than the time that quitting may take
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Apps that are started from the Finder have a PATH without these
+_FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin", "~/.local/bin", "~/.cargo/bin", "~/.volta/bin", "~/.bun/bin", "~/.deno/bin")
+
+
+class Link:
+    """What a transport tells about its connection.
+
+    Attributes:
+        lost: whether the connection has ended.
+        problem: why it ended, if the transport ended it.
+        unauthorized: whether the server's last answer was that the user has to sign in.
+        woken: set when `lost` or the tools change.
+        log: the last lines of the program's output; untrusted.
+        process: the program.
+    """
+
+    def __init__(self) -> None:
+        self.lost = False
+        self.problem: EngineText | None = None
+        self.unauthorized = False
+        self.woken = asyncio.Event()
+        self.log: tuple[str, ...] = ()
+        self.process: Process | None = None
+
+    def add(self, text: str) -> None:
+        """Add complete lines to the log."""
+        lines = [line[:_LONGEST_LINE] for line in text.splitlines()[-_LOG_LINES:]]
+        self.log = (*self.log, *lines)[-_LOG_LINES:]
+
+    def end(self) -> None:
+        self.lost = True
+        self.woken.set()
+
+    def fail(self, problem: EngineText) -> UserError:
+        """Return the error with which the transport ends the connection."""
+        self.problem = problem
+        self.end()
+        return UserError.of(problem)
+
+
+class _Pace:
+    """Slows down the reading of a server that sends too much, so that it can't take the processor from the rest of the app."""
+
+    def __init__(self) -> None:
+        self._spent_until = 0.0
+
+    async def spend(self, messages: int, size: int) -> None:
+        now = time.monotonic()
+        self._spent_until = max(self._spent_until, now - 1) + messages / _MESSAGES_PER_S + size / _BYTES_PER_S
+        await asyncio.sleep(max(0, self._spent_until - now))
+
+
+def _too_long(server: str) -> EngineText:
+    template = "“{server}” sent a message of more than {limit} MB, and was disconnected."
+    return EngineText.of("tool_message_too_long", template, server=server, limit=LARGEST_MESSAGE >> 20)
+
+
+# --- Programs ---------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def stdio(config: ServerConfig, link: Link) -> AsyncIterator[TransportStreams]:
+    """Run a program, and yield streams of its messages.
+
+    Raises:
+        UserError: the program can't be started.
+    """
+    process = link.process = await _started(config)
+    assert process.stdin and process.stdout and process.stderr
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    to_session, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sent, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def receive() -> None:
+        pace = _Pace()
+        async with to_session:
+            while True:
+                try:
+                    line = await stdout.readline()
+                except ValueError:
+                    raise link.fail(_too_long(config.name)) from None
+                if not line:
+                    break
+                await pace.spend(1, len(line))
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    link.add(line[:_LONGEST_LINE].decode(errors="replace"))
+                    continue
+                await to_session.send(SessionMessage(message))
+        link.end()
+
+    async def send() -> None:
+        async with from_session:
+            async for message in from_session:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                try:
+                    stdin.write(text.encode() + b"\n")
+                    await stdin.drain()
+                except OSError:
+                    break
+        link.end()
+
+    async def read_log() -> None:
+        pace, rest = _Pace(), b""
+        while chunk := await stderr.read(1 << 16):
+            lines, newline, rest = (rest + chunk).rpartition(b"\n")
+            if newline or len(rest) > _LONGEST_LINE:
+                link.add((lines or rest).decode(errors="replace"))
+                rest = rest if newline else b""
+            await pace.spend(0, len(chunk))
+        link.add(rest.decode(errors="replace"))
+
+    async with anyio.create_task_group() as tasks:
+        for work in (receive, send, read_log):
+            tasks.start_soon(work)
+        try:
+            yield received, sent
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+            tasks.cancel_scope.cancel()
+
+
+async def _started(config: ServerConfig) -> Process:
+    environment = {**get_default_environment(), **dict(config.env)}
+    path = os.pathsep.join((environment.get("PATH", os.defpath), *map(os.path.expanduser, _FOLDERS)))
+    program = shutil.which(os.path.expanduser(config.command), path=path)
+    if program is None:
+        path += os.pathsep + await _shell_path()
+        program = shutil.which(config.command, path=path)
+    if program is None:
+        template = "Can't find “{command}”. Install it, or enter its full path."
+        raise UserError("tool_command_not_found", template, command=config.command)
+    try:
+        return await asyncio.create_subprocess_exec(
+            program,
+            *config.args,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=LARGEST_MESSAGE,
+            cwd=os.path.expanduser(config.cwd) or Path.home(),
+            env={**environment, "PATH": path},
+            start_new_session=True,
+        )
+    except OSError as error:
+        template = "Can't start “{command}” ({reason})."
+        raise UserError(
+            "tool_command_failed", template, command=config.command, reason=error.strerror or type(error).__name__
+        ) from None
+
+
+async def _shell_path() -> str:
+    """Return the PATH of the user's shell, which may be changed by a profile, such as that of nvm."""
+    shell, mark = os.environ.get("SHELL", "/bin/sh"), "slipstream-path:"
+    with suppress(OSError, TimeoutError):
+        process = await asyncio.create_subprocess_exec(
+            *(shell, "-ilc", f"printf '\\n{mark}%s\\n' \"$PATH\""),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(_SHELL_S):
+                output, _ = await process.communicate()
+        finally:
+            _signal(process, signal.SIGKILL)
+        for line in output.decode(errors="replace").splitlines():
+            if line.startswith(mark):
+                return line.removeprefix(mark)
+    return os.pathsep.join(glob(os.path.expanduser("~/.nvm/versions/node/*/bin")))
+
+
+async def _end(process: Process) -> None:
+    """End a program and everything that it started in its process group."""
+    assert process.stdin
+    process.stdin.close()
+    if not await _exits(process, _EXIT_S):
+        _signal(process, signal.SIGTERM)
+        await _exits(process, _TERMINATE_S)
+    kill(process)
+    await _exits(process, _TERMINATE_S)
+    # Another process may still have the pipes open
+    getattr(process, "_transport").close()  # noqa: B009
+
+
+async def _exits(process: Process, seconds: float) -> bool:
+    """Return whether the program ends in this time. `Process.wait` would also wait for the pipes."""
+    until = time.monotonic() + seconds
+    while process.returncode is None and time.monotonic() < until:
+        await asyncio.sleep(0.01)
+    return process.returncode is not None
+
+
+def kill(process: Process) -> None:
+    """Kill a program and the rest of its process group."""
+    _signal(process, signal.SIGKILL)
+
+
+def _signal(process: Process, number: int) -> None:
+    with suppress(OSError):
+        os.killpg(process.pid, number)
+
+
+# --- Web addresses ----------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | None) -> AsyncIterator[TransportStreams]:
+    """Yield streams of messages to and from a web address.
+
+    The SDK doesn't follow redirects to other hosts.
+    """
+    pace = _Pace()
+
+    async def check(request: httpx2.Request) -> None:
+        if not is_secure(str(request.url), config.url):
+            template = "“{url}” has to begin with https://. Change the address."
+            raise link.fail(EngineText.of("tool_url_not_secure", template, url=str(request.url.copy_with(query=None))))
+
+    async def bound(response: httpx2.Response) -> None:
+        if str(response.request.url) == config.url:
+            link.unauthorized = response.status_code == 401
+        if response.status_code == 404 and "mcp-session-id" in response.request.headers:
+            link.end()  # the session has ended
+        if response.headers.get("content-encoding", "identity") != "identity":
+            template = "“{server}” sent a compressed answer, which it wasn't asked for."
+            raise link.fail(EngineText.of("tool_answer_compressed", template, server=config.name))
+        response.stream = _BoundedStream(response, link, pace, config.name)
+
+    headers = {"accept-encoding": "identity", **dict(config.headers)}
+    timeout = httpx2.Timeout(_CONNECT_S, read=None)  # calls have their own limit
+    hooks: dict[str, list[Callable[..., Any]]] = {"request": [check], "response": [bound]}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks) as client,
+        streamable_http_client(config.url, http_client=client, max_sse_event_size=LARGEST_MESSAGE) as streams,
+    ):
+        yield streams
+
+
+def is_secure(url: str, server: str) -> bool:
+    """Return whether an address may be asked on behalf of a server: with TLS, or on this computer like the server."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (
+        parts.scheme == "http" and parts.hostname in _LOOPBACK and urlsplit(server).hostname in _LOOPBACK
+    )
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The body of a response, which ends the connection if it is too long. Streams of events may have any length."""
+
+    def __init__(self, response: httpx2.Response, link: Link, pace: _Pace, server: str) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream, self._link, self._pace, self._server = response.stream, link, pace, server
+        self._endless = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > LARGEST_MESSAGE and not self._endless:
+                raise self._link.fail(_too_long(self._server))
+            await self._pace.spend(chunk.count(b"data:"), len(chunk))
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
