@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
     QDialog,
-    QFormLayout,
     QFrame,
     QHBoxLayout,
     QLayout,
@@ -27,6 +26,7 @@ from app.widgets.controls import Label, button, small_label
 from app.widgets.theme import SMALL, Theme, set_look
 
 FORM_SPACING = 14  # between rows
+LABEL_GAP = 16  # between a label and its field
 MIN_LIST_WIDTH = 120
 WRAPPING_TEXT = 22  # pixels; from this text size, fields go below their labels
 
@@ -230,18 +230,16 @@ class PageList(QListWidget):
         self.side.setFixedWidth(max(MIN_LIST_WIDTH, self.sizeHintForColumn(0) + 28))
 
 
-class Form(QFormLayout):
-    """A form layout. With large text, fields are below their labels."""
+class Form(QVBoxLayout):
+    """Rows with a label and a field. With large text, fields are below their labels."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._names: list[Label] = []
-        theme.text_resized.connect(self._place_names)
+        self._rows: list[tuple[QHBoxLayout, Label | None]] = []
+        theme.text_resized.connect(self._place_labels)
         self.setContentsMargins(0, 0, 0, 0)
-        self.setHorizontalSpacing(16)
-        self.setVerticalSpacing(FORM_SPACING)
-        self.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self.setSpacing(FORM_SPACING)
 
     def add_row(
         self, label: str, field: QWidget, *extra: QWidget, below: Sequence[QWidget] = (), help: str = "", tip: str = ""
@@ -263,28 +261,32 @@ class Form(QFormLayout):
             lines.append(small_label(self._theme, help, "secondary", wrap=True))
         field.setAccessibleDescription(help or tip)
         field.setToolTip(tip)
-        whole = column(*lines, spacing=4)
-        if not label:
-            self.addRow("", whole)
-            return
-        field.setAccessibleName(label)
-        name = small_label(self._theme, label, bold=True)
-        name.setBuddy(field)
-        name.setToolTip(tip)
-        self._names.append(name)
-        self._place_names()
-        self.addRow(name, whole)
+        whole = row((column(*lines, spacing=4), 1))
+        name = None
+        if label:
+            field.setAccessibleName(label)
+            name = small_label(self._theme, label, bold=True)
+            name.setBuddy(field)
+            name.setToolTip(tip)
+            whole.insertWidget(0, name, 0, Qt.AlignmentFlag.AlignTop)
+        self._rows.append((whole, name))
+        self.addLayout(whole)
+        self._place_labels()
 
     @Slot()
-    def _place_names(self) -> None:
+    def _place_labels(self) -> None:
         """Center each label on its field, not on the field and the help below."""
         above = self._theme.text_pixels >= WRAPPING_TEXT
-        policy = QFormLayout.RowWrapPolicy
-        self.setRowWrapPolicy(policy.WrapAllRows if above else policy.DontWrapRows)
-        for name in self._names:
+        width = max((name.sizeHint().width() for _, name in self._rows if name is not None), default=0)
+        for whole, name in self._rows:
+            whole.setDirection(QBoxLayout.Direction.TopToBottom if above else QBoxLayout.Direction.LeftToRight)
+            whole.setSpacing(4 if above else LABEL_GAP)
+            if name is None:
+                whole.setContentsMargins(0 if above or not width else width + LABEL_GAP, 0, 0, 0)
+                continue
             name.buddy().ensurePolished()
             height = name.sizeHint().height()
-            name.setFixedHeight(height if above else max(height, name.buddy().sizeHint().height()))
+            name.setFixedSize(width, height if above else max(height, name.buddy().sizeHint().height()))
 
 
 class NoticeView(QFrame):
