@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QTreeV
 from app.chat.conductor import Conductor
 from app.conversations.store import ChatSummary, Folder
 from app.language import tr
-from app.widgets.controls import SIDE, IconButton, as_tooltip
+from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
 
@@ -227,7 +227,7 @@ class ChatList(QTreeView):
             indented=index.parent().data(KIND) == "folder",
             dotted=replying is not None and one == replying.id,
             chosen=one == self._conductor.chat.id or one in self._multiple,
-            reserved=SIDE if one == self._button_chat else 0,
+            reserved=self.more.sizeHint().width() if one == self._button_chat else 0,
         )
 
     def commit(self, index: Index, text: str) -> None:
@@ -301,7 +301,7 @@ class ChatList(QTreeView):
         area = self.visualRect(index)
         shown = index.data(KIND) == "chat" and area.isValid() and self.state() != self.State.EditingState
         if shown:
-            side = min(SIDE, area.height() - 4)
+            side = min(self.more.sizeHint().width(), area.height() - 4)
             self.more.setGeometry(area.right() - side - 10, area.center().y() - side // 2 + 1, side, side)
             self.more.setAccessibleName(tr("Actions for “{title}”", title=index.data()))
         self._button_chat = index.data(ID) if shown else ""

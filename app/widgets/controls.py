@@ -47,10 +47,10 @@ COPIED_MS = 1500
 BAR_HEIGHT = 6
 TEXT_MARGIN = 5  # of a number field
 BAR_STEPS = 1000
-TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
+TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8  # of a switch at the default text size
 SLIDE_MS = 120
-SIDE = 30
-ICON_SIZE = 18  # width and height
+SIDE = 30  # of an icon button at the default text size
+ICON_SIZE = 18  # width and height at the default text size
 
 # SVG elements in a square of `ICON_SIZE`
 ICONS = {
@@ -170,12 +170,16 @@ class ElidedButton(QPushButton):
 
     def __init__(self, name: str, look: str, opens_menu: bool = False) -> None:
         super().__init__()
-        self._chevron = ICON_SIZE if opens_menu else 0
+        self._opens_menu = opens_menu
         self.setAccessibleName(name)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         set_look(self, look)
+
+    @property
+    def _chevron(self) -> int:
+        return max(ICON_SIZE, self.fontMetrics().height()) if self._opens_menu else 0
 
     def sizeHint(self) -> QSize:
         return super().sizeHint() + QSize(self._chevron, 0)
@@ -193,8 +197,8 @@ class ElidedButton(QPushButton):
         option.text = text.replace("&", "&&")
         painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
         if self._chevron:
-            painter.translate(area.right() - ICON_SIZE + 3, area.center().y() - ICON_SIZE / 2 + 1)
-            draw_icon(painter, "opened", self.palette().color(QPalette.ColorRole.PlaceholderText))
+            painter.translate(area.right() - self._chevron + 3, area.center().y() - self._chevron / 2 + 1)
+            draw_icon(painter, "opened", self.palette().color(QPalette.ColorRole.PlaceholderText), self._chevron)
         painter.end()
 
 
@@ -211,13 +215,14 @@ class IconButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.changed.connect(self.update)
+        theme.text_resized.connect(self.updateGeometry)
 
     def set_name(self, name: str) -> None:
         self.setAccessibleName(name)
         self.setToolTip(as_tooltip(name))
 
     def sizeHint(self) -> QSize:
-        return QSize(SIDE, SIDE)
+        return QSize(1, 1) * self._theme.scaled(SIDE)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -234,14 +239,15 @@ class IconButton(QAbstractButton):
             painter.drawRoundedRect(area, 7, 7)
         resting = colors.accent if self.is_active else colors.secondary
         color = QColor(colors.text if hovered else resting if self.isEnabled() else colors.faint)
-        painter.translate(area.center() - QPointF(ICON_SIZE / 2, ICON_SIZE / 2))
-        draw_icon(painter, self._icon, color)
+        size = self._theme.scaled(ICON_SIZE)
+        painter.translate(area.center() - QPointF(size / 2, size / 2))
+        draw_icon(painter, self._icon, color, size)
         painter.end()
 
 
-def draw_icon(painter: QPainter, icon: str, color: QColor) -> None:
-    """Draw an icon of `ICON_SIZE` at the painter's origin."""
-    _renderer(icon, color.name()).render(painter, QRectF(0, 0, ICON_SIZE, ICON_SIZE))
+def draw_icon(painter: QPainter, icon: str, color: QColor, size: int) -> None:
+    """Draw an icon at the painter's origin."""
+    _renderer(icon, color.name()).render(painter, QRectF(0, 0, size, size))
 
 
 @lru_cache
@@ -274,8 +280,9 @@ class SearchField(QLineEdit):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         painter = QPainter(self)
-        painter.translate(QPointF(5, (self.height() - ICON_SIZE) / 2))
-        draw_icon(painter, "search", QColor(self._theme.colors.faint))
+        size = self._theme.scaled(ICON_SIZE)
+        painter.translate(QPointF(5, (self.height() - size) / 2))
+        draw_icon(painter, "search", QColor(self._theme.colors.faint), size)
         painter.end()
 
 
@@ -360,8 +367,8 @@ class Switch(QAbstractButton):
         return 1.0 if self.isChecked() else 0.0
 
     def sizeHint(self) -> QSize:
-        metrics = self.fontMetrics()
-        return QSize(TRACK_WIDTH + GAP + metrics.horizontalAdvance(self.text()) + 4, max(TRACK_HEIGHT, metrics.height()) + 8)
+        metrics, width, height = self.fontMetrics(), self._theme.scaled(TRACK_WIDTH), self._theme.scaled(TRACK_HEIGHT)
+        return QSize(width + GAP + metrics.horizontalAdvance(self.text()) + 4, max(height, metrics.height()) + 8)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -372,21 +379,22 @@ class Switch(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if not self.isEnabled():
             painter.setOpacity(0.5)
-        text_area = self.rect().adjusted(2, 0, -TRACK_WIDTH - GAP, 0)
+        width, height = self._theme.scaled(TRACK_WIDTH), self._theme.scaled(TRACK_HEIGHT)
+        text_area = self.rect().adjusted(2, 0, -width - GAP, 0)
         painter.setPen(QColor(colors.text if self.isChecked() else colors.secondary))
         painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
-        track = QRectF(self.width() - TRACK_WIDTH - 2, (self.height() - TRACK_HEIGHT) / 2, TRACK_WIDTH, TRACK_HEIGHT)
+        track = QRectF(self.width() - width - 2, (self.height() - height) / 2, width, height)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(colors.accent if self.isChecked() else colors.track))
-        painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
-        size = TRACK_HEIGHT - 4
+        painter.drawRoundedRect(track, height / 2, height / 2)
+        size = height - 4
         left = track.left() + 2 + self._position * (track.width() - size - 4)
         painter.setBrush(QColor(colors.knob))
         painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QColor(colors.accent))
-            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), TRACK_HEIGHT / 2 + 1.5, TRACK_HEIGHT / 2 + 1.5)
+            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), height / 2 + 1.5, height / 2 + 1.5)
         painter.end()
 
 

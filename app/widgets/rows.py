@@ -87,16 +87,17 @@ class RowDelegate(QStyledItemDelegate):
     def _paint_content(self, painter: QPainter, area: QRectF, row: Row) -> None:
         colors, theme = self._theme.colors, self._theme
         inner = area.adjusted(10, 7, -10, -7) if row.excerpt else area.adjusted(10, 0, -10, 0)
-        top = inner.center().y() - ICON_SIZE / 2
+        size = theme.scaled(ICON_SIZE)
+        top = inner.center().y() - size / 2
         if row.icon:
-            _paint_icon(painter, QPointF(inner.left() - 2, top), row.icon, colors.secondary)
+            _paint_icon(painter, QPointF(inner.left() - 2, top), row.icon, colors.secondary, size)
         if row.disclosure:
-            _paint_icon(painter, QPointF(area.right() - ICON_SIZE - 2, top), row.disclosure, colors.faint)
+            _paint_icon(painter, QPointF(area.right() - size - 2, top), row.disclosure, colors.faint, size)
         title = inner.adjusted(0, 0, -row.reserved, 0)
         if row.icon or row.indented:
-            title.setLeft(inner.left() + ICON_SIZE + ICON_GAP)
+            title.setLeft(inner.left() + size + ICON_GAP)
         if row.disclosure:
-            title.setRight(area.right() - ICON_SIZE - 8)
+            title.setRight(area.right() - size - 8)
         if row.dotted:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.accent))
@@ -134,8 +135,8 @@ class RowDelegate(QStyledItemDelegate):
         return metrics.horizontalAdvance(shown)
 
 
-def _paint_icon(painter: QPainter, at: QPointF, icon: str, color: str) -> None:
+def _paint_icon(painter: QPainter, at: QPointF, icon: str, color: str, size: int) -> None:
     painter.save()
     painter.translate(at)
-    draw_icon(painter, icon, QColor(color))
+    draw_icon(painter, icon, QColor(color), size)
     painter.restore()

@@ -5,6 +5,7 @@ the style of the buttons.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtGui import QColor
@@ -16,8 +17,14 @@ SCROLL_BAR = 11
 RADIUS = 10
 
 
-def style_sheet(c: Colors, small: int) -> str:
-    """Return the style sheet. `small` is the pixel size of small text."""
+def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
+    """Return the style sheet.
+
+    Args:
+        c: the colors.
+        small: pixel size of small text.
+        px: scales a length with the text size.
+    """
     chip = round(small * 0.62)  # half the height of a chip
     selection = f"selection-background-color: {c.selection}; selection-color: {c.text};"
     return f"""
@@ -47,8 +54,8 @@ def style_sheet(c: Colors, small: int) -> str:
     QPlainTextEdit[look="field"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px;
         color: {c.text}; }}
     QPlainTextEdit[look="field"]:focus, QLineEdit[look="search"]:focus {{ border-color: {c.accent}; }}
-    QLineEdit[look="search"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 8px; padding: 4px 8px 4px 26px;
-        color: {c.text}; font-size: {small}px; {selection} }}
+    QLineEdit[look="search"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 8px; color: {c.text};
+        padding: 4px 8px 4px {px(26)}px; font-size: {small}px; {selection} }}
     QListWidget[look="history"] {{ background: transparent; border: none; outline: 0; }}
     QListWidget[look="history"]::item {{ padding: 6px 8px; border-radius: 6px; color: {c.text}; }}
     QListWidget[look="history"]::item:hover {{ background: {c.hover}; }}
@@ -72,7 +79,7 @@ def style_sheet(c: Colors, small: int) -> str:
     QScrollBar::handle:hover:enabled {{ background: {c.faint}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
-    {"" if sys.platform == "darwin" else _controls(c, selection)}
+    {"" if sys.platform == "darwin" else _controls(c, px, selection)}
     """
 
 
@@ -113,35 +120,39 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
     )
 
 
-def _controls(c: Colors, selection: str) -> str:
+def _controls(c: Colors, px: Callable[[int], int], selection: str) -> str:
+    arrow, knob, groove = px(12), px(14), px(4)
+    knob_margin = (knob + 2 - groove) // 2
     icons = CONTROLS.as_posix()
     check = "white" if QColor(c.on_accent).lightnessF() > 0.5 else "black"
     return f"""
     QComboBox, QAbstractSpinBox, QLineEdit[look="entry"] {{ border: 1px solid {c.line}; border-radius: 7px; padding: 4px 8px;
         color: {c.text}; background: {c.raised}; {selection} }}
-    QComboBox {{ padding-right: 24px; combobox-popup: 0; }}
+    QComboBox {{ padding-right: {px(24)}px; combobox-popup: 0; }}
     QComboBox:hover {{ background: {c.hover}; }}
     QComboBox:focus, QAbstractSpinBox:focus, QLineEdit[look="entry"]:focus {{ border-color: {c.accent}; }}
     QComboBox:disabled, QAbstractSpinBox:disabled {{ color: {c.faint}; background: transparent; }}
-    QComboBox::drop-down {{ border: none; width: 24px; }}
-    QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{icons}/down.svg"); width: 12px; height: 12px; }}
-    QAbstractSpinBox::up-arrow {{ image: url("{icons}/up.svg"); width: 12px; height: 12px; }}
-    QAbstractSpinBox {{ padding-right: 20px; }}
+    QComboBox::drop-down {{ border: none; width: {px(24)}px; }}
+    QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{icons}/down.svg"); width: {arrow}px; height: {arrow}px; }}
+    QAbstractSpinBox::up-arrow {{ image: url("{icons}/up.svg"); width: {arrow}px; height: {arrow}px; }}
+    QAbstractSpinBox {{ padding-right: {px(20)}px; }}
     QAbstractSpinBox QLineEdit {{ background: transparent; border: none; }}
-    QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; background: transparent; width: 20px; }}
+    QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; background: transparent; width: {px(20)}px; }}
     QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}
     QAbstractSpinBox::down-button {{ subcontrol-position: bottom right; }}
     QComboBox QAbstractItemView {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 4px; outline: 0;
         selection-background-color: {c.chosen}; selection-color: {c.text}; }}
-    QComboBox QAbstractItemView::item {{ min-height: 26px; padding: 0px 6px; }}
-    QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {c.track}; }}
-    QSlider::sub-page:horizontal {{ border-radius: 2px; background: {c.accent}; }}
-    QSlider::handle:horizontal {{ width: 14px; margin: -6px 0; border: 1px solid {c.secondary}; border-radius: 8px;
-        background: {c.knob}; }}
+    QComboBox QAbstractItemView::item {{ min-height: {px(26)}px; padding: 0px 6px; }}
+    QSlider:horizontal {{ min-height: {knob + 2}px; }}
+    QSlider::groove:horizontal {{ height: {groove}px; border-radius: {groove // 2}px; background: {c.track}; }}
+    QSlider::sub-page:horizontal {{ border-radius: {groove // 2}px; background: {c.accent}; }}
+    QSlider::handle:horizontal {{ width: {knob}px; margin: -{knob_margin}px 0; border: 1px solid {c.secondary};
+        border-radius: {knob_margin + groove // 2}px; background: {c.knob}; }}
     QSlider::handle:horizontal:focus {{ border: 2px solid {c.accent}; }}
     QCheckBox {{ spacing: 8px; color: {c.text}; }}
     QCheckBox:disabled {{ color: {c.faint}; }}
-    QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {c.faint}; border-radius: 4px; background: {c.raised}; }}
+    QCheckBox::indicator {{ width: {px(14)}px; height: {px(14)}px; border: 1px solid {c.faint}; border-radius: {px(4)}px;
+        background: {c.raised}; }}
     QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
     QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{icons}/check-{check}.svg"); }}
     QCheckBox::indicator:disabled {{ border-color: {c.track}; background: transparent; }}

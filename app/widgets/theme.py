@@ -135,7 +135,7 @@ class Theme(QObject):
         )
         self.colors = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
         self._app.setPalette(_palette(self.colors))
-        self._app.setStyleSheet(style_sheet(self.colors, self.small().pixelSize()))
+        self._app.setStyleSheet(style_sheet(self.colors, self.small().pixelSize(), self.scaled))
         for widget in self._app.allWidgets():  # a new style sheet resets the fonts
             if (share := widget.property("text_share")) is not None:
                 self.set_font(widget, share, widget.property("text_bold") is True)
