@@ -1,7 +1,7 @@
 """The start page of an empty chat: status, a recommended pair, and examples."""
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from app.conversations.wording import size
 from app.language import number, tr, translated
@@ -38,7 +38,12 @@ class RecommendedPair(QFrame):
         self.facts = small_label(theme, look="secondary", wrap=True)
         self.button = button(tr("Choose a Model…"), tr("Choose a model"), "primary", self.opened.emit)
         texts = column(heading, self.name, self.facts, spacing=3)
-        row((texts, 1), self.button, spacing=16, margins=(20, 14, 20, 14), parent=self)
+        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        self._row = row((texts, 1), (self.button, 0, left), spacing=12, margins=(20, 14, 20, 14), parent=self)
+
+    def stack(self, stacked: bool) -> None:
+        """Put the button below the texts or next to them."""
+        self._row.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
 
     def show_pair(self, found: Recommendation | None, no_gpu: bool = False) -> None:
         """Show a pair, or why only the demo pair is recommended."""
@@ -68,6 +73,7 @@ class Welcome(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         center = Qt.AlignmentFlag.AlignHCenter
         self.title = styled_label(theme, size=1.75, bold=True, wrap=True)
         self.subtitle = styled_label(theme, look="secondary", wrap=True)
@@ -99,7 +105,8 @@ class Welcome(QWidget):
 
     def height_for(self, width: int) -> int:
         """Return the minimum height for a width."""
-        self._arrange(2 if width >= 360 else 1)
+        self.recommended.stack(width < self._theme.scaled(480))
+        self._arrange(2 if width >= self._theme.scaled(360) else 1)
         return self._layout.heightForWidth(width)
 
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:

@@ -45,7 +45,7 @@ class FollowingScrollArea(QScrollArea):
     def follow(self) -> None:
         """Go to the end and stay there."""
         self._set_following(True)
-        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+        self._go_to_end()
 
     def stop_following(self) -> None:
         self._set_following(False)
@@ -54,7 +54,10 @@ class FollowingScrollArea(QScrollArea):
     def _range_changed(self, low: int, high: int) -> None:
         self.verticalScrollBar().setEnabled(high > low)  # a disabled bar isn't drawn
         if self.following:
-            self.verticalScrollBar().setValue(high)
+            self._go_to_end()
+
+    def _go_to_end(self) -> None:
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     @Slot(int)
     def _scrolled(self, value: int) -> None:
@@ -150,7 +153,7 @@ class ScrollingColumn(FollowingScrollArea):
         bar = self.verticalScrollBar()
         size = self.viewport().size()
         width = max(80, min(COLUMN, size.width() - 2 * MARGIN))
-        empty = not any(item.turn is not None for item in self.column.items)
+        empty = self._empty
         anchor = None if self.following else self._anchor()
         for _ in range(MAX_PASSES):
             total = self.column.fit(width)
@@ -159,7 +162,7 @@ class ScrollingColumn(FollowingScrollArea):
             at = QPoint((size.width() - width) // 2, self._page.height() - total - PADDING if empty else self._above)
             self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
             if self.following:
-                bar.setValue(0 if empty else bar.maximum())
+                self._go_to_end()
             elif anchor is not None:
                 bar.setValue(self._above + self._height_of(anchor))
             top, bottom = self.visible_band()
@@ -173,6 +176,17 @@ class ScrollingColumn(FollowingScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.settle()
+
+    @property
+    def _empty(self) -> bool:
+        return not any(item.turn is not None for item in self.column.items)
+
+    def _go_to_end(self) -> None:
+        """Go to the end of a chat. An empty chat begins at the top of the welcome page."""
+        if not self._empty:
+            super()._go_to_end()
+        elif self.welcome.isHidden():
+            self.verticalScrollBar().setValue(0)
 
     @property
     def _above(self) -> int:

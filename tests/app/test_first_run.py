@@ -135,6 +135,26 @@ def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) 
     assert welcome.height() >= welcome.height_for(welcome.width())
 
 
+@pytest.mark.parametrize("text_size", [15, 30])
+def test_every_example_can_be_reached_in_a_small_window(start: Start, on_a_mac: None, text_size: int) -> None:
+    """At the end, the page went back to the top."""
+    app = start()
+    app.window.preferences.text_size = text_size
+    app.window.resize(700, 500)
+    transcript = app.window.transcript
+    bar = transcript.verticalScrollBar()
+    app.until(lambda: bar.maximum() > 0)
+    bar.setValue(bar.maximum())
+    assert bar.value() == bar.maximum() > 0
+    last = transcript.welcome.cards[-1]
+    assert last.visibleRegion().boundingRect().height() == last.height()
+    app.window.resize(700, 520)
+    assert bar.value() > 0
+    app.ask("Hello")
+    app.conductor.new_chat()
+    assert bar.value() == 0
+
+
 def test_the_examples_have_two_columns_next_to_the_sidebar(start: Start) -> None:
     app = start()
     app.window.resize(700, 500)
