@@ -1,5 +1,7 @@
 """Details of the selected pair: actions, memory, and facts."""
 
+import re
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
@@ -103,7 +105,7 @@ class PairCard(ScrollingPage):
             checking = one.shown.pair in self._picker.checking and not one.confirmed
             text = "" if one.why_not else tr("Checking…") if checking else _download(one.shown)
         else:
-            text = {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In Use")}.get(state, "")
+            text = {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In use")}.get(state, "")
         self.main.setText(text)
         self.main.setVisible(bool(text))
         self.main.setEnabled(
@@ -199,10 +201,10 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
         **_speeds(one, machine_measured),
         tr("Published speedups"): _reported(one),
         tr("Context"): tokens(shown.context) if shown.context else unknown,
-        tr("License"): shown.license or (entry.license if entry else None) or unknown,
+        tr("License"): license_name(shown.license or (entry.license if entry else None) or "unknown"),
     }
     if entry and entry.drafter_license:
-        facts[tr("License")] += ", " + tr("drafter: {license}", license=entry.drafter_license)
+        facts[tr("License")] += ", " + tr("drafter: {license}", license=license_name(entry.drafter_license))
     if shown.to_download is not None and shown.folders is None:
         facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
     kinds = []
@@ -219,6 +221,24 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     return {name: text for name, text in facts.items() if text}
 
 
+def license_name(id: str) -> str:
+    """Return the readable name of a license, such as “Apache 2.0” for "apache-2.0"."""
+    names = {
+        "apache-2.0": "Apache 2.0",
+        "mit": "MIT",
+        "bsd-3-clause": "BSD 3-Clause",
+        "openmdw-1.1": "OpenMDW 1.1",
+        "gemma": "Gemma Terms of Use",
+        "other": tr("Other"),
+        "unknown": tr("Unknown"),
+    }
+    if llama := re.fullmatch(r"llama-?(\d(?:\.\d)?)", id):
+        return f"Llama {llama[1]} Community"
+    if creative_commons := re.fullmatch(r"cc-([a-z-]+)-(\d\.\d)", id):
+        return f"CC {creative_commons[1].upper()} {creative_commons[2]}"
+    return names.get(id, id)
+
+
 def _advantages(one: Candidate) -> str:
     sentences = []
     if one.verdict == "comfortable":
@@ -229,7 +249,7 @@ def _advantages(one: Candidate) -> str:
         sentences.append(tr("Trained for code."))
     if one.entry is not None and one.entry.generation == 2:
         sentences.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
-    if "small" in one.tags and one.shown.size:
+    if "small" in one.tags and one.shown.size and one.shown.folders is None:
         sentences.append(tr("Quick to download and light on memory."))
     return " ".join([*sentences, one.note]).strip()
 

@@ -1,7 +1,7 @@
 """The list of pairs, with their names, sizes, fit, and states."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QPainter, QPen, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.conversations.wording import percent
@@ -85,12 +85,14 @@ class _Delegate(QStyledItemDelegate):
         upper.setBottom(upper.center().y())
         middle, elide = Qt.AlignmentFlag.AlignVCenter, Qt.TextElideMode.ElideRight
         painter.setFont(self._theme.small())
+        painter.setPen(QColor(colors.accent if state in ("loaded", "loading", "running") else colors.secondary))
+        status, summary = _status(self._picker, one), one.summary
+        width = QFontMetricsF(self._theme.list_font()).horizontalAdvance(one.name) + 8
+        if width + painter.fontMetrics().horizontalAdvance(status) > upper.width():  # the name comes first
+            status, summary = "", f"{status} · {summary}" if status else summary
+        painter.drawText(upper, Qt.AlignmentFlag.AlignRight | middle, status)
         painter.setPen(QColor(colors.secondary))
-        painter.drawText(lower, middle, painter.fontMetrics().elidedText(one.summary, elide, int(lower.width())))
-        if status := _status(self._picker, one):
-            painter.setPen(QColor(colors.accent if state in ("loaded", "loading", "running") else colors.secondary))
-            painter.drawText(upper, Qt.AlignmentFlag.AlignRight | middle, status)
-            upper.setRight(upper.right() - painter.fontMetrics().horizontalAdvance(status) - 8)
+        painter.drawText(lower, middle, painter.fontMetrics().elidedText(summary, elide, int(lower.width())))
         painter.setFont(self._theme.list_font())
         painter.setPen(QColor(colors.faint if one.why_not else colors.text))
         painter.drawText(upper, middle, painter.fontMetrics().elidedText(one.name, elide, int(upper.width())))

@@ -49,7 +49,7 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     app.until(lambda: app.window.picker.can_download)
     shown = app.window.picker.current
     assert shown is not None and shown.shown.checked and not shown.confirmed
-    assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["License"] == "apache-2.0"
+    assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["License"] == "Apache 2.0"
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
     assert state(app) == "absent" and dialog.list.hasFocus(), "Return in the search field only selects"
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)

@@ -11,11 +11,12 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.models.downloads import Downloads, PairDownload, duration
-from app.models.pair_card import memory_names
+from app.models.pair_card import license_name, memory_names
 from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.errors import EngineText
 from mlx_engine.pairs import machine
+from mlx_engine.pairs.catalog import load_catalog
 from mlx_engine.pairs.fit import Fit, FitLine, predict_fit
 from mlx_engine.pairs.pair import Pair, demo_pair
 from tests.app.scripted_engine import FACTS
@@ -31,6 +32,29 @@ def candidate(id: str, size: int, verdict_needs: int, **more: object) -> Candida
     fit = Fit((FitLine("x", verdict_needs, ""),), 1024, 36 * GB, 50 * GB)
     variant = Variant("", Pair(f"o/{id}", "o/d"), size=size, fit=fit)
     return Candidate(id, id, (variant,), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("id", "name"),
+    [
+        ("apache-2.0", "Apache 2.0"),
+        ("mit", "MIT"),
+        ("llama3.1", "Llama 3.1 Community"),
+        ("llama2", "Llama 2 Community"),
+        ("cc-by-nc-nd-4.0", "CC BY-NC-ND 4.0"),
+        ("cc-by-4.0", "CC BY 4.0"),
+        ("unknown", "Unknown"),
+        ("a-new-one", "a-new-one"),
+    ],
+)
+def test_licenses_have_readable_names(id: str, name: str) -> None:
+    assert license_name(id) == name
+
+
+def test_every_license_of_the_catalog_has_a_readable_name() -> None:
+    entries = load_catalog().entries
+    ids = {id for entry in entries for id in (entry.license, entry.drafter_license) if id}
+    assert ids and [id for id in ids if license_name(id) == id] == []
 
 
 def test_pairs_that_suit_the_machine_come_first() -> None:
