@@ -19,7 +19,8 @@ class Notice:
     text: str
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
-    until: Literal["", "loaded", "idle", "chat"] = ""  # outdated once models load, generation ends, or another chat opens
+    # Outdated once models load, generation ends, another chat opens, or the server has no error.
+    until: Literal["", "loaded", "idle", "chat", "server"] = ""
     topic: str = ""  # a newer notice on the same topic replaces this one
 
 

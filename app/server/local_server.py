@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.language import number, tr, translated
 from app.models.pair_loader import PairLoader
+from app.notice import Notice
 from app.settings.preferences import Preferences
 from mlx_engine.errors import UserError
 from mlx_engine.events import Failed
@@ -50,7 +51,7 @@ class LocalServer(QObject):
     changed = Signal()
     activity_changed = Signal()
     logged = Signal(str)
-    failed = Signal(str)
+    failed = Signal(object)  # Notice
 
     _load_wanted = Signal(object, object)  # LoadPair, Deliver
     _ready = Signal(object, str)  # Api, address
@@ -202,7 +203,7 @@ class LocalServer(QObject):
             self.on, self.error = False, translated(error.text) if error else ""
         self.changed.emit()
         if error is not None:
-            self.failed.emit(tr("The local server is off. {reason}", reason=self.error))
+            self.failed.emit(Notice(tr("The local server is off. {reason}", reason=self.error), until="server"))
 
     @Slot(str)
     def _keep_line(self, line: str) -> None:

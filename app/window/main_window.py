@@ -63,6 +63,7 @@ class MainWindow(QMainWindow):
         conductor.library.removed.connect(self.saved_prompts.forget)
         self.server = LocalServer(conductor.engine.door, conductor.loader, self.preferences, self)
         self.server.failed.connect(conductor.notify)
+        self.server.changed.connect(self._clear_server_notice)
         self.updates = Updates(this_release(), self.preferences, self)
         self.updates.notified.connect(conductor.notify)
         self.preferences.changed.connect(self._use_new_chats)
@@ -208,6 +209,11 @@ class MainWindow(QMainWindow):
         loader = self.conductor.loader
         demo = (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
+
+    @Slot()
+    def _clear_server_notice(self) -> None:
+        if not self.server.error:
+            self.foot.notices.clear("server")
 
     @Slot()
     def _explain_wait(self) -> None:

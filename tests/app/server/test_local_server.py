@@ -73,7 +73,7 @@ def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
     assert page.error.isVisible() and page.error.label.text() == message and not page.switch.isChecked()
     assert app.notices == [f"The local server is off. {message}"]
     app.window.preferences.server_port = 0
-    assert not page.error.isVisible()
+    assert not page.error.isVisible() and app.notices == []
     page.switch.click()
     app.until(lambda: bool(app.window.server.url))
 
