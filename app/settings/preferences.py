@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Generic, Literal, Protocol, TypeVar, overload
+from typing import Generic, Literal, TypeVar, overload
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
@@ -20,14 +20,6 @@ _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB
 Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"]
 
 
-class Settings(Protocol):
-    """An owner of settings that stores them in `file` and applies each change."""
-
-    file: QSettings
-
-    def apply(self) -> None: ...
-
-
 class Setting(Generic[T]):
     """A class attribute that reads and writes a value in the settings file."""
 
@@ -38,43 +30,40 @@ class Setting(Generic[T]):
         label: Callable[[], str],
         *,
         choices: Callable[[], Mapping[T, str]] | None = None,  # names of the allowed values, in order; None for a switch
+        allowed: range | None = None,  # the allowed values, if there are no choices
         help: Callable[[], str] | None = None,
-        pane: Pane = "appearance",
-        takes_effect: Literal["now", "after restart"] = "now",
+        pane: Pane | None = "appearance",  # None if another window shows the setting
     ) -> None:
         self.key, self.default, self.label = key, default, label
-        self.choices, self.help = choices, help
-        self.pane, self.takes_effect = pane, takes_effect
+        self.choices, self.allowed, self.help, self.pane = choices, allowed, help, pane
 
-    def read(self, settings: Settings) -> T:
-        return self.parse(settings.file.value(self.key))
-
-    def write(self, settings: Settings, value: T) -> None:
-        settings.file.setValue(self.key, value)
-        settings.apply()
-
-    def parse(self, stored: object) -> T:
+    def read(self, preferences: Preferences) -> T:
         """Return the stored value, or the default if it is missing or invalid."""
-        text = str(stored)
+        text = str(preferences.file.value(self.key))
         value: object = text
         if isinstance(self.default, bool):
             value = {"true": True, "false": False}.get(text.lower())
         elif isinstance(self.default, int):
             value = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-        valid = type(value) is type(self.default) and (self.choices is None or value in self.choices())
+        allowed = self.choices() if self.choices is not None else self.allowed
+        valid = type(value) is type(self.default) and (allowed is None or value in allowed)
         return value if valid else self.default  # type: ignore[return-value]
 
-    @overload
-    def __get__(self, settings: None, owner: type) -> Setting[T]: ...
+    def write(self, preferences: Preferences, value: T) -> None:
+        preferences.file.setValue(self.key, value)
+        preferences.apply()
 
     @overload
-    def __get__(self, settings: Settings, owner: type) -> T: ...
+    def __get__(self, preferences: None, owner: type) -> Setting[T]: ...
 
-    def __get__(self, settings: Settings | None, owner: type) -> Setting[T] | T:
-        return self if settings is None else self.read(settings)
+    @overload
+    def __get__(self, preferences: Preferences, owner: type) -> T: ...
 
-    def __set__(self, settings: Settings, value: T) -> None:
-        self.write(settings, value)
+    def __get__(self, preferences: Preferences | None, owner: type) -> Setting[T] | T:
+        return self if preferences is None else self.read(preferences)
+
+    def __set__(self, preferences: Preferences, value: T) -> None:
+        self.write(preferences, value)
 
 
 class Preferences(QObject):
@@ -117,7 +106,6 @@ class Preferences(QObject):
         choices=lambda: {"system": tr("System"), **LANGUAGES},
         help=lambda: tr("Takes effect after you restart Slipstream."),
         pane="general",
-        takes_effect="after restart",
     )
     chat_titles = Setting(
         "chat_titles",
@@ -140,6 +128,7 @@ class Preferences(QObject):
         help=lambda: tr("Programs can ask the server for another downloaded model, which replaces the loaded one."),
         pane="general",
     )
+    server_port = Setting("server_port", PORT, lambda: tr("Port"), allowed=range(65536), pane=None)
     check_for_updates = Setting(
         "look_for_versions",
         False,
@@ -147,14 +136,11 @@ class Preferences(QObject):
         help=lambda: tr("Requests the newest version number and sends nothing else."),
         pane="privacy",
     )
-
     save_prompts = Setting(
         "save_prompts",
         True,
         lambda: tr("Save prompts on disk"),
-        help=lambda: tr(
-            "Old chats and agents continue without reading everything again. Deleting a chat deletes its saved prompts."
-        ),
+        help=lambda: tr("Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts."),
         pane="privacy",
     )
     prompt_space = Setting(
@@ -172,7 +158,7 @@ class Preferences(QObject):
     def __init__(self, theme: Theme, file: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme, self.file = theme, file
-        self._at_launch = {setting.key: setting.read(self) for setting in SETTINGS}
+        self._language_at_launch = self.language
         self.apply()
 
     @property
@@ -185,20 +171,9 @@ class Preferences(QObject):
         self.file.setValue("new_chats", json.dumps(settings.to_json()))
         self.changed.emit()
 
-    @property
-    def server_port(self) -> int:
-        """Port of the local server."""
-        port = str(self.file.value("server_port"))
-        return int(port) if port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536 else PORT
-
-    @server_port.setter
-    def server_port(self, port: int) -> None:
-        self.file.setValue("server_port", port)
-        self.changed.emit()
-
     def reset(self) -> None:
         """Reset all settings to their defaults."""
-        for key in ("new_chats", "server_port", *(setting.key for setting in SETTINGS)):
+        for key in ("new_chats", *(setting.key for setting in SETTINGS)):
             self.file.remove(key)
         self.apply()
 
@@ -212,9 +187,10 @@ class Preferences(QObject):
         theme.show_token_sources(self.token_sources)
         self.changed.emit()
 
-    def needs_restart(self, setting: Setting) -> bool:
-        """Whether the current value takes effect only after a restart."""
-        return setting.takes_effect == "after restart" and setting.read(self) != self._at_launch[setting.key]
+    @property
+    def needs_restart(self) -> bool:
+        """Whether the current language takes effect only after a restart."""
+        return self.language != self._language_at_launch
 
     @Slot()
     def larger_text(self) -> None:

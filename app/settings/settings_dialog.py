@@ -39,7 +39,7 @@ class SettingsDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._theme, self._preferences = theme, preferences
-        self._settings = [setting for setting in SETTINGS if setting.key not in hidden]
+        self._settings = [setting for setting in SETTINGS if setting.pane and setting.key not in hidden]
         self.fields: dict[str, QWidget] = {}
         self.parts: dict[Pane, QWidget] = {}
         self.setWindowTitle(tr("Settings"))
@@ -75,14 +75,14 @@ class SettingsDialog(QDialog):
         below: list[QWidget] = []
         if part is not None:
             below = [self.parts.setdefault(pane, part())]
-        column(*([form] if form.rowCount() else []), *below, None, spacing=18, margins=(20, 20, 20, 20), parent=page)
+        column(*([form] if form.count() else []), *below, None, spacing=18, margins=(20, 20, 20, 20), parent=page)
         return page
 
     def _add_row(self, form: Form, setting: Setting) -> None:
         label, help = setting.label(), setting.help() if setting.help is not None else ""
         field = self.fields[setting.key] = self._make_field(setting, label)
         extra: list[QWidget] = [self.size_label] if isinstance(field, QSlider) else []
-        if setting.takes_effect == "after restart":
+        if setting is Preferences.language:
             extra.append(self.restart)
         form.add_row(label if setting.choices is not None else "", field, *extra, help=help)
 
@@ -128,4 +128,4 @@ class SettingsDialog(QDialog):
                     field.setValue(list(choices).index(value))
                     self.size_label.setText(choices[value])
                     field.setAccessibleDescription(choices[value])
-        self.restart.setVisible(any(map(self._preferences.needs_restart, self._settings)))
+        self.restart.setVisible(self._preferences.needs_restart)

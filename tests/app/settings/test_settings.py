@@ -5,15 +5,27 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QPushButton, QScrollArea, QSlider, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSlider,
+    QStyle,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings
+from app.language import VARIABLE, use
 from app.rendering.code_view import CodeView
 from app.settings.preferences import SETTINGS, Preferences
 from app.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
-from app.widgets.controls import Switch
+from app.widgets.controls import ElidedButton, IconButton, Switch
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
@@ -136,8 +148,9 @@ def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
 def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettings) -> None:
     preferences = Preferences(theme, settings)
     dialog = SettingsDialog(theme, preferences, {})
-    assert set(dialog.fields) == {setting.key for setting in SETTINGS}
-    for setting in SETTINGS:
+    shown = [setting for setting in SETTINGS if setting.pane]
+    assert set(dialog.fields) == {setting.key for setting in shown}
+    for setting in shown:
         field, before = dialog.fields[setting.key], setting.read(preferences)
         if isinstance(field, QCheckBox):
             field.click()
@@ -197,6 +210,46 @@ def test_every_pane_opens_by_keyboard_and_fits(start: Start, qtbot: QtBot) -> No
         qtbot.keyClick(dialog.list, Qt.Key.Key_Down)
     app.window.dialogs.show_settings("models")
     assert app.window.dialogs.find(SettingsDialog) is dialog and dialog.list.currentItem().text() == "Models"
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_rows_are_as_tall_as_their_text(start: Start, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Help of one line had room for two, or less than it needed."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    use(language)
+    app = start()
+    app.window.dialogs.show_settings()
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None
+    for text_size, width in ((DEFAULT_TEXT_SIZE, 680), (DEFAULT_TEXT_SIZE, 1000), (TEXT_SIZES[-1], 700)):
+        app.window.preferences.text_size = text_size
+        dialog.resize(width, 500)
+        for pane in pane_names():
+            dialog.show_pane(pane)
+            app.until(lambda: all(label.height() == label.heightForWidth(label.width()) for label in wrapped(dialog)))
+    use("en")
+
+
+def wrapped(dialog: QDialog) -> list[QLabel]:
+    return [label for label in dialog.findChildren(QLabel) if label.isVisible() and label.wordWrap()]
+
+
+def test_controls_grow_with_the_text(qtbot, theme: Theme) -> None:  # type: ignore[no-untyped-def]
+    name = ElidedButton("Models", "pair", opens_menu=True)
+    controls = (Switch(theme, ""), IconButton(theme, "new", "New"), name, QCheckBox(), QSlider(Qt.Orientation.Horizontal))
+    for control in controls:
+        qtbot.addWidget(control)
+        control.show()
+
+    def sizes() -> list[int]:
+        box = controls[3]
+        indicator = box.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorHeight, None, box)
+        return [*(control.sizeHint().height() for control in controls), name._chevron, indicator]
+
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
+    before = sizes()
+    theme.set_text_size(2 * DEFAULT_TEXT_SIZE)
+    assert [round(after / old, 1) for after, old in zip(sizes(), before, strict=True) if after < 1.5 * old] == []
 
 
 def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
