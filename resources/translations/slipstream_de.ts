@@ -146,7 +146,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
-            <translation>Verwirft Tokens unter diesem Anteil der Wahrscheinlichkeit des wahrscheinlichsten Tokens; 0 behält alle.</translation>
+            <translation>Verwirft Token unter diesem Anteil der Wahrscheinlichkeit des wahrscheinlichsten Tokens; 0 behält alle.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -171,12 +171,12 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps only this many of the most likely tokens.</source>
-            <translation>Behält nur so viele der wahrscheinlichsten Tokens.</translation>
+            <translation>Behält nur so viele der wahrscheinlichsten Token.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
-            <translation>Behält die wahrscheinlichsten Tokens bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
+            <translation>Behält die wahrscheinlichsten Token bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -206,12 +206,12 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Penalizes tokens more each time they appear.</source>
-            <translation>Benachteiligt Tokens mit jedem Vorkommen stärker.</translation>
+            <translation>Benachteiligt Token mit jedem Vorkommen stärker.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Penalizes tokens that have already appeared.</source>
-            <translation>Benachteiligt Tokens, die schon vorgekommen sind.</translation>
+            <translation>Benachteiligt Token, die schon vorgekommen sind.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -286,7 +286,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Values above 1 make repeated tokens less likely.</source>
-            <translation>Werte über 1 machen wiederholte Tokens unwahrscheinlicher.</translation>
+            <translation>Werte über 1 machen wiederholte Token unwahrscheinlicher.</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -401,12 +401,12 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>Counting tokens before sending…</source>
-            <translation>Vor dem Senden werden die Tokens gezählt …</translation>
+            <translation>Vor dem Senden werden die Token gezählt …</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>Counting tokens…</source>
-            <translation>Tokens werden gezählt …</translation>
+            <translation>Token werden gezählt …</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -461,7 +461,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>This chat is full ({limit} tokens)</source>
-            <translation>Dieser Chat ist voll ({limit} Tokens)</translation>
+            <translation>Dieser Chat ist voll ({limit} Token)</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -476,17 +476,17 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>{about}{left} tokens left</source>
-            <translation>Noch {about}{left} Tokens</translation>
+            <translation>Noch {about}{left} Token</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>{about}{over} tokens over the limit of {limit}</source>
-            <translation>{about}{over} Tokens über der Grenze von {limit}</translation>
+            <translation>{about}{over} Token über der Grenze von {limit}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
+            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -541,7 +541,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
-            <translation>Ein kleines Modell entwirft Tokens, und das große prüft sie. Der Text ist genau der des großen Modells.</translation>
+            <translation>Ein kleines Modell entwirft Token, und das große prüft sie. Der Text ist genau der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -646,7 +646,7 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Up to {rate} tok/s without DFlash</source>
-            <translation>Bis zu {rate} Tokens/s ohne DFlash</translation>
+            <translation>Bis zu {rate} Token/s ohne DFlash</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -691,17 +691,17 @@
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>Tokens</source>
-            <translation>Tokens</translation>
+            <translation>Token</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>Tokens/round</source>
-            <translation>Tokens/Runde</translation>
+            <translation>Token/Runde</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>tok/s</source>
-            <translation>Tokens/s</translation>
+            <translation>Token/s</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -1006,7 +1006,7 @@
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
-            <translation>Die Werte der beiden Tokens unterscheiden sich um {margin}.</translation>
+            <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1166,7 +1166,7 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
-            <translation>Prompt: {prompt_tokens} Tokens, {reused_tokens} wiederverwendet</translation>
+            <translation>Prompt: {prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1231,12 +1231,12 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>reached the limit of {max_tokens} tokens</source>
-            <translation>Grenze von {max_tokens} Tokens erreicht</translation>
+            <translation>Grenze von {max_tokens} Token erreicht</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>reading prompt: {done} of {total} tokens</source>
-            <translation>Prompt wird gelesen: {done} von {total} Tokens</translation>
+            <translation>Prompt wird gelesen: {done} von {total} Token</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1251,12 +1251,12 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
-            <translation>{count} Tokens</translation>
+            <translation>{count} Token</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens/round</source>
-            <translation>{count} Tokens/Runde</translation>
+            <translation>{count} Token/Runde</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1271,12 +1271,12 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
-            <translation>{drafted} Tokens entworfen, {tested} geprüft, {accepted} angenommen</translation>
+            <translation>{drafted} Token entworfen, {tested} geprüft, {accepted} angenommen</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>{rate} tok/s</source>
-            <translation>{rate} Tokens/s</translation>
+            <translation>{rate} Token/s</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1356,7 +1356,7 @@
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>Long-context kernels are used at {count} tokens and above.</source>
-            <translation>Kernel für lange Kontexte werden ab {count} Tokens verwendet.</translation>
+            <translation>Kernel für lange Kontexte werden ab {count} Token verwendet.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1466,7 +1466,7 @@
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
-            <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Tokens pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
+            <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Token pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1556,12 +1556,12 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
-            <translation>Token des Hubs</translation>
+            <translation>Hub-Token</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Model folder</source>
-            <translation>Ordner der Modelle</translation>
+            <translation>Modellordner</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1681,7 +1681,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Delete this pair from disk</source>
-            <translation>Dieses Paar vom Volume löschen</translation>
+            <translation>Dieses Paar von diesem Computer löschen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1740,7 +1740,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>In Use</source>
+            <source>In use</source>
             <translation>In Verwendung</translation>
         </message>
         <message>
@@ -1792,6 +1792,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Nothing to download</source>
             <translation>Nichts zu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Other</source>
+            <translation>Andere</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2011,12 +2016,7 @@
         <message>
             <location filename="../../app/models/pair_list.py" />
             <source>Downloading</source>
-            <translation>Wird geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>In use</source>
-            <translation>In Verwendung</translation>
+            <translation>Download läuft</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
@@ -2031,7 +2031,7 @@
         <message>
             <location filename="../../app/models/pair_list.py" />
             <source>On disk</source>
-            <translation>Geladen</translation>
+            <translation>Lokal</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
@@ -2111,12 +2111,12 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose the drafter folder</source>
-            <translation>Ordner des Drafters wählen</translation>
+            <translation>Ordner des Drafters auswählen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose the target folder</source>
-            <translation>Ordner des Zielmodells wählen</translation>
+            <translation>Ordner des Zielmodells auswählen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2281,12 +2281,12 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>{name} has been downloaded and verified.</source>
-            <translation>{name} wurde geladen und überprüft.</translation>
+            <translation>{name} wurde heruntergeladen und überprüft.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
             <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
-            <translation>Modelle werden verschoben. Warten Sie das Ende ab oder stoppen Sie in den Einstellungen.</translation>
+            <translation>Modelle werden verschoben. Warten Sie, bis das Verschieben abgeschlossen ist, oder stoppen Sie es in den Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2496,7 +2496,7 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Choose models</source>
-            <translation>Modelle wählen</translation>
+            <translation>Modelle auswählen</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2626,7 +2626,7 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Reading the prompt: {done} of {total} tokens</source>
-            <translation>Prompt wird gelesen: {done} von {total} Tokens</translation>
+            <translation>Prompt wird gelesen: {done} von {total} Token</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2686,7 +2686,7 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>{count} of {total} prompt tokens cached</source>
-            <translation>{count} von {total} Prompt-Tokens aus dem Cache</translation>
+            <translation>{count} von {total} Prompt-Token aus dem Cache</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2720,6 +2720,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts.</source>
+            <translation>Frühere Chats und Agenten antworten schneller. Mit einem Chat werden auch seine gesicherten Prompts gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Generate chat titles</source>
             <translation>Chattitel erzeugen</translation>
         </message>
@@ -2742,11 +2747,6 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Load models on request</source>
             <translation>Auf Anfrage laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Old chats and agents continue without reading everything again. Deleting a chat deletes its saved prompts.</source>
-            <translation>Alte Chats und Agenten machen weiter, ohne alles neu zu lesen. Mit einem Chat werden auch seine gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2791,7 +2791,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Start the server at launch</source>
-            <translation>Mit Server starten</translation>
+            <translation>Server mit App starten</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2821,7 +2821,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
-            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Tokens verschieden.</translation>
+            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Token verschieden.</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -3251,7 +3251,7 @@
         <message>
             <location filename="../../app/transcript/stats_line.py" />
             <source>Drafted and accepted tokens per round</source>
-            <translation>Entworfene und angenommene Tokens pro Runde</translation>
+            <translation>Entworfene und angenommene Token pro Runde</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3261,7 +3261,7 @@
         <message>
             <location filename="../../app/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
-            <translation>Wiederverwendete und verarbeitete Prompt-Tokens</translation>
+            <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3876,7 +3876,7 @@
         <message>
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
-            <translation>{name} ist geladen. Wählen Sie „Ablage“ &gt; „Modelle“, um es zu verwenden.</translation>
+            <translation>{name} wurde heruntergeladen. Wählen Sie „Ablage“ &gt; „Modelle“, um das Paar zu verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -4026,7 +4026,7 @@
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Context: {count} tokens</source>
-            <translation>Kontext: {count} Tokens</translation>
+            <translation>Kontext: {count} Token</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -4339,7 +4339,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>context_exceeded</source>
             <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
-            <translation>Der Chat hat mindestens {tokens:,} Tokens, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
+            <translation>Der Chat hat mindestens {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4375,7 +4375,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
-            <translation>Geben Sie entweder Nachrichten oder Prompt-Tokens an, nicht beides.</translation>
+            <translation>Geben Sie entweder Nachrichten oder Prompt-Token an, nicht beides.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4423,7 +4423,7 @@
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
             <extracomment>verifying several tokens in one pass is too slow on this machine</extracomment>
-            <translation>mehrere Tokens auf einmal zu prüfen, ist auf diesem Computer zu langsam</translation>
+            <translation>mehrere Token auf einmal zu prüfen, ist auf diesem Computer zu langsam</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -4537,7 +4537,7 @@
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
-            <translation>Der Chat hat {tokens:,} Tokens, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
+            <translation>Der Chat hat {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
@@ -4609,7 +4609,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_bias_token</source>
             <extracomment>Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
-            <translation>Token {token} des Logit-Bias liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Tokens.</translation>
+            <translation>Token {token} des Logit-Bias liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4621,7 +4621,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again.</extracomment>
-            <translation>Token {token} liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Tokens, oder laden Sie das Modell erneut.</translation>
+            <translation>Token {token} liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token, oder laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -4669,7 +4669,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_vocabulary_differs</source>
             <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
-            <translation>Das Vokabular des Drafters hat {tokens:,} Tokens und sein Masken-Token ist {mask:,}, aber das Zielmodell hat {rows:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
+            <translation>Das Vokabular des Drafters hat {tokens:,} Token und sein Masken-Token ist {mask:,}, aber das Zielmodell hat {rows:,} Token. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4693,7 +4693,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>more_logits_than_embeddings</source>
             <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
-            <translation>Das Modell wählt unter {logits:,} Tokens, hat aber nur für {rows:,} Embeddings. Laden Sie es erneut, oder wählen Sie ein anderes.</translation>
+            <translation>Das Modell wählt unter {logits:,} Token, hat aber nur für {rows:,} Embeddings. Laden Sie es erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -5059,19 +5059,19 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
             <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
-            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, aber nur {free} sind frei. Beenden Sie zuerst andere Apps.</translation>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, aber nur {free} sind frei. Beenden Sie zuerst andere Apps.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_no</source>
             <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
-            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_ok</source>
             <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
-            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed} der {budget}, die für Modelle verfügbar sind.</translation>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed} der {budget}, die für Modelle verfügbar sind.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -5083,7 +5083,7 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
             <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
-            <translation>Bei {context:,} Tokens benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind. Antworten wären sehr langsam.</translation>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind. Antworten wären sehr langsam.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -5413,13 +5413,13 @@
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
             <extracomment>Published drafters of this kind reach {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation>Veröffentlichte Drafter dieser Art erreichen {few:g} (Prosa) bis {many:g} (Mathematik) Tokens pro Runde.</translation>
+            <translation>Veröffentlichte Drafter dieser Art erreichen {few:g} (Prosa) bis {many:g} (Mathematik) Token pro Runde.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
-            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Tokens/s.</translation>
+            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Token/s.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
@@ -5437,7 +5437,7 @@
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_mask_token_missing</source>
             <extracomment>This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>Das Masken-Token dieses Drafters hat die ID {token}, aber das Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
+            <translation>Das Masken-Token dieses Drafters hat die ID {token}, aber das Zielmodell hat nur {tokens:,} Token. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -5551,7 +5551,7 @@
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
-            <translation>Dieses Zielmodell verwendet {kind}. Slipstream kann diesen Cache nach abgelehnten Tokens nicht zurücksetzen. Laden Sie das Modell ohne Drafter, oder wählen Sie ein anderes.</translation>
+            <translation>Dieses Zielmodell verwendet {kind}. Slipstream kann diesen Cache nach abgelehnten Token nicht zurücksetzen. Laden Sie das Modell ohne Drafter, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -5713,7 +5713,7 @@
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measuring_at_depth</source>
             <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation>Messung bei {depth:,} Tokens</translation>
+            <translation>Messung bei {depth:,} Token</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
@@ -5845,7 +5845,7 @@
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>timing_kernels</source>
             <extracomment>Timing kernels at {depth:,} tokens</extracomment>
-            <translation>Kernel werden bei {depth:,} Tokens gemessen</translation>
+            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />

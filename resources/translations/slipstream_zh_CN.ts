@@ -21,7 +21,7 @@
         <message>
             <location filename="../../app/application.py" />
             <source>Slipstream quit unexpectedly last time. For details, choose Help &gt; Report a Problem.</source>
-            <translation>Slipstream 上次意外退出。要查看详情，请选择“帮助 &gt; 报告问题”。</translation>
+            <translation>Slipstream 上次意外退出。要查看详情，请选取“帮助 &gt; 报告问题”。</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -456,7 +456,7 @@
         <message>
             <location filename="../../app/chat/foot.py" />
             <source>The message will be sent when the models have loaded.</source>
-            <translation>模型加载完成后将发送此消息。</translation>
+            <translation>模型载入完成后将发送此消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -566,12 +566,12 @@
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Choose a Model…</source>
-            <translation>选择模型…</translation>
+            <translation>选取模型…</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
             <source>Choose a model</source>
-            <translation>选择模型</translation>
+            <translation>选取模型</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1281,7 +1281,7 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens from cache (disk)</source>
-            <translation>{total} 个提示词 token 中有 {reused} 个来自缓存（磁盘）</translation>
+            <translation>{total} 个提示词词元中有 {reused} 个来自缓存（磁盘）</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1416,7 +1416,7 @@
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>Roofline of this computer</source>
-            <translation>本机的 Roofline</translation>
+            <translation>这台电脑的 Roofline</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1740,7 +1740,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>In Use</source>
+            <source>In use</source>
             <translation>使用中</translation>
         </message>
         <message>
@@ -1792,6 +1792,11 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Nothing to download</source>
             <translation>无需下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Other</source>
+            <translation>其他</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2015,11 +2020,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
-            <source>In use</source>
-            <translation>使用中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
             <source>Loading</source>
             <translation>正在载入</translation>
         </message>
@@ -2111,12 +2111,12 @@
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose the drafter folder</source>
-            <translation>选择草稿模型的文件夹</translation>
+            <translation>选取草稿模型的文件夹</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose the target folder</source>
-            <translation>选择目标模型的文件夹</translation>
+            <translation>选取目标模型的文件夹</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2296,7 +2296,7 @@
         <message>
             <location filename="../../app/models/storage.py" />
             <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
-            <translation>移动已停止。模型仍在原处；已复制的文件会保留，供下次使用。</translation>
+            <translation>移动已停止。模型仍在原处；已拷贝的文件会保留，供下次使用。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2391,12 +2391,12 @@
         <message>
             <location filename="../../app/notice.py" />
             <source>Choose Another…</source>
-            <translation>选择其他模型…</translation>
+            <translation>选取其他模型…</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
             <source>Choose another model</source>
-            <translation>选择其他模型</translation>
+            <translation>选取其他模型</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -2436,7 +2436,7 @@
         <message>
             <location filename="../../app/rendering/text_marks.py" />
             <source>Copied from earlier text</source>
-            <translation>复制自前文</translation>
+            <translation>拷贝自前文</translation>
         </message>
         <message>
             <location filename="../../app/rendering/text_marks.py" />
@@ -2491,12 +2491,12 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Can't start {agent}. Copy the commands and run them yourself.</source>
-            <translation>无法启动 {agent}。请复制命令并自行运行。</translation>
+            <translation>无法启动 {agent}。请拷贝命令并自行运行。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Choose models</source>
-            <translation>选择模型</translation>
+            <translation>选取模型</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2506,27 +2506,27 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Copy Commands</source>
-            <translation>复制命令</translation>
+            <translation>拷贝命令</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Copy the API key</source>
-            <translation>复制 API 密钥</translation>
+            <translation>拷贝 API 密钥</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Copy the address</source>
-            <translation>复制地址</translation>
+            <translation>拷贝地址</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Copy the commands that start the coding agent</source>
-            <translation>复制启动编程智能体的命令</translation>
+            <translation>拷贝启动编程智能体的命令</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Copy the example</source>
-            <translation>复制示例</translation>
+            <translation>拷贝示例</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2576,7 +2576,7 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>Lets coding agents and other programs on this computer use the loaded model.</source>
-            <translation>让此电脑上的编程智能体和其他程序使用已加载的模型。</translation>
+            <translation>让这台电脑上的编程智能体和其他程序使用已载入的模型。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2676,7 +2676,7 @@
         <message>
             <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
-            <translation>此电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
+            <translation>这台电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2720,6 +2720,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts.</source>
+            <translation>旧对话和智能体能更快回复。删除对话会同时删除其已存储的提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Generate chat titles</source>
             <translation>自动生成对话标题</translation>
         </message>
@@ -2741,22 +2746,17 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Load models on request</source>
-            <translation>按请求加载模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Old chats and agents continue without reading everything again. Deleting a chat deletes its saved prompts.</source>
-            <translation>旧对话和智能体无需重新读取全部内容即可继续。删除对话会同时删除其已保存的提示词。</translation>
+            <translation>按请求载入模型</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
-            <translation>之后，此电脑上的其他程序可以使用已加载的模型。</translation>
+            <translation>之后，这台电脑上的其他程序可以使用已载入的模型。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
-            <translation>程序可以向服务器请求另一个已下载的模型，该模型将替换已加载的模型。</translation>
+            <translation>程序可以向服务器请求另一个已下载的模型，该模型将替换已载入的模型。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2771,7 +2771,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Save prompts on disk</source>
-            <translation>将提示词保存在磁盘上</translation>
+            <translation>将提示词存储在磁盘上</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2781,7 +2781,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Space for saved prompts</source>
-            <translation>已保存提示词的空间</translation>
+            <translation>已存储提示词的空间</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2811,7 +2811,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
-            <translation>已加载的模型会在首次回复后写出标题，演示模型对除外。</translation>
+            <translation>已载入的模型会在首次回复后写出标题，演示模型对除外。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2821,7 +2821,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
-            <translation>用不同样式的下划线标出回复中由草稿模型起草、复制以及来自目标模型的词元。</translation>
+            <translation>用不同样式的下划线标出回复中由草稿模型起草、拷贝以及来自目标模型的词元。</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -2831,12 +2831,12 @@
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>Choose a Folder for Saved Prompts</source>
-            <translation>为已保存的提示词选取文件夹</translation>
+            <translation>为已存储的提示词选取文件夹</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>Choose a folder for saved prompts</source>
-            <translation>为已保存的提示词选取文件夹</translation>
+            <translation>为已存储的提示词选取文件夹</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -2846,17 +2846,17 @@
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>Delete All Saved Prompts?</source>
-            <translation>删除所有已保存的提示词？</translation>
+            <translation>删除所有已存储的提示词？</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>Delete all saved prompts</source>
-            <translation>删除所有已保存的提示词</translation>
+            <translation>删除所有已存储的提示词</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>Prompts aren't saved.</source>
-            <translation>不保存提示词。</translation>
+            <translation>不存储提示词。</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -2866,7 +2866,7 @@
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>{tokens} tokens were read from disk instead of computed.</source>
-            <translation>{tokens} 个 token 从磁盘读取，无需计算。</translation>
+            <translation>{tokens} 个词元从磁盘读取，无需计算。</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -3966,12 +3966,12 @@
         <message>
             <location filename="../../app/window/report.py" />
             <source>Can't save the report: {reason}. Choose another location.</source>
-            <translation>无法存储报告：{reason}。请选择其他位置。</translation>
+            <translation>无法存储报告：{reason}。请选取其他位置。</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
             <source>Copy the report</source>
-            <translation>复制报告</translation>
+            <translation>拷贝报告</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -4213,7 +4213,7 @@
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_no_chats</source>
             <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
-            <translation>“{name}”不含对话。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+            <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -4225,19 +4225,19 @@
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_not_json</source>
             <extracomment>“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
-            <translation>“{name}”不是有效的 JSON 文件。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+            <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_too_large</source>
             <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
-            <translation>“{name}”太大。请选择导出内容中的 JSON 文件。</translation>
+            <translation>“{name}”太大。请选取导出内容中的 JSON 文件。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_wrong_archive</source>
             <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
-            <translation>“{name}”不含 conversations.json。请选择从 ChatGPT 导出的归档。</translation>
+            <translation>“{name}”不含 conversations.json。请选取从 ChatGPT 导出的归档。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chatgpt_import.py" />
@@ -4291,7 +4291,7 @@
             <location filename="../../app/server/local_server.py" />
             <source>pair_loading</source>
             <extracomment>Another pair is loading. Try again in a moment.</extracomment>
-            <translation>正在加载另一个模型对。请稍后重试。</translation>
+            <translation>正在载入另一个模型对。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -4333,7 +4333,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_without_tokens</source>
             <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation>模型的聊天模板或分词器产生了空提示词。请重新下载该模型，或选择其他模型。</translation>
+            <translation>模型的聊天模板或分词器产生了空提示词。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4351,7 +4351,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
             <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
-            <translation>此模型没有聊天模板，因此无法对话。请选择指令微调模型。</translation>
+            <translation>此模型没有聊天模板，因此无法对话。请选取指令微调模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4369,7 +4369,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>takes_no_tools</source>
             <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
-            <translation>此模型无法调用工具。请选择其他模型，或开始不含工具的对话。</translation>
+            <translation>此模型无法调用工具。请选取其他模型，或开始不含工具的对话。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -4399,7 +4399,7 @@
             <location filename="../../mlx_engine/decoding/grammar.py" />
             <source>no_grammars</source>
             <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
-            <translation>此模型无法遵循架构或工具选择：其分词器不受支持。请选择其他模型。</translation>
+            <translation>此模型无法遵循架构或工具选择：其分词器不受支持。请选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/grammar.py" />
@@ -4435,73 +4435,73 @@
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“d2t”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“d2t”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_file_unreadable</source>
             <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation>无法读取草稿模型的 {file}：{error}。请重新下载，或选择其他草稿模型。</translation>
+            <translation>无法读取草稿模型的 {file}：{error}。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
             <extracomment>The drafter's “{name}” has {columns} columns, not a multiple of the group size {group}. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”有 {columns} 列，无法分成每组 {group} 列。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”有 {columns} 列，无法分成每组 {group} 列。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
-            <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选择其他草稿模型，或使用普通解码。</translation>
+            <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选取其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_quantization_undeclared</source>
             <extracomment>The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”以量化形式存储，但其 config.json 缺少“quantization”。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”以量化形式存储，但其 config.json 缺少“quantization”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_missing</source>
             <extracomment>The drafter's weights lack “{name}”. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的权重缺少“{name}”。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的权重缺少“{name}”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_finite</source>
             <extracomment>The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”含有 NaN 或无穷大。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”含有 NaN 或无穷大。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_floating</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”以 {dtype} 存储，而非浮点数。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”以 {dtype} 存储，而非浮点数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_integer</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”以 {dtype} 存储，而非整数。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”以 {dtype} 存储，而非整数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_packed</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”以 {dtype} 存储，而非打包的整数。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”以 {dtype} 存储，而非打包的整数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_shape</source>
             <extracomment>The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”形状为 {shape}，但其 config.json 要求 {expected}。请重新下载，或选择其他草稿模型。</translation>
+            <translation>草稿模型的“{name}”形状为 {shape}，但其 config.json 要求 {expected}。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
-            <translation>草稿模型的 config.json 没有说明张量“{name}”（意外的张量：{count}）。请选择其他草稿模型，或使用普通解码。</translation>
+            <translation>草稿模型的 config.json 没有说明张量“{name}”（意外的张量：{count}）。请选取其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -4519,7 +4519,7 @@
             <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
-            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选择更小的模型。</translation>
+            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选取更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -4639,7 +4639,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_fault</source>
             <extracomment>The config.json of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选择其他模型。</translation>
+            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4669,7 +4669,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_vocabulary_differs</source>
             <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
-            <translation>草稿模型的词表有 {tokens:,} 个词元，其掩码词元为 {mask:,}，但目标模型有 {rows:,} 个词元。请选择其他草稿模型。</translation>
+            <translation>草稿模型的词表有 {tokens:,} 个词元，其掩码词元为 {mask:,}，但目标模型有 {rows:,} 个词元。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4681,19 +4681,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
-            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选择其他模型。</translation>
+            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>model_unreadable</source>
             <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选择其他模型。</translation>
+            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>more_logits_than_embeddings</source>
             <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
-            <translation>模型从 {logits:,} 个词元中选择，但只有 {rows:,} 个嵌入。请重新下载，或选择其他模型。</translation>
+            <translation>模型从 {logits:,} 个词元中选取，但只有 {rows:,} 个嵌入。请重新下载，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4747,13 +4747,13 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation>“{name}”的分词器需要自定义 Python 代码（{code}），而 Slipstream 绝不会运行此类代码。请选择带有 tokenizer.json 的模型副本。</translation>
+            <translation>“{name}”的分词器需要自定义 Python 代码（{code}），而 Slipstream 绝不会运行此类代码。请选取带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
             <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
-            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选择其他模型。</translation>
+            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4765,13 +4765,13 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_do_not_fit</source>
             <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选择其他模型。</translation>
+            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_not_finite</source>
             <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选择其他模型。</translation>
+            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4783,7 +4783,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_gone</source>
             <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
-            <translation>找不到模型文件夹“{folder}”。请连接其磁盘，或选择其他文件夹。</translation>
+            <translation>找不到模型文件夹“{folder}”。请连接其磁盘，或选取其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -4891,25 +4891,25 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>model_file_too_large</source>
             <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
-            <translation>“{path}”过大（{size:,.0f} MB，上限 {limit:,.0f} MB）。请重新下载该模型，或选择其他模型。</translation>
+            <translation>“{path}”过大（{size:,.0f} MB，上限 {limit:,.0f} MB）。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_checkpoint_folder</source>
             <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
-            <translation>找不到文件夹“{folder}”。请选择包含模型的 config.json 和权重的文件夹。</translation>
+            <translation>找不到文件夹“{folder}”。请选取包含模型的 config.json 和权重的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_config</source>
             <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
-            <translation>“{folder}”中没有 config.json，因此不是完整的模型。请选择其他文件夹。</translation>
+            <translation>“{folder}”中没有 config.json，因此不是完整的模型。请选取其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_weights</source>
             <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
-            <translation>“{folder}”中没有权重 (model*.safetensors)。请重新下载该模型，或选择其他文件夹。</translation>
+            <translation>“{folder}”中没有权重 (model*.safetensors)。请重新下载该模型，或选取其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -4963,7 +4963,7 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
             <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
-            <translation>{repo} 中发布的 {file} 已损坏。请选择其他仓库。</translation>
+            <translation>{repo} 中发布的 {file} 已损坏。请选取其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4987,19 +4987,19 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_tokenizer_needs_code</source>
             <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>{repo} 的分词器需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选择其他目标模型。</translation>
+            <translation>{repo} 的分词器需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选取其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_without_tokenizer</source>
             <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
-            <translation>{repo} 没有分词器。请选择完整的模型。</translation>
+            <translation>{repo} 没有分词器。请选取完整的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_without_weights</source>
             <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
-            <translation>{repo} 没有 safetensors 权重。请选择其他仓库，例如 mlx-community 的仓库。</translation>
+            <translation>{repo} 没有 safetensors 权重。请选取其他仓库，例如 mlx-community 的仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
@@ -5035,25 +5035,25 @@
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选择其他草稿模型。</translation>
+            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选择其他草稿模型。</translation>
+            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选择其他草稿模型。</translation>
+            <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_config.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选择其他草稿模型。</translation>
+            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -5095,13 +5095,13 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation>{repo} 中没有 {file}，因此不是模型。请选择其他仓库。</translation>
+            <translation>{repo} 中没有 {file}，因此不是模型。请选取其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
             <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation>{repo} 中的 {file} 不是 JSON 对象。请选择其他仓库。</translation>
+            <translation>{repo} 中的 {file} 不是 JSON 对象。请选取其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -5113,7 +5113,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
             <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
-            <translation>{repo} 中的 {file} 过大，不可能有效。请选择其他仓库。</translation>
+            <translation>{repo} 中的 {file} 过大，不可能有效。请选取其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -5191,7 +5191,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_disabled</source>
             <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation>{repo} 已在 Hub 被禁用。请选择其他模型对。</translation>
+            <translation>{repo} 已在 Hub 被禁用。请选取其他模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -5269,7 +5269,7 @@
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>no_such_folder</source>
             <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
-            <translation>找不到文件夹“{path}”。请选择其他文件夹。</translation>
+            <translation>找不到文件夹“{path}”。请选取其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/locks.py" />
@@ -5335,7 +5335,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
             <extracomment>“{new}” and “{old}” overlap. Choose a folder outside the other one.</extracomment>
-            <translation>“{new}”与“{old}”互相包含。请选择另一个文件夹之外的文件夹。</translation>
+            <translation>“{new}”与“{old}”互相包含。请选取另一个文件夹之外的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -5347,7 +5347,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>models_already_there</source>
             <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
-            <translation>模型已在“{folder}”中。请选择其他文件夹。</translation>
+            <translation>模型已在“{folder}”中。请选取其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -5359,7 +5359,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>not_a_folder</source>
             <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
-            <translation>“{path}”不是文件夹。请选择一个文件夹。</translation>
+            <translation>“{path}”不是文件夹。请选取一个文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -5377,7 +5377,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>files_collide</source>
             <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
-            <translation>{repo} 含有 {first} 和 {second}，它们在 Mac 上是同一个文件。请选择其他仓库。</translation>
+            <translation>{repo} 含有 {first} 和 {second}，它们在 Mac 上是同一个文件。请选取其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -5407,7 +5407,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
             <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation>{repo} 含有名为 {name} 的文件，它指向文件夹之外。请选择其他仓库。</translation>
+            <translation>{repo} 含有名为 {name} 的文件，它指向文件夹之外。请选取其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
@@ -5431,19 +5431,19 @@
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_for_other_target</source>
             <extracomment>This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
-            <translation>此草稿模型需要“{field}”为 {expected:,}（而非 {actual:,}）的目标模型。请选择其他草稿模型。</translation>
+            <translation>此草稿模型需要“{field}”为 {expected:,}（而非 {actual:,}）的目标模型。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_mask_token_missing</source>
             <extracomment>This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation>此草稿模型的掩码词元 ID 为 {token}，但目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
+            <translation>此草稿模型的掩码词元 ID 为 {token}，但目标模型只有 {tokens:,} 个词元。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_reads_missing_layer</source>
             <extracomment>This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter.</extracomment>
-            <translation>此草稿模型读取第 {layer:,} 层，但目标模型只有 {layers:,} 层。请选择其他草稿模型。</translation>
+            <translation>此草稿模型读取第 {layer:,} 层，但目标模型只有 {layers:,} 层。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -5455,25 +5455,25 @@
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target's quantization format “{method}” isn't supported. Choose an MLX version, such as mlx-community's.</extracomment>
-            <translation>不支持目标模型的量化格式“{method}”。请选择 MLX 版本，例如 mlx-community 的版本。</translation>
+            <translation>不支持目标模型的量化格式“{method}”。请选取 MLX 版本，例如 mlx-community 的版本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_needs_code</source>
             <extracomment>The target requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>目标模型需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选择其他目标模型。</translation>
+            <translation>目标模型需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选取其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_too_many_layers</source>
             <extracomment>The target declares more than {most:,} layers. Choose another target.</extracomment>
-            <translation>目标模型声明的层数超过 {most:,}。请选择其他目标模型。</translation>
+            <translation>目标模型声明的层数超过 {most:,}。请选取其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>target_without_model_type</source>
             <extracomment>The target's config.json has no “model_type”. Choose a language model.</extracomment>
-            <translation>目标模型的 config.json 没有“model_type”。请选择语言模型。</translation>
+            <translation>目标模型的 config.json 没有“model_type”。请选取语言模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -5539,19 +5539,19 @@
             <location filename="../../mlx_engine/server/listener.py" />
             <source>cannot_listen</source>
             <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
-            <translation>无法在“{host}”上监听：{reason}。请选择其他地址。</translation>
+            <translation>无法在“{host}”上监听：{reason}。请选取其他地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />
             <source>port_in_use</source>
             <extracomment>Port {port} is in use. Choose another port.</extracomment>
-            <translation>端口 {port} 已被占用。请选择其他端口。</translation>
+            <translation>端口 {port} 已被占用。请选取其他端口。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
-            <translation>此目标模型使用 {kind}，Slipstream 无法在拒绝词元后回退它。请不带草稿模型载入，或选择其他目标模型。</translation>
+            <translation>此目标模型使用 {kind}，Slipstream 无法在拒绝词元后回退它。请不带草稿模型载入，或选取其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -5659,31 +5659,31 @@
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_large</source>
             <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
-            <translation>模型的聊天模板生成的文本超过任何上下文的容量。请选择其他模型。</translation>
+            <translation>模型的聊天模板生成的文本超过任何上下文的容量。请选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_process</source>
             <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
-            <translation>处理模型聊天模板的进程意外终止。请重试，或选择其他模型。</translation>
+            <translation>处理模型聊天模板的进程意外终止。请重试，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>chat_template_slow</source>
             <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
-            <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选择其他模型。</translation>
+            <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>tokenizer_crashes</source>
             <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
-            <translation>模型的分词器崩溃了（{reason}）。请选择其他模型。</translation>
+            <translation>模型的分词器崩溃了（{reason}）。请选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
             <source>tokenizer_slow</source>
             <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
-            <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选择其他模型。</translation>
+            <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />

@@ -65,6 +65,19 @@ def test_translations_have_the_values_and_endings_of_their_source(code: str) -> 
             assert text.startswith(" ") == found.startswith(" "), text
 
 
+def test_each_translation_uses_one_word_for_one_thing() -> None:
+    def texts(code: str) -> dict[str, str]:
+        read, file = tool().read, tool().ts_file(code)
+        return {**read(file), **read(file, language.ENGINE_CONTEXT)}
+
+    german = {text: re.sub(r"\bdes (\w+ )?Tokens\b", "", found) for text, found in texts("de").items()}  # the genitive ends in -s
+    assert [found for found in german.values() if "Tokens" in found] == []  # plural: Token
+    chinese = texts("zh_CN")
+    assert [found for found in chinese.values() if re.search(r"(?i)(?<![\w/{])tokens?(?![\w}.])", found)] == []  # 词元, 令牌
+    assert [text for text, found in chinese.items() if "复制" in found] == ["D&uplicate"]  # to copy: 拷贝, as on a Mac
+    assert [found for found in chinese.values() if re.search("加载|保存|此电脑", found)] == []  # 载入, 存储, 这台电脑
+
+
 @pytest.mark.parametrize("code", OTHERS)
 def test_translations_of_engine_texts_use_only_values_that_exist(code: str) -> None:
     templates = tool().engine_texts()
@@ -158,7 +171,7 @@ def test_language_names_are_recognized(name: str, expected: str) -> None:
 def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(language.VARIABLE, raising=False)
     assert language.use("de") == "de" and tr("Close") == "Schließen"
-    assert tr("{count} tokens", count="{7}") == "{7} Tokens"
+    assert tr("{count} tokens", count="{7}") == "{7} Token"
     assert tr("Nobody translated this {sign}", sign="x") == "Nobody translated this x"
     assert language.use("en") == "en" and tr("Close") == "Close"
     assert language.use("tlh") in LANGUAGES
@@ -235,7 +248,7 @@ def test_a_comparison_uses_the_number_format_of_the_language(restored: None, mon
     language.use("de")
     assert (language.figures(0.25), language.figures(1.0), language.figures(12.345)) == ("0,25", "1", "12,3")
     assert [short_verdict(one) for one in ("identical", "tie", "different")] == ["identisch", "Gleichstand", "verschieden"]
-    assert (wording.rate(14.5), wording.rate_range(14.5, 1200)) == ("14,5 Tokens/s", "14,5–1.200 Tokens/s")
+    assert (wording.rate(14.5), wording.rate_range(14.5, 1200)) == ("14,5 Token/s", "14,5–1.200 Token/s")
     fit = EngineText.of("speed_plain", "{read:,.2f} {bandwidth:,.0f}", read=1234.5, bandwidth=1000.0)
     assert "1.234,50 GB" in language.translated(fit) and "1.000 GB/s" in language.translated(fit)
     needed = EngineText.of("fit_ok", "{needed} {budget}", context=2048, needed="4.3 GB", budget="19.0 GB")
