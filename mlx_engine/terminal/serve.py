@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 
@@ -18,6 +19,8 @@ from mlx_engine.server.openai import model_id
 from mlx_engine.server.running import announced
 from mlx_engine.terminal.console import flush, note, print_json, say, show_log
 from mlx_engine.terminal.session import folders, open_pair
+
+_ENDING_S = 1.5  # seconds in which replies in progress are ended
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
@@ -54,13 +57,17 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 async def _serve(listener: Listener, api: Api, ready: Callable[[], None]) -> int:
-    stop, received = asyncio.Event(), list[int]()
+    stop, status = asyncio.Event(), 0
 
     def end(number: int) -> None:
-        received.append(number)
+        nonlocal status
+        status = 130 if number == signal.SIGINT else 0
+        timer = threading.Timer(_ENDING_S, os._exit, (status,))  # a load that was requested by name may take longer to end
+        timer.daemon = True
+        timer.start()
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end, number)
     await listener.serve(api, stop, ready)
-    return 130 if received[0] == signal.SIGINT else 0
+    return status

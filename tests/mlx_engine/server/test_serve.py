@@ -65,6 +65,26 @@ class TestSigterm:
             found = [reply.result() for reply in replies if not reply.exception()]
             assert {reply.status_code for reply in found} <= {200, 503}
 
+    def test_it_ends_what_does_not_end(self) -> None:
+        """A server whose last replies take forever."""
+        program = """
+import asyncio, sys
+from mlx_engine.cli import main
+from mlx_engine.server.listener import Listener
+from tests.mlx_engine.scripted_engine import ScriptedEngine
+
+async def serve(self, api, stop, ready):
+    ready()
+    await asyncio.Event().wait()
+
+Listener.serve = serve
+main(["serve", "--json", "--port", "0", "--key", "none"], ScriptedEngine)
+"""
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None and "url" in json.loads(process.stdout.readline())
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+
     @pytest.mark.long
     def test_it_ends_a_load(self, tmp_path: Path) -> None:
         shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab/Copy")
