@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 
     launch = command("launch", "start a coding agent with the running server or its own; arguments after -- go to the agent")
     arguments.add_launch(launch)
-    arguments.add_pair(launch)
+    arguments.add_pair(launch, "that of the running server, if any, or the demo pair")
 
     calibrate = command("calibrate", "measure the cost of a pair's passes on this machine to choose block widths")
     arguments.add_pair(calibrate)

@@ -25,8 +25,8 @@ from mlx_engine.terminal.session import folders
 _Number = TypeVar("_Number", int, float)
 
 
-def add_pair(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("pair (default: the demo pair)")
+def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") -> None:
+    group = parser.add_argument_group(f"pair (default: {default})")
     group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
     group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of the DFlash drafter (default: plain decoding)")
     group.add_argument(
