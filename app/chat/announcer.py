@@ -38,7 +38,7 @@ def sentence(turn: Turn) -> str:
     reply = turn.reply
     if reply.error:
         return tr("The reply failed. {error}", error=reply.error)
-    text = " ".join(reply.answer.split())
+    text = " ".join(reply.text.split())
     if len(text) > MAX_LENGTH:
         text = text[:MAX_LENGTH].rsplit(" ", 1)[0] + " …"
     ending = wording.ending(reply)

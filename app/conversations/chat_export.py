@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from app.conversations.store import ChatSummary, Folder
 from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.tools.visible import visible
 
 FORMAT, VERSION = "slipstream-chats", 1
 
@@ -53,13 +55,23 @@ def to_markdown(chat: Chat) -> str:
     for turn in chat.turns:
         if turn.asked is not None:
             parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
-        if turn.reply.thinking.strip():
-            parts += ["<details><summary>Thoughts</summary>", turn.reply.thinking.strip(), "</details>"]
-        if turn.answered is not None:
-            parts += [f"## {turn.reply.origin or 'Slipstream'}", turn.reply.answer.strip()]
-            if remark := turn.reply.error or wording.ending(turn.reply):
-                parts.append(f"*({remark})*")
+        for number, step in enumerate(turn.reply.steps):
+            if step.thinking.strip():
+                parts += ["<details><summary>Thoughts</summary>", step.thinking.strip(), "</details>"]
+            if turn.answered is not None and number == 0:
+                parts.append(f"## {turn.reply.origin or 'Slipstream'}")
+            parts.append(step.answer.strip())
+            for call in step.calls:
+                parts += [f"*(tool call: {call.state})*", _fenced(f"{call.call.name} {call.call.arguments}"), _fenced(call.result)]
+        if turn.answered is not None and (remark := turn.reply.error or wording.ending(turn.reply)):
+            parts.append(f"*({remark})*")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _fenced(text: str) -> str:
+    """Return untrusted text as a Markdown code block that the text can't end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}\n{visible(text)}\n{fence}" if text else ""
 
 
 def write_file(file: Path, content: bytes | str) -> None:

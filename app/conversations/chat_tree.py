@@ -11,6 +11,7 @@ from app.conversations.plain_text import NEW_CHAT, title_from
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.tools.record import messages_of
 
 NodeRole = Literal["root", "user", "assistant"]
 
@@ -190,8 +191,8 @@ class Chat:
         for turn in turns if left_out else ():
             if left_out <= 0:
                 return turn
-            if turn.reply.answer.strip():  # others are never sent
-                left_out -= 1 if turn.asked is None else 2
+            if messages := turn.reply.messages:
+                left_out -= len(messages) + (turn.asked is not None)
         return None
 
     @property
@@ -240,24 +241,29 @@ def messages_to(node: Node) -> tuple[Message, ...]:
     for one in node.path():
         if one.role == "user":
             question = one
-        elif one.reply is not None and one.reply.answer.strip():
+        elif one.reply is not None and (reply := one.reply.messages):
             if question is not None:
                 messages.append(Message("user", question.prompt_text))
-            messages.append(Message("assistant", one.reply.answer, one.reply.thinking))
+            messages += reply
             question = None
     return tuple(messages)
 
 
 def messages_before_prompt(request: GenerationRequest) -> int:
     """Return the number of messages before the prompt, except the system prompt."""
-    return max(0, sum(1 for one in request.messages if one.role != "system") - 1)
+    prompt = max((at for at, one in enumerate(request.messages) if one.role == "user"), default=0)
+    return sum(1 for one in request.messages[:prompt] if one.role != "system")
 
 
 def same_again(turn: Turn) -> GenerationRequest:
-    """Return a turn's request with the seed that its reply used."""
-    return replace(turn.request, seed=turn.reply.stats.seed if turn.reply.stats else turn.request.seed)
+    """Return the request of a turn's last step with the seed that its reply used."""
+    request, reply = turn.request, turn.reply
+    last = reply.steps[-1]
+    made = messages_of(reply.answer[: last.answer_start], reply.thinking[: last.thinking_start], reply.calls) if reply.calls else ()
+    return replace(request, messages=(*request.messages, *made), seed=reply.stats.seed if reply.stats else request.seed)
 
 
 def continuation(turn: Turn) -> GenerationRequest:
     """Return the request that continues a reply with the same seed."""
-    return replace(same_again(turn), continue_from=turn.reply.answer, continue_thinking=turn.reply.thinking)
+    last = turn.reply.steps[-1]
+    return replace(same_again(turn), continue_from=last.answer, continue_thinking=last.thinking)

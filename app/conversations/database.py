@@ -6,6 +6,7 @@ A damaged file is moved aside unchanged, and its readable content is copied to a
 import logging
 import os
 import sqlite3
+import struct
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def _why_unusable(file: Path) -> str:
             return ""
         if version == 0 and "message" not in tables:
             return foreign
-        return "" if _is_sound(database, version, tables) else damaged
+        return "" if _is_sound(database, version, tables) and _has_free_pages(file) else damaged
 
 
 def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> bool:
@@ -111,6 +112,26 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> b
             return False
     database.execute("SELECT 1 FROM found WHERE found MATCH 'any' LIMIT 1").fetchone()
     return database.execute("PRAGMA foreign_key_check").fetchone() is None
+
+
+def _has_free_pages(file: Path) -> bool:
+    """Whether the list of free pages is as long as the file's header says.
+
+    `PRAGMA quick_check` doesn't look at the list if SQLite's hash table begins with a view.
+    """
+    log_file = schema.files_of(file)[1]
+    if log_file.exists() and log_file.stat().st_size:  # contains a newer header
+        return True
+    with file.open("rb") as opened:
+        size, page, count = struct.unpack(">16xH14xII", opened.read(40))
+        size, found = 65536 if size == 1 else size, 0
+        if count * size > file.stat().st_size:
+            return False
+        while page and found <= count:
+            opened.seek((page - 1) * size)
+            page, leaves = struct.unpack(">II", opened.read(8))
+            found += 1 + leaves
+    return found == count
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, str]:

@@ -4,7 +4,7 @@ Reading is lenient, because a record may come from another version or program. O
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from app.conversations.reply import Reply, Suppliers
 from app.conversations.settings import MAX_TOKENS, ChatSettings
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest, Message, Mode
+from mlx_engine.tools.record import STOPPED, CallRecord
 
 _REPLY = (
     "mode",
@@ -30,6 +31,8 @@ _REPLY = (
     "accepted",
     "left_out",
     "stats",
+    "calls",
+    "step_stats",
 )
 _REQUEST = ("mode", "width", "sampling", "seed", "max_tokens", "thinking", "effort", "stop", "rolling")
 
@@ -43,6 +46,7 @@ def details(node: Node) -> _Json:
         return {"attachments": [one.to_json() for one in node.attachments]} if node.attachments else {}
     system = request.messages[0].content if request.messages else ""
     values = {name: getattr(reply, name) for name in _REPLY} | {"stats": asdict(reply.stats) if reply.stats else None}
+    values |= {name: [asdict(one) for one in getattr(reply, name)] for name in ("calls", "step_stats")}
     asked = {name: getattr(request, name) for name in _REQUEST} | {"sampling": asdict(request.sampling)}
     return values | {"request": {"system": system} | asked}
 
@@ -58,10 +62,16 @@ def text_of(node: Node) -> tuple[str, str]:
     return (node.reply.answer, node.reply.thinking) if node.reply else (node.text, "")
 
 
+def texts_of_calls(node: Node) -> str:
+    """Return what is searched of a reply's calls: names, arguments, and results."""
+    calls = node.reply.calls if node.reply else ()
+    return "".join(f"\n{one.server} {one.tool or one.call.name} {one.call.arguments}\n{one.result}" for one in calls)
+
+
 def node_from(
     role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any], supplied: str = ""
 ) -> Node:
-    """Return a message without a parent. An unfinished reply becomes interrupted."""
+    """Return a message without a parent. An unfinished reply becomes interrupted, and open calls are stopped."""
     if role != "assistant":
         files = read_as(tuple[Attachment, ...], found.get("attachments"), ())
         return Node(role, text=text, attachments=files, id=node_id, created=created)
@@ -81,9 +91,20 @@ def node_from(
         **values,
     )
     reply.reason = reply.reason or "interrupted"
+    reply.calls = tuple(_closed_calls(reply))
     if reply.thinking_s is not None and reply.thinking_s < 0:
         reply.thinking_s = None
     return Node(role, reply=reply, request=request, id=node_id, created=created)
+
+
+def _closed_calls(reply: Reply) -> Iterator[CallRecord]:
+    """Yield a stored reply's calls, none of them open, with lengths that fit its texts."""
+    answered = thought = 0
+    for one in reply.calls:
+        answered = min(max(answered, one.answer_end), len(reply.answer))
+        thought = min(max(thought, one.thinking_end), len(reply.thinking))
+        found = replace(one, answer_end=answered, thinking_end=thought)
+        yield found if one.ended else replace(found, state="stopped", result=STOPPED)
 
 
 def chat_to_json(chat: Chat) -> _Json:

@@ -5,13 +5,14 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Literal
 
 from app.language import translated
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress, Round, Source, Stats, StopReason
-from mlx_engine.requests import GenerationRequest, Mode
+from mlx_engine.requests import GenerationRequest, Message, Mode
+from mlx_engine.tools.record import CallRecord, messages_of
 
 Supplier = Source | Literal["unknown"]
 _LETTERS: dict[Supplier, str] = {"prefill": "p", "drafter": "d", "lookup": "l", "target": "t", "unknown": "u"}
@@ -97,6 +98,22 @@ class LiveRate:
         return tokens / elapsed if elapsed > 0.05 else None
 
 
+@dataclass(frozen=True)
+class ReplyStep:
+    """A part of a reply that ends with calls, or with the reply.
+
+    Attributes:
+        answer_start: offset of `answer` in the reply's answer.
+        thinking_start: offset of `thinking` in the reply's thinking.
+    """
+
+    answer: str
+    thinking: str
+    answer_start: int
+    thinking_start: int
+    calls: tuple[CallRecord, ...] = ()
+
+
 @dataclass
 class Reply:
     """A reply to one request, built from the engine's events."""
@@ -120,6 +137,9 @@ class Reply:
     thinking_s: float | None = None  # seconds from the first to the last thinking text
     answer_by: Suppliers = field(default_factory=Suppliers)
     thinking_by: Suppliers = field(default_factory=Suppliers)
+    calls: tuple[CallRecord, ...] = ()
+    step_stats: tuple[Stats, ...] = ()  # one per request, if the reply has calls
+    progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     _thinking_since: float | None = None
 
     @classmethod
@@ -152,6 +172,9 @@ class Reply:
                 stats = joined(self.stats, event.stats) if self.stats else event.stats
                 # An earlier part that was interrupted or failed has only a token count.
                 self.stats = replace(stats, tokens=max(stats.tokens, self.tokens_before + event.stats.tokens))
+                if self.calls or event.reason == "tool_calls":
+                    step = replace(event.stats, accepted_per_round=(), widths=(), plain_because=())
+                    self.step_stats = (*self.step_stats, step)
             case Failed():
                 self.reason, self.error = "error", translated(event)
 
@@ -161,7 +184,7 @@ class Reply:
             self.rate.add(at_s if event.at_s is None else event.at_s, len(event.tokens))
 
     def resume(self, mode: Mode) -> None:
-        """Prepare to continue the reply. Final statistics will cover all parts."""
+        """Prepare for another part or step. Final statistics will cover all of them."""
         self.mode = mode
         self.reason, self.error, self.prefill = None, "", None
         self.rate = LiveRate()
@@ -185,7 +208,33 @@ class Reply:
 
     @property
     def empty(self) -> bool:
-        return not self.answer and not self.thinking
+        return not self.answer and not self.thinking and not self.calls
+
+    @property
+    def steps(self) -> list[ReplyStep]:
+        """All steps. The last one has no calls, and may be empty."""
+        found: list[ReplyStep] = []
+        answered = thought = 0
+        for _, group in groupby(self.calls, key=lambda record: record.step):
+            calls = tuple(group)
+            texts = self.answer[answered : calls[-1].answer_end], self.thinking[thought : calls[-1].thinking_end]
+            found.append(ReplyStep(*texts, answered, thought, calls))
+            answered, thought = calls[-1].answer_end, calls[-1].thinking_end
+        return [*found, ReplyStep(self.answer[answered:], self.thinking[thought:], answered, thought)]
+
+    @property
+    def text(self) -> str:
+        """The answer, with empty lines between the steps."""
+        return "\n\n".join(text for step in self.steps if (text := step.answer.strip()))
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The reply in later prompts; empty if it is never sent."""
+        if not self.answer.strip() and not self.calls:
+            return ()
+        found = messages_of(self.answer, self.thinking, self.calls)
+        # Templates reject a question after a result.
+        return found if found[-1].role == "assistant" else (*found, Message("assistant", ""))
 
     @property
     def tokens_per_round(self) -> float | None:

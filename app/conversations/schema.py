@@ -63,7 +63,28 @@ CREATE TABLE comparison (
 CREATE INDEX comparison_of_pair ON comparison (pair, created);
 """
 
-STEPS = (_FIRST, _SECOND)  # STEPS[n] migrates version n to n + 1
+# Calls are searched too: their names, arguments, and results. The column begins with a line break unless it is empty.
+_THIRD = """
+ALTER TABLE message ADD COLUMN calls TEXT NOT NULL DEFAULT '';
+DROP TRIGGER message_added;
+DROP TRIGGER message_removed;
+DROP TRIGGER message_changed;
+DROP VIEW ended;
+CREATE VIEW ended AS SELECT number, text || calls AS text FROM message WHERE NOT running;
+CREATE TRIGGER message_added AFTER INSERT ON message WHEN NOT new.running BEGIN
+    INSERT INTO found (rowid, text) VALUES (new.number, new.text || new.calls);
+END;
+CREATE TRIGGER message_removed AFTER DELETE ON message WHEN NOT old.running BEGIN
+    INSERT INTO found (found, rowid, text) VALUES ('delete', old.number, old.text || old.calls);
+END;
+CREATE TRIGGER message_changed AFTER UPDATE OF text, calls, running ON message
+WHEN old.text IS NOT new.text OR old.calls IS NOT new.calls OR old.running IS NOT new.running BEGIN
+    INSERT INTO found (found, rowid, text) SELECT 'delete', old.number, old.text || old.calls WHERE NOT old.running;
+    INSERT INTO found (rowid, text) SELECT new.number, new.text || new.calls WHERE NOT new.running;
+END;
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 

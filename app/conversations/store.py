@@ -13,7 +13,7 @@ from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.json_values import as_dict, parse_json
 from app.conversations.plain_text import clean
-from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of
+from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
 from app.conversations.schema import transaction
 from app.conversations.settings import ChatSettings, Preset
 
@@ -244,10 +244,10 @@ class Store:
             values.append(" AND ".join('"' + term.replace('"', '""') + '"' for term in indexed))
         for term in terms:
             if len(term) < 3:  # too short for the trigram index
-                conditions.append("instr(folded(text), ?)")
+                conditions.append("instr(folded(text || calls), ?)")
                 values.append(term.casefold())
         rows = self._db.execute(
-            "SELECT message.chat, message.id, text FROM message JOIN chat ON chat.id = message.chat "
+            "SELECT message.chat, message.id, text || calls FROM message JOIN chat ON chat.id = message.chat "
             f"WHERE chat.deleted IS NULL AND NOT running AND {' AND '.join(conditions)} "
             f"ORDER BY chat.changed DESC, number LIMIT {MAX_HITS}",
             values,
@@ -277,10 +277,10 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
         (chat.id, clean(chat.title), chat.folder, chat.pinned, chat.created, chat.changed, settings),
     )
     db.executemany(
-        "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers) "
-        "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers) "
+        "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers, calls) "
+        "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers, :calls) "
         "ON CONFLICT (id) DO UPDATE SET text = excluded.text, thinking = excluded.thinking, running = excluded.running, "
-        "details = excluded.details, suppliers = excluded.suppliers, chosen = excluded.chosen",
+        "details = excluded.details, suppliers = excluded.suppliers, calls = excluded.calls, chosen = excluded.chosen",
         snapshot.messages,
     )
 
@@ -306,6 +306,7 @@ def _record(chat_id: str, node: Node) -> dict[str, Any]:
         "running": bool(node.reply and node.reply.running),
         "details": json.dumps(details(node)),
         "suppliers": suppliers(node),
+        "calls": clean(texts_of_calls(node)),
     }
 
 

@@ -132,6 +132,8 @@ def ending(reply: Reply) -> str:
             return tr("context full")
         case "length":
             return tr("reached the limit of {max_tokens} tokens", max_tokens=number(reply.max_tokens))
+        case "tool_calls":
+            return tr("ended with a tool call")
         case "stop_string":
             return tr("reached a stop sequence")
         case "error":

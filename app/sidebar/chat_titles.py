@@ -69,7 +69,7 @@ def _request(chat: Chat) -> GenerationRequest:
     turn = chat.turns[0]
     question = turn.asked.prompt_text if turn.asked is not None else ""
     return GenerationRequest(
-        (Message("user", f"{_TASK}{question[:PROMPT_CHARS]}\n\n{turn.reply.answer[:ANSWER_CHARS]}"),),
+        (Message("user", f"{_TASK}{question[:PROMPT_CHARS]}\n\n{turn.reply.text[:ANSWER_CHARS]}"),),
         max_tokens=MAX_TOKENS,
         reuse=False,  # leaves the snapshots of chats in place
         gives_way=True,

@@ -133,7 +133,7 @@ class ChatCommands(QObject):
     def copy_reply(self) -> None:
         """Copy the last reply as Markdown."""
         if self._conductor.chat.turns:
-            QGuiApplication.clipboard().setText(self._conductor.chat.turns[-1].reply.answer.strip())
+            QGuiApplication.clipboard().setText(self._conductor.chat.turns[-1].reply.text)
 
     # Files
 

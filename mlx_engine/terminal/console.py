@@ -14,20 +14,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
+from mlx_engine.tools.visible import JSON_ESCAPES, visible
+
 _DIM, _NORMAL = "\033[2m", "\033[0m"
-_SEVEN_BITS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"}
-_EIGHT_BITS = {0x80 + letter: "␛" + chr(0x40 + letter) for letter in range(0x20)}  # each stands for an escape and a letter
-_REORDERING = {code: f"<U+{code:04X}>" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-_PICTURES = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS, **_REORDERING}
-_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in (0x7F, *_EIGHT_BITS, *_REORDERING)}
 
 
 _format_warning = warnings.formatwarning
-
-
-def visible(text: str) -> str:
-    """Replace control characters and bidi overrides with visible symbols."""
-    return text.translate(_PICTURES)
 
 
 def _line(text: str) -> str:
@@ -57,7 +49,7 @@ def shows_progress() -> bool:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False).translate(_JSON_ESCAPES))
+    print(json.dumps(value, ensure_ascii=False).translate(JSON_ESCAPES))
 
 
 def write(text: str, dim: bool = False) -> None:

@@ -11,7 +11,8 @@ from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Stats
-from mlx_engine.requests import GenerationRequest, Message, Sampling
+from mlx_engine.requests import GenerationRequest, Message, Sampling, ToolCall
+from mlx_engine.tools.record import CallRecord, CallState
 
 # Without lone surrogates and NUL, which are cleaned where text comes in.
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=40)
@@ -49,6 +50,21 @@ stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fi
 
 
 @st.composite
+def calls(draw: st.DrawFn, answer: str, thinking: str) -> tuple[CallRecord, ...]:
+    """Calls of up to three steps, with lengths that grow up to those of the texts."""
+    steps = draw(st.integers(0, 3))
+    ends = [sorted(draw(st.lists(st.integers(0, len(text)), min_size=steps, max_size=steps))) for text in (answer, thinking)]
+    states: st.SearchStrategy = st.sampled_from([state for state in get_args(CallState) if state not in ("waiting", "running")])
+    made = []
+    for step in range(steps):
+        for _ in range(draw(st.integers(1, 2))):
+            call = ToolCall(f"call_{len(made)}", draw(texts), draw(texts))
+            rest = draw(texts), draw(texts), step, ends[0][step], ends[1][step], draw(states), draw(texts), draw(rates)
+            made.append(CallRecord(call, *rest))
+    return tuple(made)
+
+
+@st.composite
 def nodes(draw: st.DrawFn) -> Node:
     if draw(st.booleans()):
         return Node("user", text=draw(texts), created=draw(times))
@@ -68,7 +84,9 @@ def nodes(draw: st.DrawFn) -> Node:
         accepted=draw(counts),
         left_out=draw(counts),
         thinking_s=draw(st.one_of(st.none(), st.floats(0, 1e6))),
+        step_stats=draw(st.lists(stats, max_size=2).map(tuple)),
     )
+    reply.calls = draw(calls(reply.answer, reply.thinking))
     if not reply.origin:
         for by, text in ((reply.answer_by, reply.answer), (reply.thinking_by, reply.thinking)):
             cut = draw(st.integers(0, len(text)))

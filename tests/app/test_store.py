@@ -263,7 +263,9 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             assert (reply.answer_by.encode(), reply.thinking_s) == (("u3", None) if version == 1 else ("p1d2", 1.5))
             assert chat.settings.system == "Be brief." and chat.turns[0].reply.stats.tokens == 3
             assert [preset.name for preset in contents.presets] == ["Short"]
+            assert [(call.tool, call.result, call.seconds) for call in reply.calls] == [("calculator", "56", 0.25)] * (version > 2)
             assert len(store.search("of cou")) == 1
+            assert len(store.search("expression")) == (version > 2)
             assert is_sound(store)
 
 
@@ -414,3 +416,15 @@ def test_a_database_that_cannot_be_opened_leaves_a_store_in_memory(tmp_path: Pat
     assert len(opened.store.chats()) == 1
     opened.store.close()
     assert database.FILE == FILE
+
+
+def test_a_wrong_number_of_free_pages_is_damage(tmp_path: Path) -> None:
+    filled(tmp_path)
+    for place in (36, 38, 39):
+        data = bytearray((tmp_path / FILE).read_bytes())
+        data[place] ^= 0x55
+        (tmp_path / "damaged").mkdir(exist_ok=True)
+        (tmp_path / "damaged" / FILE).write_bytes(data)
+        opened = open_store(tmp_path / "damaged")
+        opened.store.close()
+        assert "damaged" in opened.notice

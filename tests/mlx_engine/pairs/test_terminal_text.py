@@ -14,7 +14,8 @@ from huggingface_hub import constants
 from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub
-from mlx_engine.terminal.console import ask, note, prepare, print_json, progress, say, visible
+from mlx_engine.terminal.console import ask, note, prepare, print_json, progress, say
+from mlx_engine.tools.visible import visible
 from tests.golden.__main__ import HERE
 from tests.hub import server
 from tests.hub.server import LocalHub
@@ -31,7 +32,7 @@ def test_every_control_character_and_bidi_override_becomes_visible() -> None:
     everything = "".join(map(chr, CONTROLS))
     assert visible("Grüße, 世界 🙂 שלום\tx\n") == "Grüße, 世界 🙂 שלום\tx\n"
     expect_harmless(visible(everything).replace("\t", ""))
-    assert visible("a\u202eb") == "a<U+202E>b"
+    assert visible("a\u202eb\u200b\u200f\U000e0041") == "a<U+202E>b<U+200B><U+200F><U+E0041>"
 
 
 def test_each_printed_line_stays_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
