@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_pair(chat)
     arguments.add_remote(chat)
     arguments.add_reply(chat)
+    arguments.add_tools(chat)
     arguments.add_cache(chat)
 
     compare = command("compare", "answer one prompt with and without DFlash, and compare speed and text")

@@ -160,6 +160,22 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_tools(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("tools, which the model may call after you approve")
+    group.add_argument("--calculator", action="store_true", help="use the built-in calculator")
+    group.add_argument(
+        "--files", action="append", default=[], type=_folder, metavar="FOLDER", help="let the model read FOLDER; can be repeated"
+    )
+    group.add_argument("--mcp", type=_file, metavar="FILE", help="use the MCP servers in FILE, such as mcp.json")
+    group.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="TOOL",
+        help="run TOOL (or SERVER/TOOL) without asking; can be repeated, and is needed if standard input isn't a terminal",
+    )
+
+
 def add_models(models: argparse.ArgumentParser) -> None:
     """Add the subcommands of `slipstream models`."""
     commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
@@ -320,6 +336,18 @@ def number(kind: type[_Number], least: float, most: float, what: str) -> Callabl
         raise argparse.ArgumentTypeError(f"“{text}” isn't {what}")
 
     return convert
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"“{text}” isn't a folder")
+    return Path(text)
+
+
+def _file(text: str) -> Path:
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"“{text}” isn't a file")
+    return Path(text)
 
 
 def _key(text: str) -> str:

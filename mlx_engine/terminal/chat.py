@@ -2,20 +2,25 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import PairInfo
+from mlx_engine.events import Event, PairInfo
 from mlx_engine.host import EngineDoor
-from mlx_engine.requests import CompareRequest, GenerationRequest, Message
+from mlx_engine.requests import CompareRequest, GenerationRequest, Message, ToolCall
 from mlx_engine.terminal import arguments, compare, generate
 from mlx_engine.terminal.console import ask, note
 from mlx_engine.terminal.session import cancellable, open_pair
+from mlx_engine.terminal.tools import TerminalTools
+from mlx_engine.tools.calls import new_id
+from mlx_engine.tools.record import messages_of
 
 HELP = """\
 /dflash on|off   turn DFlash on or off
 /compare         answer the last question again with and without DFlash
+/tools           list the tools, and the tokens that they take
 /system TEXT     set the system prompt; without TEXT, remove it
 /new             start a new chat
 /quit            quit (also Ctrl-D, or Ctrl-C at the prompt)
@@ -27,15 +32,21 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     info = open_pair(door, given, calibrated=True)
     with suppress(ImportError):
         import readline  # noqa: F401  # adds editing and an unsaved history to `input`
-    Conversation(door, info, given).run()
+    tools = TerminalTools(given, asks=sys.stdin.isatty())
+    try:
+        tools.connect()
+        Conversation(door, info, given, tools).run()
+    finally:
+        tools.close()
     return 0
 
 
 class Conversation:
     """A chat in the terminal: its messages and decoding options."""
 
-    def __init__(self, door: EngineDoor, info: PairInfo, given: argparse.Namespace) -> None:
-        self._door, self._info = door, info
+    def __init__(self, door: EngineDoor, info: PairInfo, given: argparse.Namespace, tools: TerminalTools) -> None:
+        self._door, self._info, self._tools = door, info, tools
+        self._chat = new_id()
         self._system = given.system
         self._messages: list[Message] = []
         self._last: GenerationRequest | None = None
@@ -76,11 +87,29 @@ class Conversation:
         """Answer a message, then add message and reply to the chat."""
         question = Message("user", text)
         system = (Message("system", self._system),) if self._system else ()
-        self._last = request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)
-        reply = generate.show(cancellable(self._door, request), printing=True)
-        note(generate.stats_line(reply.stats, reply.reason, sampled=request.sampling.temperature > 0))
-        if reply.text or reply.reason != "cancelled":
-            self._messages += [question, Message("assistant", reply.text, reply.thinking)]
+        request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)
+        loop = self._tools.loop(request, self._chat)
+        answer = thinking = ""
+        kept = False
+        try:
+            while True:
+                self._last = request = loop.request(answer, thinking)
+                calls: list[ToolCall] = []
+                reply = generate.show(_collected(cancellable(self._door, request), calls), printing=True)
+                note(generate.stats_line(reply.stats, reply.reason, sampled=request.sampling.temperature > 0))
+                answer, thinking = answer + reply.text, thinking + reply.thinking
+                kept = kept or bool(reply.text) or reply.reason != "cancelled"
+                if reply.reason == "cancelled":
+                    loop.stop()
+                loop.replied(calls, answer, thinking)
+                if calls:
+                    self._tools.make_calls(loop)
+                if not loop.next:
+                    break
+        finally:  # what was called stays in the chat, even after an error
+            loop.stop()
+            if kept:
+                self._messages += [question, *messages_of(answer, thinking, loop.calls)]
 
     def _command(self, name: str = "", rest: str = "") -> None:
         match name, rest.strip():
@@ -95,11 +124,13 @@ class Conversation:
                 note(f"DFlash is {self._on_or_off}. Type /dflash on or /dflash off to change it.")
             case "compare", _:
                 self._compare()
+            case "tools", _:
+                self._tools.show(self._door)
             case "system", text:
                 self._system = arguments.check_text(text)
                 note("System prompt set." if text else "System prompt removed.")
             case "new", _:
-                self._messages, self._last = [], None
+                self._messages, self._last, self._chat = [], None, new_id()
                 note("New chat.")
             case _:
                 note(f"“/{name}” isn't a command. Type /help for commands.")
@@ -111,3 +142,11 @@ class Conversation:
             raise UserError("dflash_unavailable", "DFlash isn't available: {reason}.", reason=str(self._info.why_plain))
         result = compare.show(cancellable(self._door, CompareRequest(self._last)), printing=True)
         note(*(compare.table(result) if result else (compare.STOPPED,)))
+
+
+def _collected(events: Iterator[Event], calls: list[ToolCall]) -> Iterator[Event]:
+    """Yield events, and add their calls to `calls`."""
+    for event in events:
+        if isinstance(event, ToolCall):
+            calls.append(event)
+        yield event

@@ -1,0 +1,157 @@
+"""Tools in the terminal: their servers, the approval of calls, and the calls."""
+
+import argparse
+import json
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from mlx_engine.events import TokenCount
+from mlx_engine.host import EngineDoor, events
+from mlx_engine.pairs.data_files import data_folder
+from mlx_engine.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.terminal.console import ask, note, progress
+from mlx_engine.tools.approvals import Approvals, Decision
+from mlx_engine.tools.config import BUILTINS, read_config
+from mlx_engine.tools.loop import ToolLoop
+from mlx_engine.tools.record import CallRecord
+from mlx_engine.tools.servers import ToolServers
+from mlx_engine.tools.tool import Tool, ToolResult, named
+
+_CONNECTING_S = 60.0
+_WAKE_S = 0.05  # an endless wait may miss Ctrl-C
+_LONGEST = 200  # characters of a result or description to show
+_DECISIONS: dict[str, Decision] = {"o": "once", "c": "chat", "a": "always", "d": "deny"}
+
+
+class TerminalTools:
+    """The tools of a chat in the terminal.
+
+    Args:
+        given: the command line.
+        asks: whether there is a user to ask. Without one, only the tools of `--allow` run.
+    """
+
+    def __init__(self, given: argparse.Namespace, asks: bool) -> None:
+        self._configs = [config for config in (read_config(given.mcp) if given.mcp else ()) if config.enabled]
+        for builtin, folders, is_on in ((BUILTINS[0], (), given.calculator), (BUILTINS[1], given.files, bool(given.files))):
+            if is_on:
+                self._configs = [config for config in self._configs if config.builtin != builtin.builtin]
+                paths = tuple(str(folder.resolve()) for folder in folders)
+                self._configs.append(replace(builtin, enabled=True, folders=paths))
+        self._allowed = tuple(given.allow)
+        self._asks = asks
+        self._approvals = Approvals(data_folder() / "approvals.json" if asks else None)
+        self._servers = ToolServers()
+
+    def connect(self) -> None:
+        """Connect to the servers, and report the problems."""
+        if not self._configs:
+            return
+        self._servers.configure(self._configs)
+        self._servers.start([config.name for config in self._configs])
+        until = time.monotonic() + _CONNECTING_S
+        try:
+            while any(status.state in ("off", "connecting") for status in self._servers.status()) and time.monotonic() < until:
+                progress("Connecting to the tools…")
+                time.sleep(_WAKE_S)
+        finally:
+            progress("")
+        for status in self._servers.status():
+            if status.state == "sign_in":
+                note(f"“{status.name}” needs a sign-in. Sign in once in the app, in Settings under Tools.")
+            elif status.state != "ready":
+                note(f"“{status.name}” can't be used: {status.error or 'no answer'}")
+        names = {name for tool in self._offered().values() for name in self._names(tool)}
+        for name in self._allowed:
+            if name not in names:
+                note(f"--allow: there is no tool “{name}”. Tools: {', '.join(sorted(names)) or 'none'}")
+
+    def close(self) -> None:
+        self._servers.close()
+
+    def loop(self, request: GenerationRequest, chat: str) -> ToolLoop:
+        """Return the loop of a turn."""
+        tools = self._offered()
+        for tool in tools.values():
+            if self._names(tool) & set(self._allowed):
+                self._approvals.record(tool, chat, "chat")
+        return ToolLoop(request, tools, self._approvals, chat)
+
+    def make_calls(self, loop: ToolLoop) -> None:
+        """Ask about the calls of a step, and make those that are allowed. Ctrl-C stops the turn."""
+        results = queue.SimpleQueue[tuple[str, ToolResult]]()
+        running = dict[str, tuple[Callable[[], None], float]]()  # how to cancel each call, and when it began
+        try:
+            for record in loop.calls:
+                if record.state == "waiting":
+                    self._ask(loop, record)
+            for record, tool in loop.ready:
+                loop.started(record.call.id)
+                progress(f"{record.call.name}…")
+                running[record.call.id] = self._call(record, tool, results), time.monotonic()
+            while running:
+                try:
+                    call_id, result = results.get(timeout=_WAKE_S)
+                except queue.Empty:
+                    continue
+                loop.ended(call_id, result, time.monotonic() - running.pop(call_id)[1])
+        except KeyboardInterrupt:
+            loop.stop()
+        finally:
+            progress("")
+            for cancel, _ in running.values():
+                cancel()
+        for record in loop.calls:
+            if record.step == loop.calls[-1].step:
+                took = "" if record.seconds is None else f" · {record.seconds:.1f} s"
+                note(f"{record.call.name}: {record.state}{took} · {_plain(record.result)[:_LONGEST]}")
+
+    def show(self, door: EngineDoor) -> None:
+        """List the tools, with the tokens of their descriptions."""
+        none = _tokens(door, ())
+        for name, tool in self._offered().items():
+            tokens = _tokens(door, (tool.definition(name),)) - none
+            note(f"{name} · {tool.server} · {tokens} tokens · {_plain(tool.description)[:_LONGEST]}")
+        if not self._offered():
+            note("No tools. Start the chat with --calculator, --files FOLDER, or --mcp FILE.")
+
+    def _offered(self) -> dict[str, Tool]:
+        if not self._configs:
+            return {}
+        return named(tool for status in self._servers.status() if status.state == "ready" for tool in status.tools)
+
+    def _names(self, tool: Tool) -> set[str]:
+        """Return a tool's names in `--allow`. Only one server's tools can be named without it, so that no other takes the name."""
+        return {f"{tool.server}/{tool.name}", *([tool.name] if len(self._configs) == 1 else [])}
+
+    def _ask(self, loop: ToolLoop, record: CallRecord) -> None:
+        arguments = json.dumps(json.loads(record.call.arguments), ensure_ascii=False, indent=2)
+        note(f"{record.server} · {record.tool}", *map(_plain, arguments.split("\n")))
+        if record not in loop.waiting:
+            return
+        if not self._asks:
+            note(f"Denied, because nobody can be asked. Allow it with --allow “{record.server}/{record.tool}”.")
+        decision: Decision | None = None if self._asks else "deny"
+        while decision is None:
+            try:
+                decision = _DECISIONS.get(ask("Allow? [o]nce, in this [c]hat, [a]lways, [d]eny › ").strip().lower())
+            except EOFError:
+                decision = "deny"
+        loop.decide(record.call.id, decision)
+
+    def _call(self, record: CallRecord, tool: Tool, results: "queue.SimpleQueue[tuple[str, ToolResult]]") -> Callable[[], None]:
+        return self._servers.call(tool, record.call.arguments, lambda result: results.put((record.call.id, result)))
+
+
+def _tokens(door: EngineDoor, tools: tuple[str, ...]) -> int:
+    for event in events(door, CountTokens((Message("user", "Hi"),), tools=tools)):
+        if isinstance(event, TokenCount):
+            return event.tokens
+    raise AssertionError("counting ends with a TokenCount")
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line, with invisible and reordering characters escaped."""
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
