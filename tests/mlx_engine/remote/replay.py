@@ -5,6 +5,7 @@ the texts are not today's.
 """
 
 import random
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,9 @@ class Replay:
 
 
 @contextmanager
-def replaying(responses: dict[tuple[str, str], Response], chunk: int = 1 << 16) -> Iterator[Replay]:
+def replaying(
+    responses: dict[tuple[str, str], Response], chunk: int = 1 << 16, tls: ssl.SSLContext | None = None
+) -> Iterator[Replay]:
     """Serve responses on a free port of this computer. Other paths get status 404."""
     replay = Replay(responses, chunk=chunk)
     rng = random.Random(chunk)
@@ -88,7 +91,9 @@ def replaying(responses: dict[tuple[str, str], Response], chunk: int = 1 << 16) 
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    replay.url = f"http://127.0.0.1:{server.server_port}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    replay.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mlx_engine.events import CompareResult, CompletedReply, Finished, PairInfo
-from mlx_engine.host import EngineDoor, events
+from mlx_engine.events import CompareResult, CompletedReply, Event, Finished, PairInfo
+from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.remote.connection import Connection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import CompareRequest, GenerationRequest, LoadPair, Message, Mode, Sampling
@@ -70,8 +70,8 @@ def test_both_modes_are_compared(remote: RemoteEngine) -> None:
 
 
 def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
-    found = []
-    jobs = []
+    found: list[Event] = []
+    jobs: list[Job] = []
     for event in events(remote, GenerationRequest(ASKED, ignore_eos=True, max_tokens=1000), jobs.append):
         found.append(event)
         if len(found) == 3:

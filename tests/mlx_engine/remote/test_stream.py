@@ -1,0 +1,110 @@
+"""Whatever a server streams, the events are valid or there is a clear error."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import Commit, Event, Finished
+from mlx_engine.remote.connection import Connection, failure, refused
+from mlx_engine.remote.stream import ReplyStream, data_of
+from mlx_engine.requests import GenerationRequest, ToolCall
+from tests.mlx_engine.remote.replay import recorded
+
+CONNECTION = Connection("http://127.0.0.1:1", "demo")
+WHOLE = recorded("vllm_dflash/stream_thinking").body
+NAMES = (
+    *("choices", "delta", "content", "text", "reasoning", "reasoning_content", "tool_calls", "index", "id", "function", "name"),
+    *("arguments", "finish_reason", "stop_reason", "token_ids", "error", "message", "code", "type", "usage", "timings", "metrics"),
+    *("completion_tokens", "prompt_tokens", "prompt_tokens_details", "cached_tokens", "predicted_n", "predicted_per_second"),
+    *("generation_time_ms", "speculative_decoding", "num_spec_steps", "sglext", "spec_tokens_details", "draft_n", "width"),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+    max_leaves=15,
+)
+CHUNK = st.fixed_dictionaries({"choices": st.lists(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6), max_size=2)}) | JSON
+
+
+def check(event: Event) -> None:
+    if isinstance(event, Commit):
+        assert isinstance(event.text, str)
+        assert event.channel in ("thinking", "answer")
+        assert all(type(token) is int for token in event.tokens)
+    else:
+        assert isinstance(event, ToolCall)
+        assert all(isinstance(value, str) for value in (event.id, event.name, event.arguments))
+
+
+@given(st.lists(CHUNK, max_size=4))
+@example([{"choices": [{"delta": {"content": 5, "reasoning": [1]}, "token_ids": [True]}]}])
+@example(
+    [{"choices": [{"delta": {"tool_calls": [{"index": "a", "function": {"name": 1, "arguments": {}}}]}, "finish_reason": "x"}]}]
+)
+def test_any_chunks_give_events_or_an_error(chunks: list[object]) -> None:
+    stream = ReplyStream(CONNECTION, GenerationRequest())
+    try:
+        for chunk in chunks:
+            for event in stream.events(json.dumps(chunk)):
+                check(event)
+        end = stream.end()
+    except UserError as error:
+        assert "127.0.0.1" in str(error)
+        return
+    assert isinstance(end, Finished)
+    assert end.stats.tokens >= 0
+    assert end.stats.decode_tok_s is None or end.stats.decode_tok_s > 0
+
+
+@given(st.text() | st.binary().map(lambda data: data.decode("latin-1")))
+@example("[" * 100_000)
+def test_any_text_gives_an_error(text: str) -> None:
+    try:
+        list(ReplyStream(CONNECTION, GenerationRequest()).events(text))
+    except UserError as error:
+        assert "127.0.0.1" in str(error)
+
+
+@given(JSON, st.integers(100, 599), st.text(max_size=10))
+def test_any_error_has_a_message_in_one_line(found: object, status: int, retry_after: str) -> None:
+    for error in (refused(CONNECTION, status, json.dumps(found).encode(), retry_after), failure(CONNECTION, found, status)):
+        assert "127.0.0.1" in str(error)
+        assert str(error).isprintable()
+        assert len(str(error)) < 500
+
+
+@given(st.integers(0, len(WHOLE)), st.lists(st.integers(1, 400), max_size=5))
+def test_a_cut_stream_is_a_beginning_of_the_whole(size: int, steps: list[int]) -> None:
+    whole, beginning = _text(WHOLE, []), _text(WHOLE[:size], steps)
+    assert whole.startswith(beginning)
+
+
+@given(st.lists(st.integers(1, 400), max_size=30))
+def test_the_sizes_of_packets_do_not_matter(steps: list[int]) -> None:
+    assert _text(WHOLE, steps) == _text(WHOLE, [])
+
+
+def _text(body: bytes, steps: list[int]) -> str:
+    """Return thinking and answer of a stream that arrives in packets of these sizes, up to the first error."""
+
+    async def packets() -> AsyncIterator[bytes]:
+        at = 0
+        for step in (*steps, len(body)):
+            yield body[at : at + step]
+            at += step
+
+    async def collect() -> str:
+        stream, found = ReplyStream(CONNECTION, GenerationRequest()), ""
+        try:
+            async for data in data_of(packets()):
+                for event in stream.events(data):
+                    found += event.text if isinstance(event, Commit) else ""
+        except UserError:
+            pass
+        return found
+
+    return asyncio.run(collect())
