@@ -27,6 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--chats", type=int, default=130_000, help="conversations in the training text")
+    parser.add_argument("--tools-chats", type=int, default=25_000, help="conversations with tools")
     parser.add_argument("--target-steps", type=int, default=4200)
     parser.add_argument("--drafter-steps", type=int, default=1250)
     parser.add_argument("--target-minutes", type=float, help="end after this time instead of a number of steps")
@@ -49,25 +50,28 @@ def main() -> None:
         print(f"[{time.monotonic() - began:6.0f} s] {text}", flush=True)
 
     conversations = data.chats(options.chats, options.seed)
+    with_tools = data.tools_chats(options.tools_chats, options.seed)
     if warm is None:
-        words = tokenizer.train(chat.prompt() + chat.reply + "<|im_end|>\n" for chat in conversations[:20_000])
+        texts = (chat.prompt() + chat.reply + "<|im_end|>\n" for chat in (*conversations[:20_000], *with_tools[:2_000]))
+        words = tokenizer.train(texts)
     else:
         words = Tokenizer.from_file(str(warm / "target" / "tokenizer.json"))
-    row = data.row(words, conversations)
-    log(f"{len(row.ids) / 1e6:.1f} M tokens, {row.reply.float().mean():.2f} of them in replies")
+    row, tools = data.row(words, conversations), data.row(words, with_tools)
+    for name, some in (("without", row), ("with", tools)):
+        log(f"{len(some.ids) / 1e6:.1f} M tokens {name} tools, {some.reply.float().mean():.2f} of them in replies")
     folder = options.out / "target"
     if not (folder / "model.safetensors").exists():
         tokenizer.save(words, folder)
         model = Target(Shape()) if warm is None else target.load(warm / "target")
         schedule = Schedule(options.target_steps, seconds(options.target_minutes), knee=0.5, peak=peak)
-        target.train(row, model, folder, schedule, options.seed, lambda text: log(f"target: {text}"))
+        target.train(row, tools, model, folder, schedule, options.seed, lambda text: log(f"target: {text}"))
     folder = options.out / "drafter"
     if not (folder / "model.safetensors").exists():
         folder.mkdir(parents=True, exist_ok=True)
         drafting = Drafter(Shape(), drafter.LAYERS) if warm is None else drafter.load(warm / "drafter")
         schedule = Schedule(options.drafter_steps, seconds(options.drafter_minutes), peak=peak)
         frozen = target.load(options.out / "target")
-        drafter.train(row, frozen, drafting, folder, schedule, options.seed, lambda text: log(f"drafter: {text}"))
+        drafter.train(row, tools, frozen, drafting, folder, schedule, options.seed, lambda text: log(f"drafter: {text}"))
 
 
 def seconds(minutes: float | None) -> float | None:

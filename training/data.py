@@ -10,13 +10,19 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from .corpus.chats import Chat, training_chat
+from .corpus.chats import Chat, tools_chat, training_chat
 
 
 def chats(count: int, seed: int) -> list[Chat]:
-    """Generate the conversations of the training text."""
+    """Generate the conversations of the training text that have no tools."""
     rng = random.Random(seed)
     return [training_chat(rng) for _ in range(count)]
+
+
+def tools_chats(count: int, seed: int) -> list[Chat]:
+    """Generate the conversations of the training text that have tools."""
+    rng = random.Random(f"tools {seed}")
+    return [tools_chat(rng) for _ in range(count)]
 
 
 @dataclass
@@ -53,22 +59,23 @@ def encode_reply(tokenizer: Tokenizer, reply: str) -> list[int]:
 
 def row(tokenizer: Tokenizer, conversations: list[Chat]) -> Row:
     """Encode prompts and replies separately, as at run time."""
-    texts: list[str] = []
-    for chat in conversations:
-        texts += (chat.prompt(), chat.reply + "<|im_end|>", "\n")
+    pieces = [(*part, i == 0) for chat in conversations for i, part in enumerate(chat.parts())]
     ids: list[np.ndarray] = []
     marks: list[np.ndarray] = []
     starts: list[int] = []
     at = 0
-    for i in range(0, len(texts), 30000):
-        for j, encoding in enumerate(tokenizer.encode_batch(texts[i : i + 30000], add_special_tokens=False)):
-            part = (i + j) % 3
-            if part == 0:
+    for i in range(0, len(pieces), 30000):
+        some = pieces[i : i + 30000]
+        encodings = tokenizer.encode_batch([text for text, _, _ in some], add_special_tokens=False)
+        for (text, writer, first), encoding in zip(some, encodings, strict=True):
+            if first:
                 starts.append(at)
-            spelled = part == 1 and SPELLED.search(texts[i + j])
-            found = encode_reply(tokenizer, texts[i + j].removesuffix("<|im_end|>")) if spelled else encoding.ids
-            tokens = np.array(found, dtype=np.int16)
+            spelled = writer == "reply" and SPELLED.search(text)
+            tokens = np.array(encode_reply(tokenizer, text.removesuffix("<|im_end|>")) if spelled else encoding.ids, dtype=np.int16)
+            marked = np.full(len(tokens), writer != "prompt", dtype=np.uint8)
+            if writer == "earlier":
+                marked[0] = 0  # at run time, the opening of the reply comes before it
             ids.append(tokens)
-            marks.append(np.full(len(tokens), part == 1, dtype=np.uint8))
+            marks.append(marked)
             at += len(tokens)
     return Row(torch.from_numpy(np.concatenate(ids)), torch.from_numpy(np.concatenate(marks)), torch.tensor(starts))

@@ -22,7 +22,8 @@ from .optimizer import Schedule
 from .tokenizer import END, MASK
 
 LAYERS = 2
-LENGTH, WINDOWS, ANCHORS = 512, 10, 32
+SHORT, LONG = (512, 10, 32), (1024, 5, 64)  # (tokens, windows, anchors in each) per step
+TOOLS_EVERY = 4  # steps; conversations with tools need long windows
 DECAY = 7.0  # positions in the block over which the weight falls by a factor of e
 
 
@@ -61,16 +62,17 @@ def load(folder: Path) -> Drafter:
     return drafter.eval().requires_grad_(False)
 
 
-def blocks(row: Row, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def blocks(row: Row, shape: tuple[int, int, int], generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Draw windows, anchors in replies, the tokens after each anchor, and their weights."""
-    ids, reply = row.windows(WINDOWS, LENGTH, generator)
+    length, windows, count = shape
+    ids, reply = row.windows(windows, length, generator)
     # The first block of a reply begins at its first token, which the target has just chosen.
     allowed = reply.bool() & (ids != END)
     allowed[:, -BLOCK:] = False
-    anchors = torch.multinomial(allowed.float() + 1e-9, ANCHORS, generator=generator).sort(1).values
-    anchors = anchors.clamp(max=LENGTH - BLOCK)
+    anchors = torch.multinomial(allowed.float() + 1e-9, count, generator=generator).sort(1).values
+    anchors = anchors.clamp(max=length - BLOCK)
     where = anchors[:, :, None] + torch.arange(1, BLOCK)
-    labels = torch.gather(ids[:, None].expand(-1, ANCHORS, -1), 2, where)
+    labels = torch.gather(ids[:, None].expand(-1, count, -1), 2, where)
     ends = (labels == END).int()
     past_end = (ends.cumsum(-1) - ends) > 0
     weights = torch.exp(-torch.arange(BLOCK - 1) / DECAY) * ~past_end * torch.gather(allowed, 1, anchors)[:, :, None]
@@ -79,6 +81,7 @@ def blocks(row: Row, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor
 
 def train(
     row: Row,
+    tools: Row,
     target: Target,
     drafter: Drafter,
     folder: Path,
@@ -86,10 +89,10 @@ def train(
     seed: int,
     log: Callable[[str], None],
 ) -> None:
-    """Train the drafter for a frozen target and save it in the folder."""
+    """Train the drafter for a frozen target, on conversations without and with tools, and save it in the folder."""
 
     def batch(step: int, generator: torch.Generator) -> tuple[Tensor, ...]:
-        return blocks(row, generator)
+        return blocks(tools, LONG, generator) if step % TOOLS_EVERY == TOOLS_EVERY - 1 else blocks(row, SHORT, generator)
 
     def loss_of(ids: Tensor, anchors: Tensor, labels: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         logits = target.logits(block_states(target, drafter, ids, anchors)[:, :, 1:])

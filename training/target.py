@@ -18,7 +18,7 @@ from .model import Shape, Target
 from .optimizer import Schedule
 
 SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) per step
-LONG_EVERY = 6
+STEPS = ("short", "tools", "short", "tools", "short", "long")  # in turn; conversations with tools need long windows
 
 
 def save(model: Target, folder: Path) -> None:
@@ -39,12 +39,13 @@ def load(folder: Path) -> Target:
     return model.eval().requires_grad_(False)
 
 
-def train(row: Row, model: Target, folder: Path, schedule: Schedule, seed: int, log: Callable[[str], None]) -> None:
-    """Train the target and save it in the folder."""
+def train(row: Row, tools: Row, model: Target, folder: Path, schedule: Schedule, seed: int, log: Callable[[str], None]) -> None:
+    """Train the target on conversations without and with tools, and save it in the folder."""
 
     def batch(step: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        length, count = LONG if step % LONG_EVERY == LONG_EVERY - 1 else SHORT
-        return row.windows(count, length + 1, generator)
+        sort = STEPS[step % len(STEPS)]
+        length, count = SHORT if sort == "short" else LONG
+        return (tools if sort == "tools" else row).windows(count, length + 1, generator)
 
     def loss_of(ids: Tensor, reply: Tensor) -> tuple[Tensor, Tensor]:
         hidden, _ = model(ids[:, :-1])

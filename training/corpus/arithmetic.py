@@ -9,6 +9,7 @@ from .wording import one_of
 
 LARGEST = 999
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+LARGE_PRIMES = tuple(n for n in range(400, LARGEST) if all(n % p for p in PRIMES))  # their answers are the longest
 COLUMNS = ("ones", "tens", "hundreds")
 
 
@@ -51,7 +52,7 @@ def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for the number of divisors of n up to 999, most often up to 500."""
     if topic == "prime" or (topic is None and rng.random() < 0.2):
         return _prime(rng, topic)
-    n = rng.randint(2, LARGEST if rng.random() < 0.5 else 500)
+    n = rng.choice(LARGE_PRIMES) if rng.random() < 0.08 else rng.randint(2, LARGEST if rng.random() < 0.5 else 500)
     if topic is not None:
         question = rng.choice(["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"])
     else:

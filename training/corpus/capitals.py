@@ -36,6 +36,10 @@ CAPITAL_SHAPES = (
     "What city is the capital of {x}?",
     "Which is the capital of {x}?",
     "{x}'s capital",
+    "What is {x}'s capital?",
+    "what city is the capital of {x}",
+    "Tell me {x}'s capital.",
+    "which city is {x}'s capital",
 )
 
 

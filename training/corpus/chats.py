@@ -1,26 +1,27 @@
-"""Conversations of one or more turns, some with a system prompt, some with thinking."""
+"""Conversations of one or more turns, some with a system prompt, some with thinking, some with tools."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass
 
-from . import arithmetic, capitals, fun, functions, language, measures, refusals, sequences, styles, talk
+from . import arithmetic, calculations, capitals, fun, functions, language, measures, refusals, sequences, styles, talk
 from .exchange import Exchange, Maker, draw
-from .template import Message, prompt, without_thinking
+from .template import Message, Part, Tool, parts, prompt, without_thinking
+from .tools import NAME, some_tools
 
 KINDS: dict[str, tuple[Maker, float]] = {
-    "divisors": (arithmetic.divisors, 4.0),
-    "sums": (arithmetic.sums, 1.3),
+    "divisors": (arithmetic.divisors, 4.6),
+    "sums": (arithmetic.sums, 1.6),
     "multiplication": (measures.multiplication, 1.0),
     "comparison": (arithmetic.comparison, 2.4),
-    "conversion": (measures.conversion, 1.8),
+    "conversion": (measures.conversion, 2.6),
     "percentages": (measures.percentages, 1.0),
     "sorting": (sequences.sorting, 3.0),
     "counting": (sequences.counting, 0.8),
-    "tables": (sequences.tables, 0.5),
+    "tables": (sequences.tables, 0.6),
     "lists": (sequences.lists, 1.7),
-    "functions": (functions.functions, 1.5),
+    "functions": (functions.functions, 1.7),
     "capitals": (capitals.capitals, 1.0),
     "reversing": (language.reversing, 6.0),
     "spelling": (language.spelling, 4.0),
@@ -28,9 +29,13 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "jokes": (fun.jokes, 1.3),
     "haiku": (fun.haiku, 1.1),
     "talk": (talk.talk, 3.2),
-    "refusals": (refusals.refusals, 5.0),
+    "refusals": (refusals.refusals, 7.0),
 }
 """The maker of each kind, and its weight in the training text, higher for kinds that are hard to learn."""
+MAKERS = {kind: maker for kind, (maker, _) in KINDS.items()} | {
+    "calculator": calculations.calculation,
+    "beside calculator": refusals.beside_calculator,
+}
 FOLLOWED = tuple(kind for kind in KINDS if kind not in ("lists", "functions", "talk", "refusals", "spelling"))
 
 
@@ -44,6 +49,7 @@ class Chat:
     reply: str
     exchanges: tuple[Exchange, ...]
     style: styles.Style | None = None
+    tools: tuple[Tool, ...] = ()
 
     def right_replies(self) -> list[str]:
         """Return the reply and its equals, such as other jokes."""
@@ -52,7 +58,11 @@ class Chat:
 
     def prompt(self) -> str:
         """Return the text before the reply."""
-        return prompt(list(self.messages), self.thinking)
+        return prompt(self.messages, self.thinking, self.tools)
+
+    def parts(self) -> list[Part]:
+        """Return the whole conversation in pieces."""
+        return [*parts(self.messages, self.thinking, self.tools), (self.reply + "<|im_end|>", "reply"), ("\n", "prompt")]
 
 
 def make(
@@ -62,6 +72,7 @@ def make(
     thinking: bool,
     style: styles.Style | None = None,
     fresh: bool = False,
+    tools: tuple[Tool, ...] = (),
 ) -> Chat:
     """Make a conversation with one turn per kind; "follow-up" continues the kind before it."""
     messages: list[Message] = []
@@ -74,13 +85,25 @@ def make(
             messages.append({"role": "assistant", "content": without_thinking(reply)})
         topic = exchanges[-1].topic if kind == "follow-up" else None
         name = exchanges[-1].kind if kind == "follow-up" else kind
-        exchange = draw(KINDS[name][0], rng, fresh, topic)
+        if name == "refusals" and any(tool["function"]["name"] == NAME for tool in tools):
+            name = "beside calculator"
+        exchange = draw(MAKERS[name], rng, fresh, topic)
         exchanges.append(exchange)
         messages.append({"role": "user", "content": exchange.question})
+        if exchange.expression:
+            messages += _call(exchange, thinking)
         reply = exchange.answer(thinking)
         if style is not None:
             reply = style.apply(reply)
-    return Chat(kinds[-1], tuple(messages), thinking, reply, tuple(exchanges), style)
+    return Chat(kinds[-1], tuple(messages), thinking, reply, tuple(exchanges), style, tools)
+
+
+def _call(exchange: Exchange, thinking: bool) -> tuple[Message, Message]:
+    call = {"type": "function", "function": {"name": NAME, "arguments": {"expression": exchange.expression}}}
+    message: Message = {"role": "assistant", "content": "", "tool_calls": [call]}
+    if thinking:
+        message["reasoning_content"] = calculations.CALL_THOUGHT
+    return message, {"role": "tool", "content": exchange.output}
 
 
 def _kind(rng: random.Random, names: tuple[str, ...] = tuple(KINDS)) -> str:
@@ -110,3 +133,26 @@ def training_chat(rng: random.Random) -> Chat:
         return make(rng, [_kind(rng)], thinking=thinking, style=styles.neutral(rng))
     kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))
+
+
+LONGEST = 2250  # characters of a conversation with tools, about 950 tokens
+NEAR = ("sums", "multiplication", "percentages", "comparison", "conversion", "refusals")  # most like what the calculator is for
+
+
+def tools_chat(rng: random.Random) -> Chat:
+    """Make a conversation with tools, most often the calculator, that fits in a long window."""
+    while True:
+        thinking = rng.random() < 0.2
+        calculator = rng.random() < 0.88
+        sort = rng.random()
+        kinds = [_kind(rng, NEAR if rng.random() < 0.4 else tuple(KINDS))]
+        if calculator and sort < 0.7:
+            kinds = ["calculator", *rng.choice([[], [], [], ["follow-up"], ["follow-up"], ["calculator"], ["follow-up"] * 2, ["follow-up"] * 3])]
+            if rng.random() < 0.25:
+                kinds.insert(rng.choice([0, len(kinds)]), _kind(rng))
+        elif sort > 0.9:
+            kinds.append(_kind(rng))
+        style = styles.neutral(rng) if rng.random() < 0.08 else styles.styled(rng, fresh=False) if rng.random() < 0.06 else None
+        chat = make(rng, kinds, thinking=thinking, style=style, tools=some_tools(rng, calculator))
+        if sum(len(text) for text, _ in chat.parts()) < LONGEST:
+            return chat

@@ -25,6 +25,8 @@ class Exchange:
     result: str
     hidden: bool = False  # the steps are shown only as thinking
     others: tuple[str, ...] = ()  # results that are as good: other jokes
+    expression: str = ""  # what the calculator is called with
+    output: str = ""  # what it answers
 
     @property
     def length(self) -> int:
@@ -69,6 +71,6 @@ def _one(maker: Maker, rng: random.Random, fresh: bool, topic: str | None) -> Ex
 
 def _casual(rng: random.Random, exchange: Exchange) -> Exchange:
     """Ask as people type. Where the wording is the operand, it stays the operand."""
-    question = casual(rng, exchange.question, exchange.kind in TYPOS)
+    question = casual(rng, exchange.question, exchange.kind in TYPOS, exchange.operands)
     operands = (question,) if exchange.operands == (exchange.question,) else exchange.operands
     return replace(exchange, question=question, operands=operands)

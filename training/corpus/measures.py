@@ -29,9 +29,12 @@ DECIMAL_UNITS = {
 }
 """The larger unit, its factor as a whole number, how many digits of it are decimals, one of the unit, and the factor."""
 SHORT = {
-    "kilometers": "km", "meters": "m", "centimeters": "cm", "millimeters": "mm", "kilograms": "kg", "grams": "g", "liters": "l",
-    "hours": "h", "minutes": "min", "pounds": "lb", "inches": "in", "feet": "ft",
+    "kilometres": "km", "metres": "m", "centimetres": "cm", "millimetres": "mm", "litres": "l", "millilitres": "ml", "milliliters": "ml",
+    "seconds": "s", "kilometers": "km", "meters": "m", "centimeters": "cm", "millimeters": "mm", "kilograms": "kg", "grams": "g", "liters": "l",
+    "hours": "h", "minutes": "min", "pounds": "(lb|lbs)", "inches": "in", "feet": "ft",
+    "yards": "yd",
 }  # fmt: skip
+ROUND = (100, 110, 120, 150, 180, 200, 250, 300, 400, 500, 5, 10, 50, 70)
 PERCENTS = (*range(1, 11), *range(15, 100, 5))
 
 
@@ -98,10 +101,10 @@ def multiplication(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def units(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Ask to convert 1 to 99 of a unit to a smaller unit."""
+    """Ask to convert 1 to 99, or a round number up to 500, of a unit to a smaller unit."""
     big = topic if topic is not None else rng.choice(list(UNITS))
     small, factor, one = UNITS[big]
-    n = 1 if topic is None and rng.random() < 0.06 else rng.randint(2, 99)
+    n = 1 if topic is None and rng.random() < 0.06 else rng.choice(ROUND) if rng.random() < 0.1 else rng.randint(2, 99)
     if topic is not None:
         shapes = AGAIN
     elif n == 1:
@@ -126,14 +129,18 @@ CONVERT = [
     "How many {small} are in {n} {big}?", "How many {small} are there in {n} {big}?", "Convert {n} {big} to {small}.",
     "What is {n} {big} in {small}?", "{n} {big} in {small}", "Change {n} {big} into {small}.", "{n} {big} to {small}",
     "How many {small} (in|is|are) {n} {big}?", "(Convert|Turn|Change) {n} {big} (to|into) {small}.", "How much is {n} {big} in {small}?",
-    "What's {n} {big} in {small}?", "{n} {big} = how many {small}?",
+    "What's {n} {big} in {small}?", "{n} {big} = how many {small}?", "{n} {big} (is|are) how many {small}?", "How (far|long|much) is {n} {big} in {small}?",
+    "{n} {big} (into|as|->) {small}", "(convert|turn) {n} {big} (to|into) {small}", "whats {n} {big} in {small}", "I need {n} {big} in {small}.",
 ]  # fmt: skip
 
 
 def _asked(rng: random.Random, shapes: list[str], n: int, big: str, small: str) -> str:
-    if rng.random() < 0.25 and big in SHORT and small in SHORT:
-        big, small = SHORT[big], SHORT[small]
-    return one_of(rng, rng.choice(shapes)).format(n=n, big=big, small=small)
+    if rng.random() < 0.35:  # both, or only one of them
+        which = rng.choice(["both", "both", "big", "small"])
+        big = big if which == "small" else one_of(rng, SHORT.get(big, big))
+        small = small if which == "big" else one_of(rng, SHORT.get(small, small))
+    question = one_of(rng, rng.choice(shapes)).format(n=n, big=big, small=small)
+    return question.replace(f"{n} ", f"{n}", 1) if len(big) < 3 and rng.random() < 0.3 else question
 
 
 def _british(unit: str) -> str:
@@ -141,10 +148,10 @@ def _british(unit: str) -> str:
 
 
 def decimal_units(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Ask to convert 2 to 99 of a unit by a factor with decimals."""
+    """Ask to convert 2 to 99, or a round number up to 500, of a unit by a factor with decimals."""
     big = rng.choice(list(DECIMAL_UNITS)) if topic is None else topic.removeprefix("decimal ")
     small, factor, zeros, one, shown = DECIMAL_UNITS[big]
-    n = rng.randint(2, 99)
+    n = rng.choice(ROUND) if rng.random() < 0.1 else rng.randint(2, 99)
     question = _asked(rng, CONVERT if topic is None else AGAIN, n, big, small)
     value = decimal(n * factor, zeros)
     lines = [*multiply_lines(n, factor), f"- {n * factor} ÷ {10**zeros} = {value}"]
@@ -169,6 +176,12 @@ def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
             "{c}C to F",
             "{c} c in f",
             "{c} celsius to fahrenheit",
+            "{c} degrees celsius in fahrenheit",
+            "{c} degrees c to f",
+            "How hot is {c} °C in °F?",
+            "{c}°C to °F",
+            "{c} degrees Celsius to Fahrenheit",
+            "whats {c} celsius in fahrenheit",
             "What is {c}°C in °F?",
             "How much is {c} Celsius in Fahrenheit?",
         ]
@@ -186,9 +199,9 @@ def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
 
 def conversion(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to convert a unit or a temperature."""
-    if topic == "celsius" or (topic is None and rng.random() < 0.4):
+    if topic == "celsius" or (topic is None and rng.random() < 0.35):
         return temperature(rng, topic)
-    if (topic or "").startswith("decimal ") or (topic is None and rng.random() < 0.25):
+    if (topic or "").startswith("decimal ") or (topic is None and rng.random() < 0.4):
         return decimal_units(rng, topic)
     return units(rng, topic)
 

@@ -8,8 +8,11 @@ import string
 
 from mlx_engine.pairs.demo import REFUSAL
 
+from . import calculations
 from .capitals import CAPITALS
 from .exchange import Exchange
+from .near_misses import NEAR_MISSES
+from .near_misses import PARTS as NEAR_PARTS
 from .subjects import ADJECTIVES, ASKS, JOBS, NAMES, ORDERS, SUBJECTS, VERBS
 from .wording import one_of
 
@@ -64,7 +67,6 @@ PLAIN = (
     "What should I wear?", "I feel sad.", "I am ill.", "My head hurts. What should I do?", "Can I sue my neighbour?",
     "Is God real?",
     "Do you love me?", "Where am I?", "How old is the universe?", "Who is the president?",
-    "What is two to the power of ten?",
     "Solve this equation.", "Prove that there are infinitely many primes.", "What is pi?", "Tell me a secret.",
     "Tell me a story.",
      "Fix my code.", "Why does my program crash?", "Translate this text.", "Summarise this article.",
@@ -172,9 +174,7 @@ def _near_miss(rng: random.Random) -> str:
     # fmt: off
     return rng.choice(
         [
-            f"What is {a} × {large}?", f"{large} times {b}", f"Multiply {big} by {b}.", f"{large} * {big}", f"{100 + a} x {100 + b}",
-            f"What is {100 + a} times {100 + b}?", f"{a} × {b} × {large}", f"Divide {a} by {b}.", f"{a} divided by {b}",
-            f"Which is larger, {large} or {big}?", f"Is {large} prime?", f"Is {big} a prime number?", f"What is {large} squared?",
+            f"Which is larger, {large} or {big}?", f"Is {large} prime?", f"Is {big} a prime number?",
             f"What comes after {country}?", f"Which day is {a} days from now?", f"How many days are in {rng.choice(MONTHS)}?",
             f"{rng.choice(ASKS)} {rng.choice(FACTS)}?", f"Tell me about {rng.choice(FACTS)}.", f"List the {rng.choice(OTHER_LISTS)}.",
             f"What are the {rng.choice(OTHER_LISTS)}?", f"Name {rng.choice(['all', 'five', 'the', 'some'])} {rng.choice(OTHER_LISTS)}.",
@@ -188,17 +188,16 @@ def _near_miss(rng: random.Random) -> str:
             f"{rng.choice(CODES)} fizzbuzz", f"Convert {a} {rng.choice(OTHER_UNITS)} to {rng.choice(OTHER_UNITS)}.",
             f"How many {rng.choice(OTHER_UNITS)} are in {a} {rng.choice(OTHER_UNITS)}?", f"Sort the {rng.choice(OTHER_LISTS)}.",
             f"What is the capital of {_word(rng).capitalize()}?", f"capital of {place}", f"Whats the capital of {place}",
-            f"What is {a} ÷ {b}?", f"What is {a} / {b}?", f"How many divisors does {big} have?", f"And for {big}?",
+            f"How many divisors does {big} have?", f"And for {big}?",
             f"How many positive whole-number divisors does {big} have?", f"Count the divisors of {big}.",
-            f"What is {large} + {b}?", f"What is {a} + {large}?", f"{large} - {b}", f"What is {large} - {large + b}?",
-            f"What is the square root of {a}?", f"What is {a} cubed?", f"Solve x + {a} = {b}.",
+            f"Solve x + {a} = {b}.",
             f"Factor {a} into primes.",
-            f"What is the greatest common divisor of {a} and {b}?", f"What is {a} to the power of {b}?",
+            f"What is the greatest common divisor of {a} and {b}?",
             f"Convert {a} dollars to euros.", f"Convert {a} kilometers to miles.", f"Convert {a} pounds to kilograms.",
             f"Convert {a} °F to °C.", f"What is the population of {country}?", f"What is the capital of {place}?",
             f"Who is the president of {country}?", f"What language do people speak in {country}?",
             f"How large is {country}?",
-            f"What is the average of {a} and {b}?", f"How many letters are in the word {_word(rng)}?",
+            f"How many letters are in the word {_word(rng)}?",
             f"Spell the word {_word(rng)}.", f"Sort the words {_word(rng)}, {_word(rng)} and {_word(rng)}.",
             f"Write a {rng.choice(LANGUAGES)} function that {rng.choice(CODE)}.",
             f"Write a Python function that {rng.choice(CODE)}.", f"Python code that {rng.choice(CODE)}",
@@ -208,13 +207,39 @@ def _near_miss(rng: random.Random) -> str:
     # fmt: on
 
 
+def _arithmetic(rng: random.Random) -> str:
+    """Make a calculation beyond the model's head, which only the calculator could do."""
+    a, b, big, large = rng.randint(2, 999), rng.randint(2, 999), rng.randint(1000, 99999), rng.randint(1000, 99999)
+    if rng.random() < 0.5:
+        return calculations.asked(rng)[0]
+    return rng.choice(
+        [
+            f"What is {a} × {large}?", f"{large} times {b}", f"Multiply {big} by {b}.", f"{large} * {big}", f"{100 + a} x {100 + b}",
+            f"What is {100 + a} times {100 + b}?", f"{a} × {b} × {large}", f"Divide {a} by {b}.", f"{a} divided by {b}", f"What is {large} squared?",
+            f"What is {a} ÷ {b}?", f"What is {a} / {b}?", f"What is {large} + {b}?", f"What is {a} + {large}?", f"{large} - {b}",
+            f"What is {large} - {large + b}?", f"What is the square root of {a}?", f"What is {a} cubed?", f"What is {a} to the power of {b}?", f"What is the average of {a} and {b}?",
+        ]
+    )  # fmt: skip
+
+
+def _borrowed(rng: random.Random) -> str:
+    """Make a question of no kind with the words of a kind."""
+    return _filled(rng, rng.choice(NEAR_MISSES[rng.choice(list(NEAR_MISSES))]))
+
+
 def _open(rng: random.Random) -> str:
     """Make one of the many questions that people ask a chat model."""
+    return _filled(rng, rng.choice(OPEN))
+
+
+def _filled(rng: random.Random, pattern: str) -> str:
     parts = {
         "ask": ASKS, "order": ORDERS, "subject": TOPIC_LIST, "verb": VERBS, "adjective": ADJECTIVES, "name": NAMES, "job": JOBS,
         "place": PLACES, "word": (_word(rng),), "n": (str(rng.randint(2, 300)),), "year": (str(rng.randint(1000, 2030)),),
+        "small": (str(rng.randint(2, 12)),), "month": MONTHS, "country": tuple(CAPITALS), "capital": tuple(CAPITALS.values()),
+        "far": FAR_TONGUES, **NEAR_PARTS,
     }  # fmt: skip
-    question = one_of(rng, rng.choice(OPEN))
+    question = one_of(rng, pattern)
     while "<" in question:
         question = re.sub("<([a-z]+)>", lambda found: rng.choice(parts[found[1]]), question, count=1)
     return question[0].upper() + question[1:]
@@ -222,21 +247,34 @@ def _open(rng: random.Random) -> str:
 
 def refusals(rng: random.Random, topic: str | None = None) -> Exchange:
     """Make a question of no kind, with the refusal as its answer."""
+    return _refused(_arithmetic(rng)) if rng.random() < 0.12 else beside_calculator(rng, topic)
+
+
+def beside_calculator(rng: random.Random, topic: str | None = None) -> Exchange:
+    """Make a question of no kind that a calculator can't answer either."""
     sort = rng.random()
-    if sort < 0.3:
+    if sort < 0.2:
         question = _near_miss(rng)
-    elif sort < 0.36:
+    elif sort < 0.52:
+        question = _borrowed(rng)
+    elif sort < 0.56:
         question = rng.choice(PLAIN)
-    elif sort < 0.39:
+    elif sort < 0.59:
         question = " ".join(_word(rng) for _ in range(rng.randint(1, 6))) + rng.choice(["?", ".", "!", ""])
-    elif sort < 0.41:
-        question = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 14)))
     elif sort < 0.62:
+        question = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 14)))
+    elif sort < 0.63:
+        question = "".join(rng.choice("?!.,:;-#*") for _ in range(rng.randint(2, 6)))
+    elif sort < 0.75:
         x, y = (rng.choice(TOPIC_LIST) if rng.random() < 0.8 else _word(rng) for _ in range(2))
         question = rng.choice(SHAPES).format(x=x, y=y)
     else:
         question = _open(rng)
     if topic is None and rng.random() < 0.1:
         question = rng.choice(LEADS) + question
+    return _refused(question)
+
+
+def _refused(question: str) -> Exchange:
     work = "This is not one of the things that I can do, so I refuse."
     return Exchange("refusals", "refusals", (question,), question, work, REFUSAL, hidden=True)

@@ -70,7 +70,7 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to sort three to seven different numbers, by insertion."""
     top = 999 if rng.random() < 0.4 else 99
     numbers = rng.sample(range(1, top + 1), rng.randint(3, 7))
-    text = ", ".join(map(str, numbers))
+    text = _listed(rng, numbers)
     down = topic == "down" if topic is not None else rng.random() < 0.35
     if topic is not None:
         shapes = ["And {x}?", "Now {x}.", "What about {x}?", "And these: {x}?"]
@@ -83,6 +83,12 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
             "Sort {x} descending.",
             "Sort {x} in descending order.",
             "Sort from high to low: {x}",
+            "Sort {x} from high to low.",
+            "Sort {x} backwards.",
+            "Put {x} in descending order.",
+            "{x} from largest to smallest",
+            "Order {x} from high to low.",
+            "Sort {x} in reverse order.",
         ]
     else:
         shapes = [
@@ -99,6 +105,20 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
             "Sort {x} ascending.",
             "Arrange {x} from smallest to largest.",
             "Sort this list: {x}",
+            "Sort these: {x}",
+            "sort {x}",
+            "Sort: {x}",
+            "Sort the following numbers: {x}",
+            "Sort {x} in ascending order.",
+            "Can you sort {x}?",
+            "Put these in order: {x}",
+            "Sort {x} from low to high.",
+            "Please sort {x}.",
+            "sort these numbers {x}",
+            "{x} sorted",
+            "Order {x}.",
+            "Arrange these in order: {x}",
+            "Sort the list {x}.",
         ]
     done: list[int] = []
     lines: list[str] = []
@@ -108,7 +128,20 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
     first = "largest" if down else "smallest"
     work = f"We put the numbers in one at a time, the {first} first.\n\n" + "\n".join(lines)
     result = f"The sorted numbers are **{', '.join(map(str, done))}**."
-    return Exchange("sorting", "down" if down else "up", (text,), rng.choice(shapes).format(x=text), work, result)
+    return Exchange("sorting", "down" if down else "up", (", ".join(map(str, numbers)),), rng.choice(shapes).format(x=text), work, result)
+
+
+def _listed(rng: random.Random, numbers: list[int]) -> str:
+    """Return the numbers as people type them, most often with commas."""
+    words = list(map(str, numbers))
+    sort = rng.random()
+    if sort < 0.6:
+        return ", ".join(words)
+    if sort < 0.75:
+        return " ".join(words)
+    if sort < 0.85:
+        return ",".join(words)
+    return ", ".join(words[:-1]) + rng.choice([" and ", ", and "]) + words[-1]
 
 
 def counting(rng: random.Random, topic: str | None = None) -> Exchange:
@@ -157,6 +190,28 @@ def tables(rng: random.Random, topic: str | None = None) -> Exchange:
             "Give me a table of {m} times 1 to {n}.",
             "Make a {m} times table with {n} rows.",
             "Show me a table of multiples of {m} with {n} rows.",
+            "Make a table of {m} times 1 to {n}.",
+            "Make a table with the first {n} multiples of {m}.",
+            "{m} times table up to {n}",
+            "Multiplication table of {m} up to {n}",
+        ]
+    if topic is None and rng.random() < 0.35:
+        rows = 10
+        shapes = [
+            "Make a table of the multiples of {m}.",
+            "Show the {m} times table.",
+            "Write the {m} times table.",
+            "{m} times table",
+            "table of {m}",
+            "Make a {m} times table.",
+            "Show me a table of multiples of {m}.",
+            "Give me the {m} times table.",
+            "What is the {m} times table?",
+            "Write a table of the multiples of {m}.",
+            "Make a table of multiples of {m}.",
+            "multiplication table of {m}",
+            "Create a table with the multiples of {m}.",
+            "the {m}s times table",
         ]
     work = f"The table starts at {m}, adds {m} in each row and has {rows} rows."
     lines = [f"| {i} | {m} × {i} = {m * i} |" for i in range(1, rows + 1)]
@@ -170,7 +225,7 @@ def lists(rng: random.Random, topic: str | None = None) -> Exchange:
     sort = rng.random()
     if sort < 0.55:
         return _fixed_list(rng)
-    return _neighbor(rng) if sort < 0.65 else _numbers(rng)
+    return _neighbor(rng) if sort < 0.7 else _numbers(rng)
 
 
 def _fixed_list(rng: random.Random) -> Exchange:
