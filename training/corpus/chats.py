@@ -135,7 +135,7 @@ def training_chat(rng: random.Random) -> Chat:
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))
 
 
-LONGEST = 2250  # characters of a conversation with tools, about 950 tokens
+LONGEST = 2150  # characters of a conversation with tools, about 950 tokens
 NEAR = ("sums", "multiplication", "percentages", "comparison", "conversion", "refusals")  # most like what the calculator is for
 
 
