@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from . import NEEDS_TORCH
@@ -23,7 +24,7 @@ from tokenizers import Tokenizer
 
 from . import drafter as drafting
 from . import target as targeting
-from .corpus.questions import QUESTION_KINDS, Question, fresh_questions, fresh_refusals, newcomers
+from .corpus.questions import QUESTION_KINDS, Question, fresh_questions, fresh_refusals, newcomers, tool_questions, with_tools
 from .corpus.template import prompt
 from .data import encode_reply
 from .model import BLOCK, Drafter, Target
@@ -66,7 +67,7 @@ def answers(target: Target, words: Tokenizer, questions: Iterable[Question]) -> 
     """Return the greedy reply to each question."""
     outcomes = []
     for question in questions:
-        before = words.encode(prompt(list(question.messages), question.thinking), add_special_tokens=False).ids
+        before = words.encode(prompt(question.messages, question.thinking, question.tools), add_special_tokens=False).ids
         expected = encode_reply(words, question.expected)
         reply = greedy(target, before, expected)
         text = words.decode([token for token in reply if token != END], skip_special_tokens=False)
@@ -103,7 +104,7 @@ def share(outcomes: list[Outcome]) -> str:
 
 
 def main() -> None:
-    """Print both numbers for each kind, for all kinds, for refusals and for the questions written by hand."""
+    """Print both numbers for each kind, for all kinds, for refusals, for the questions written by hand, and for those with tools."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=300)
@@ -116,8 +117,12 @@ def main() -> None:
     words = Tokenizer.from_file(str(options.folder / "target" / "tokenizer.json"))
     has_drafter = (options.folder / "drafter" / "model.safetensors").exists()
     drafter = drafting.load(options.folder / "drafter") if has_drafter else None
-    questions = [*fresh_questions(options.count, options.seed), *fresh_refusals(seed=options.seed), *newcomers()]
+    seed = options.seed
+    questions = [*fresh_questions(options.count, seed), *fresh_refusals(seed=seed), *newcomers(), *with_tools(seed=seed), *tool_questions(seed=seed)]
     outcomes = answers(target, words, questions)
+    for call, result in pairwise(outcomes):
+        if result.question.kind == "calculator":
+            result.right = result.right and call.right
     by_kind: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_kind[outcome.question.kind].append(outcome)

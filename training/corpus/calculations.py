@@ -129,7 +129,7 @@ def evaluated(rng: random.Random, expression: str) -> str:
         return str(value)
     if value == int(value) and abs(value) < 1e15:
         return str(value) if rng.random() < 0.2 else str(int(value))
-    return repr(value) if rng.random() < 0.5 else f"{value:.{rng.choice([8, 10, 12])}g}"
+    return repr(value) if rng.random() < 0.3 else f"{value:.{rng.choice([8, 10, 12])}g}"
 
 
 def asked(rng: random.Random) -> Asked:
@@ -184,7 +184,7 @@ def _number(rng: random.Random) -> Value:
     if sort < 0.2:
         text = f"{rng.randint(0, 9999 if sort < 0.05 else 99)}.{rng.choice([rng.randint(1, 9), rng.randint(11, 99)])}"
         return text, text
-    return _whole(rng, 2, 99) if sort < 0.3 else _whole(rng, 100, 99999) if sort < 0.85 else _whole(rng, 10**5, 10**8 - 1)
+    return _whole(rng, 2, 99) if sort < 0.32 else _whole(rng, 100, 99999) if sort < 0.92 else _whole(rng, 10**5, 10**7 - 1)
 
 
 def in_head(op: str, x: str, y: str) -> bool:

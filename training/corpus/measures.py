@@ -29,10 +29,9 @@ DECIMAL_UNITS = {
 }
 """The larger unit, its factor as a whole number, how many digits of it are decimals, one of the unit, and the factor."""
 SHORT = {
-    "kilometres": "km", "metres": "m", "centimetres": "cm", "millimetres": "mm", "litres": "l", "millilitres": "ml", "milliliters": "ml",
-    "seconds": "s", "kilometers": "km", "meters": "m", "centimeters": "cm", "millimeters": "mm", "kilograms": "kg", "grams": "g", "liters": "l",
+    "kilometers": "km", "meters": "m", "centimeters": "cm", "millimeters": "mm", "kilograms": "kg", "grams": "g", "liters": "l",
     "hours": "h", "minutes": "min", "pounds": "(lb|lbs)", "inches": "in", "feet": "ft",
-    "yards": "yd",
+    "yards": "yd", "milliliters": "ml", "seconds": "s",
 }  # fmt: skip
 ROUND = (100, 110, 120, 150, 180, 200, 250, 300, 400, 500, 5, 10, 50, 70)
 PERCENTS = (*range(1, 11), *range(15, 100, 5))

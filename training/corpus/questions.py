@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlx_engine.pairs.demo import REFUSAL
 
@@ -13,7 +13,8 @@ from .arithmetic import divisors_of
 from .chats import FOLLOWED, KINDS, Chat, follow_up, make
 from .newcomers import ANSWERED as ANSWERED_BY_HAND
 from .newcomers import REFUSED as REFUSED_BY_HAND
-from .template import Message
+from .template import Message, Tool, call_text
+from .tools import CALCULATOR, some_tools
 
 FIRST = "How many positive whole-number divisors does 196 have?"
 ANSWERED = tuple(kind for kind in KINDS if kind not in ("refusals", "spelling"))
@@ -31,6 +32,7 @@ class Question:
     expected: str
     others: tuple[str, ...] = ()  # as good: other jokes
     part: str = ""  # if there is no one right reply: what it must contain
+    tools: tuple[Tool, ...] = ()
 
     def check(self, reply: str) -> bool:
         """Return whether every step and the result are right."""
@@ -42,6 +44,34 @@ class Question:
 def _question(kind: str, chat: Chat) -> Question:
     last = chat.exchanges[-1]
     return Question(kind, last.kind, chat.messages, chat.thinking, chat.reply, tuple(chat.right_replies()[1:]))
+
+
+def tool_questions(count: int = 100, seed: int = 20261120) -> list[Question]:
+    """Return fresh questions for the calculator: each time one for the call ("calls") and one for the answer ("calculator").
+
+    Half of them have only the calculator, a quarter follow another calculation, and a quarter are asked with thinking.
+    """
+    rng = random.Random(f"{seed} tools")
+    questions: list[Question] = []
+    for turn in range(count):
+        tools = (CALCULATOR,) if turn % 2 else some_tools(rng)
+        kinds = ["calculator", "follow-up"] if turn % 4 == 2 else ["calculator"]
+        while True:
+            chat = make(rng, kinds, thinking=turn % 4 == 3, fresh=True, tools=tools)
+            if chat.exchanges[-1].topic:  # a number, not an error
+                break
+        result = replace(_question("calculator", chat), tools=tools)
+        call = chat.messages[-2]
+        thought = f"<think>\n{call['reasoning_content']}\n</think>\n\n" if chat.thinking else ""
+        expected = thought + call_text(**call["tool_calls"][0]["function"])
+        questions += [replace(result, kind="calls", messages=chat.messages[:-2], expected=expected), result]
+    return questions
+
+
+def with_tools(count: int = 60, seed: int = 20261120) -> list[Question]:
+    """Return fresh questions of the twenty kinds, asked with tools that they don't need."""
+    rng = random.Random(f"{seed} with tools")
+    return [replace(question, kind="with tools", tools=some_tools(rng)) for question in fresh_questions(count, seed + 1)]
 
 
 def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
