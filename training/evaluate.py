@@ -104,7 +104,7 @@ def share(outcomes: list[Outcome]) -> str:
 
 
 def main() -> None:
-    """Print both numbers for each kind, for all kinds, for refusals, for the questions written by hand, and for those with tools."""
+    """Print both numbers for each kind, for all kinds, for refusals, and for questions written by hand or asked with tools."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=300)
@@ -118,7 +118,13 @@ def main() -> None:
     has_drafter = (options.folder / "drafter" / "model.safetensors").exists()
     drafter = drafting.load(options.folder / "drafter") if has_drafter else None
     seed = options.seed
-    questions = [*fresh_questions(options.count, seed), *fresh_refusals(seed=seed), *newcomers(), *with_tools(seed=seed), *tool_questions(seed=seed)]
+    questions = [
+        *fresh_questions(options.count, seed),
+        *fresh_refusals(seed=seed),
+        *newcomers(),
+        *with_tools(seed=seed),
+        *tool_questions(seed=seed),
+    ]
     outcomes = answers(target, words, questions)
     for call, result in pairwise(outcomes):
         if result.question.kind == "calculator":

@@ -48,7 +48,12 @@ MINUS = (
     "(What is|Find) the difference (between|of) {a} and {b}?", "what does {a} minus {b} (make|equal|give)", "(Tell me|I need) {a} minus {b}.",
     "Use the calculator: {a} - {b}",
 )  # fmt: skip
-FROM = ("Subtract {b} from {a}.", "Take {b} (away |)from {a}.", "What is left if I take {b} from {a}?", "How much more is {a} than {b}?")
+FROM = (
+    "Subtract {b} from {a}.",
+    "Take {b} (away |)from {a}.",
+    "What is left if I take {b} from {a}?",
+    "How much more is {a} than {b}?",
+)
 OVER = (
     "What is {a} (/|÷|divided by|over) {b}?", "What's {a} (/|÷|divided by) {b}?", "{a} (/|÷|divided by|:) {b}", "{a}(/|÷){b}", "{a} (/|÷) {b} = ?",
     "Divide {a} by {b}.", "How much is {a} (/|÷|divided by) {b}?", "(Calculate|Compute|Work out|Solve|Evaluate) {a} (/|÷|divided by) {b}.",
@@ -76,18 +81,46 @@ PLAIN = (
     "What is {x}?", "What's {x}?", "{x}", "{x}", "{x} = ?", "{x}=", "(Calculate|Compute|Work out|Solve|Evaluate) {x}.", "How much is {x}?", "whats {x}",
     "what does {x} (make|equal|give)", "Use the calculator: {x}", "(Tell me|I need) {x}.",
 )  # fmt: skip
-REST = ("What is the remainder of {a} divided by {b}?", "{a} mod {b}", "{a} modulo {b}", "remainder of {a} / {b}", "What is {a} mod {b}?", "{a} % {b}")
-AVERAGE = ("What is the average of {x}?", "average of {x}", "(Find|Calculate|Work out) the (average|mean) of {x}.", "mean of {x}", "Average {x}.")
-TOTAL = ("Add {x}.", "Add up {x}.", "What is the sum of {x}?", "(Sum|Total) of {x}", "What do {x} add up to?", "sum {x}", "How much is {x} together?")
-THINGS = (
-    "tickets|books|apples|chairs|pens|boxes|bottles|shirts|cups|lamps|bags|cakes|phones|bricks|tiles|stamps|eggs|pizzas|screws|cables".split("|")
+REST = (
+    "What is the remainder of {a} divided by {b}?",
+    "{a} mod {b}",
+    "{a} modulo {b}",
+    "remainder of {a} / {b}",
+    "What is {a} mod {b}?",
+    "{a} % {b}",
+)
+AVERAGE = (
+    "What is the average of {x}?",
+    "average of {x}",
+    "(Find|Calculate|Work out) the (average|mean) of {x}.",
+    "mean of {x}",
+    "Average {x}.",
+)
+TOTAL = (
+    "Add {x}.",
+    "Add up {x}.",
+    "What is the sum of {x}?",
+    "(Sum|Total) of {x}",
+    "What do {x} add up to?",
+    "sum {x}",
+    "How much is {x} together?",
+)
+THINGS = "tickets|books|apples|chairs|pens|boxes|bottles|shirts|cups|lamps|bags|cakes|phones|bricks|tiles|stamps|eggs|pizzas|screws|cables".split(
+    "|"
 )
 PRICES = (
     "(I buy|We buy|She buys) {a} {t} (at|for) {b} (dollars|euros) each. (What is the total|How much is that|How much in total)?",
     "{a} {t} (at|for) {b} (each|dollars each|euros each)", "How much do {a} {t} cost (at|if each costs) {b} (dollars|euros)( each|)?",
     "What do {a} {t} cost at {b} each?", "{a} {t} cost {b} (dollars|euros) each. What do I pay?", "What do I pay for {a} {t} at {b} each?",
 )  # fmt: skip
-FACTORS = {"half of {a}": "/ 2", "a third of {a}": "/ 3", "a quarter of {a}": "/ 4", "double {a}": "* 2", "twice {a}": "* 2", "triple {a}": "* 3"}
+FACTORS = {
+    "half of {a}": "/ 2",
+    "a third of {a}": "/ 3",
+    "a quarter of {a}": "/ 4",
+    "double {a}": "* 2",
+    "twice {a}": "* 2",
+    "triple {a}": "* 3",
+}
 THEN = {
     "*": "(and |And |now |)(times|multiplied by|x|×|*) {b}(?|)", "/": "(and |And |now |)(divided by|/|÷) {b}(?|)",
     "+": "(and |And |now |)(plus|+) {b}(?|)", "-": "(and |And |now |)(minus|-) {b}(?|)",
@@ -233,20 +266,32 @@ def _power(rng: random.Random) -> Asked:
     if sort < 0.35:
         a, x = _whole(rng, 2, 999)
         return _ask(rng, CUBE, a=a), f"{x} ** 3", f"{x}^3"
-    base, exponent = rng.choice([(rng.randint(2, 12), rng.randint(4, 16)), (rng.randint(2, 99), rng.randint(3, 8)), (2, rng.randint(5, 60))])
+    base, exponent = rng.choice(
+        [(rng.randint(2, 12), rng.randint(4, 16)), (rng.randint(2, 99), rng.randint(3, 8)), (2, rng.randint(5, 60))]
+    )
     return _ask(rng, POWER, a=str(base), b=str(exponent)), f"{base} ** {exponent}", f"{base}^{exponent}"
 
 
 def _three(rng: random.Random) -> Asked:
     (_, x), (_, y), (_, z) = (_whole(rng, 2, 999) if rng.random() < 0.7 else _number(rng) for _ in range(3))
     p, q = rng.choice("+-*/"), rng.choice("+-**/")
-    shape = rng.choice(["{x} {p} {y} {q} {z}", "({x} {p} {y}) {q} {z}", "({x} {p} {y}) {q} {z}", "{x} {q} ({y} {p} {z})", "{x} {p} {y} {p} {z}"])
+    shape = rng.choice(
+        ["{x} {p} {y} {q} {z}", "({x} {p} {y}) {q} {z}", "({x} {p} {y}) {q} {z}", "{x} {q} ({y} {p} {z})", "{x} {p} {y} {p} {z}"]
+    )
     expression = shape.format(x=x, y=y, z=z, p=p, q=q)
     typed = expression.replace("*", rng.choice(["*", "*", "×", "x"])).replace("/", rng.choice(["/", "/", "÷"]))
     if rng.random() < 0.2:
         typed = typed.replace(" ", "")
     elif "(" not in typed and rng.random() < 0.25:
-        for sign, word in (("+", "plus"), ("-", "minus"), ("*", "times"), ("x", "times"), ("×", "times"), ("/", "divided by"), ("÷", "divided by")):
+        for sign, word in (
+            ("+", "plus"),
+            ("-", "minus"),
+            ("*", "times"),
+            ("x", "times"),
+            ("×", "times"),
+            ("/", "divided by"),
+            ("÷", "divided by"),
+        ):
             typed = typed.replace(f" {sign} ", f" {word} ")
     return _ask(rng, PLAIN, x=typed), expression, _written(expression)
 

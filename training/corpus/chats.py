@@ -147,7 +147,10 @@ def tools_chat(rng: random.Random) -> Chat:
         sort = rng.random()
         kinds = [_kind(rng, NEAR if rng.random() < 0.4 else tuple(KINDS))]
         if calculator and sort < 0.78:
-            kinds = ["calculator", *rng.choice([[], [], [], ["follow-up"], ["follow-up"], ["calculator"], ["follow-up"] * 2, ["follow-up"] * 3])]
+            kinds = [
+                "calculator",
+                *rng.choice([[], [], [], ["follow-up"], ["follow-up"], ["calculator"], ["follow-up"] * 2, ["follow-up"] * 3]),
+            ]
             if rng.random() < 0.25:
                 kinds.insert(rng.choice([0, len(kinds)]), _kind(rng))
         elif sort > 0.9:

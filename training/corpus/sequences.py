@@ -128,7 +128,9 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
     first = "largest" if down else "smallest"
     work = f"We put the numbers in one at a time, the {first} first.\n\n" + "\n".join(lines)
     result = f"The sorted numbers are **{', '.join(map(str, done))}**."
-    return Exchange("sorting", "down" if down else "up", (", ".join(map(str, numbers)),), rng.choice(shapes).format(x=text), work, result)
+    return Exchange(
+        "sorting", "down" if down else "up", (", ".join(map(str, numbers)),), rng.choice(shapes).format(x=text), work, result
+    )
 
 
 def _listed(rng: random.Random, numbers: list[int]) -> str:

@@ -23,7 +23,13 @@ DESCRIPTIONS = (
     "Calculate an arithmetic expression.", "Evaluate an arithmetic expression.", "Compute the value of a mathematical expression.",
     "A calculator.", "Evaluates math expressions exactly.", "Do arithmetic.", "Work out a calculation and return the number.",
 )  # fmt: skip
-EXAMPLES = ("For example (3 + 4) * 2.5 or sqrt(2).", "The expression, in Python syntax.", "e.g. 2 * (3 + 4)", "Expression to evaluate", "")
+EXAMPLES = (
+    "For example (3 + 4) * 2.5 or sqrt(2).",
+    "The expression, in Python syntax.",
+    "e.g. 2 * (3 + 4)",
+    "Expression to evaluate",
+    "",
+)
 OTHERS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
     ("list_folder", "List the files in a folder.", (("path", "string", "The folder's path."),)),
     ("read_file", "Read a text file.", (("path", "string", "The file's path."),)),

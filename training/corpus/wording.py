@@ -79,4 +79,8 @@ def _typo(rng: random.Random, text: str, keep: int = 2) -> str:
     if not places:
         return text
     i = rng.choice(places)
-    return text[:i] + rng.choice([text[i + 1] + text[i], text[i + 1] + text[i], text[i + 1], text[i] * 2 + text[i + 1]]) + text[i + 2 :]
+    return (
+        text[:i]
+        + rng.choice([text[i + 1] + text[i], text[i + 1] + text[i], text[i + 1], text[i] * 2 + text[i + 1]])
+        + text[i + 2 :]
+    )
