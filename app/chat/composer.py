@@ -26,7 +26,7 @@ class Composer(QFrame):
     attach_requested = Signal()
     paged = Signal(int)  # scroll the chat: -1 up, 1 down
 
-    def __init__(self, theme: Theme, attachments: AttachmentReader, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, attachments: AttachmentReader, tools: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._attachments = attachments
         set_look(self, "composer")
@@ -57,7 +57,7 @@ class Composer(QFrame):
         row((note, 1), self.cancel_button, margins=(2, 0, 0, 0), parent=self.banner)
         self.banner.hide()
         bottom = Qt.AlignmentFlag.AlignBottom
-        line = row((self.attach_button, 0, bottom), (self.field, 1), (self.button, 0, bottom))
+        line = row((self.attach_button, 0, bottom), (tools, 0, bottom), (self.field, 1), (self.button, 0, bottom))
         column(self.banner, self.files, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
         self.field.textChanged.connect(self._show_button)
         self._show_button()

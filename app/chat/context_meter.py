@@ -69,6 +69,7 @@ class ContextMeter(QObject):
             conductor.turns_changed,
             conductor.turn_added,
             conductor.settings_changed,
+            conductor.tools.changed,
             conductor.busy_changed,
             conductor.editing_changed,
             conductor.attachments.changed,
@@ -125,7 +126,8 @@ class ContextMeter(QObject):
             return  # counted when the reply has ended
         messages, after = self._messages()
         settings = conductor.chat.settings
-        request = CountTokens(messages, conductor.thinking, conductor.chat.rolling_after(after), settings.max_tokens)
+        options = (conductor.thinking, conductor.chat.rolling_after(after), settings.max_tokens, conductor.tool_definitions)
+        request = CountTokens(messages, *options)
         if not any(message.role == "user" for message in messages):
             self._request = self._counting = None
             self._show(ContextUse(0, conductor.loader.pair.context_limit))

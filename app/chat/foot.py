@@ -15,6 +15,7 @@ from app.conversations.wording import number
 from app.language import tr
 from app.notice import NoticeBar
 from app.rendering.text_marks import SourceLegend
+from app.tools.tools_button import ToolsButton
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
@@ -29,7 +30,8 @@ class Foot(QWidget):
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.composer = Composer(theme, conductor.attachments)
+        self.tools = ToolsButton(theme, conductor)
+        self.composer = Composer(theme, conductor.attachments, self.tools)
         self._meter = ContextMeter(conductor, self)
         self.context = ContextView(theme, self._meter)
         self._conductor = conductor
@@ -52,7 +54,7 @@ class Foot(QWidget):
         self.composer.field.textChanged.connect(self._set_draft)
         self.composer.send_requested.connect(self.send)
         self._meter.changed.connect(self._show_obstacle)
-        for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded):
+        for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded, conductor.tools.changed):
             signal.connect(self._send_waiting)
         conductor.notified.connect(self.notices.add)
         conductor.turn_added.connect(self._clear_notices)
@@ -77,6 +79,8 @@ class Foot(QWidget):
         if text.strip() and not conductor.busy and not conductor.attachments.reading:
             if loader.pair is None and loader.running:
                 note = tr("The message will be sent when the models have loaded.")
+            elif conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
+                note = tr("The message will be sent when the tools are ready.")
             elif self._meter.may_exceed(text):
                 self._meter.count_now()
                 note = tr("Counting tokens before sending…") if self._meter.counting else ""
@@ -90,6 +94,16 @@ class Foot(QWidget):
         editing = conductor.editing is not None  # the draft returns after an edit
         if conductor.send(composer.text, conductor.attachments.files) and not editing:
             composer.clear()
+
+    @Slot(str)
+    def send_with_calculator(self, prompt: str) -> None:
+        """Turn on the calculator for this chat, and send an example."""
+        self.tools.turn_on("calculator")
+        if self.composer.text.strip() or self._conductor.attachments.files:
+            self._conductor.send(prompt)  # leaves the draft alone
+        else:
+            self.composer.field.setPlainText(prompt)
+            self.send()
 
     @Slot()
     def _clear_notices(self) -> None:

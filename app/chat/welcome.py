@@ -1,5 +1,7 @@
 """The start page of an empty chat: status, a recommended pair, and examples."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
@@ -70,6 +72,7 @@ class Welcome(QWidget):
     """The page that is shown while the chat is empty."""
 
     chosen = Signal(str)
+    calculation_chosen = Signal(str)  # for the calculator
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,16 +80,17 @@ class Welcome(QWidget):
         center = Qt.AlignmentFlag.AlignHCenter
         self.title = styled_label(theme, size=1.75, bold=True, wrap=True)
         self.subtitle = styled_label(theme, look="secondary", wrap=True)
-        private = small_label(theme, tr("Everything you write stays on this computer."), "faint", wrap=True)
-        for label in (self.title, self.subtitle, private):
+        self.private = small_label(theme, look="faint", wrap=True)
+        for label in (self.title, self.subtitle, self.private):
             label.setAlignment(center)
         self.progress = ThinBar(theme, tr("Loading the models"))
         self.progress.setFixedWidth(280)
         self.recommended = RecommendedPair(theme)
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
-        self.cards = [_Card(theme, kind, prompt, self.chosen) for kind, prompt in examples()]
-        self._columns = 0
+        self.calculation = _Card(theme, tr("Calculator"), "What is 4817 × 392?", self.calculation_chosen)
+        self.cards = [self.calculation, *(_Card(theme, kind, prompt, self.chosen) for kind, prompt in examples())]
+        self._columns, self._can_call_tools = 0, False
         self._layout = column(
             self.title,
             self.subtitle,
@@ -94,7 +98,7 @@ class Welcome(QWidget):
             6,
             self.recommended,
             self._cards,
-            private,
+            self.private,
             spacing=12,
             parent=self,
         )
@@ -102,6 +106,7 @@ class Welcome(QWidget):
         self._layout.addStretch(3)
         self._arrange(2)
         self.show_state(None, None)
+        self.show_hosts([])
 
     def height_for(self, width: int) -> int:
         """Return the minimum height for a width."""
@@ -116,6 +121,11 @@ class Welcome(QWidget):
         self.progress.setVisible(loading is not None)
         for card in self.cards:
             card.setEnabled(pair is not None)
+        can_call_tools = pair is not None and pair.can_call_tools
+        self.calculation.setVisible(can_call_tools)
+        if can_call_tools != self._can_call_tools:
+            self._can_call_tools = can_call_tools
+            self._place_cards()
         if loading is not None:
             self.progress.show_fraction(loading.fraction)
             self.subtitle.setText(f"{translated(loading.step)}…")
@@ -130,13 +140,24 @@ class Welcome(QWidget):
         else:
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 
+    def show_hosts(self, hosts: Sequence[str]) -> None:
+        """Say where calls of tools are sent, if any are."""
+        stays = tr("Everything you write stays on this computer.")
+        sent = tr("Calls of tools are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
+        self.private.setText(sent if hosts else stays)
+
     def _arrange(self, columns: int) -> None:
         if columns != self._columns:
             self._columns = columns
-            for number, card in enumerate(self.cards):
-                span = columns if number == len(self.cards) - 1 else 1
-                self._cards.removeWidget(card)
-                self._cards.addWidget(card, number // columns, number % columns, 1, span)
+            self._place_cards()
+
+    def _place_cards(self) -> None:
+        cards = [card for card in self.cards if card is not self.calculation or self._can_call_tools]
+        for card in self.cards:
+            self._cards.removeWidget(card)
+        for place, card in enumerate(cards):
+            across, down = place % self._columns, place // self._columns
+            self._cards.addWidget(card, down, across, 1, self._columns - across if card is cards[-1] else 1)
 
 
 class _Card(QPushButton):

@@ -1,5 +1,7 @@
 """Text that can be stored, searched and tokenized: valid UTF-8 without NUL."""
 
+from mlx_engine.tools.visible import visible
+
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TITLE_CHARS = 60
 TITLE_WORDS = 6
@@ -32,3 +34,9 @@ def title_from(text: str) -> str:
     cut = line[:TITLE_CHARS]
     whole = cut.rsplit(" ", 1)[0]
     return (whole if len(whole) > TITLE_CHARS // 2 else cut).rstrip(" ,;:.") + "…"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return an untrusted text as one line, cut, with hidden characters made visible."""
+    shown = visible(" ".join(text[: 4 * limit].split()))
+    return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "…"

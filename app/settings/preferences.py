@@ -17,7 +17,7 @@ from mlx_engine.server import PORT
 
 T = TypeVar("T")
 _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB
-Pane = Literal["general", "appearance", "models", "chats", "privacy", "advanced"]
+Pane = Literal["general", "appearance", "models", "chats", "tools", "privacy", "advanced"]
 
 
 class Setting(Generic[T]):

@@ -21,6 +21,7 @@ def pane_names() -> dict[Pane, str]:
         "appearance": tr("Appearance"),
         "models": tr("Models"),
         "chats": tr("New Chats"),
+        "tools": tr("Tools"),
         "privacy": tr("Privacy"),
         "advanced": tr("Advanced"),
     }

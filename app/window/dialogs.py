@@ -23,6 +23,7 @@ from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
 from app.settings.saved_prompts import SavedPrompts, SavedPromptsForm
 from app.settings.settings_dialog import SettingsDialog
+from app.tools.tools_pane import ToolsPane
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import Form, column, row
@@ -95,6 +96,7 @@ class Dialogs(QObject):
         parts: dict[Pane, Callable[[], QWidget]] = {
             "models": lambda: ModelSettings(self._theme, self._picker),
             "chats": self._new_chat_settings,
+            "tools": lambda: ToolsPane(self._theme, self._conductor.tools),
             "privacy": self._privacy,
             "advanced": self._advanced,
         }
@@ -124,8 +126,8 @@ class Dialogs(QObject):
     def _privacy(self) -> QWidget:
         page = QWidget()
         text = tr(
-            "Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for "
-            "updates if you turn that on."
+            "Your chats stay on this computer. Slipstream uses the network only to find and download models, for tools that you "
+            "turn on in a chat, and to check for updates if you turn that on."
         )
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
         prompts = SavedPromptsForm(self._theme, self._saved_prompts)

@@ -22,6 +22,7 @@ from app.settings.preferences import Preferences
 from app.settings.saved_prompts import SavedPrompts
 from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
+from app.tools.server_card import host
 from app.transcript.transcript import Transcript
 from app.updates import Updates, this_release
 from app.widgets.layout import column
@@ -118,10 +119,12 @@ class MainWindow(QMainWindow):
         self.composer.attach_requested.connect(self.chat_commands.attach_files)
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.sample_chosen.connect(conductor.send)
+        self.transcript.welcome.calculation_chosen.connect(self.foot.send_with_calculator)
         self.transcript.message_actions.retry.connect(conductor.regenerate)
         self.transcript.message_actions.resume.connect(conductor.resume)
         self.transcript.message_actions.version_stepped.connect(conductor.switch)
         self.transcript.message_actions.edit.connect(conductor.edit)
+        self.foot.tools.settings_requested.connect(self.commands.tools.trigger)
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(conductor.use)
         self.transcript.message_actions.compare.connect(conductor.compare_turn)
@@ -138,6 +141,8 @@ class MainWindow(QMainWindow):
             signal.connect(self._show_state)
         for signal in (conductor.chat_changed, conductor.library.changed):
             signal.connect(self._show_title)
+        for signal in (conductor.settings_changed, conductor.tools.changed):
+            signal.connect(self._show_hosts)
         for signal in (
             self.commands.new_chat.triggered,
             self.sidebar.list.chosen,
@@ -224,6 +229,11 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_divider(self) -> None:
         self.transcript.show_divider(self.conductor.chat.first_sent)
+
+    @Slot()
+    def _show_hosts(self) -> None:
+        chosen = self.conductor.tools.chosen(self.conductor.chat.settings)
+        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url])
 
     @Slot()
     def _show_title(self) -> None:

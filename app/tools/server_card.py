@@ -1,0 +1,192 @@
+"""A server in the Tools pane: its state, its tools, and which may run without asking."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlsplit
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QFrame, QLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.conversations.plain_text import one_line
+from app.language import number, tr, translated
+from app.tools.tool_box import ToolBox
+from app.widgets.controls import Switch, as_tooltip, button, small_label, styled_label
+from app.widgets.layout import column, flow, row
+from app.widgets.save_dialog import confirm
+from app.widgets.theme import Theme, set_look
+from mlx_engine.tools.config import ServerConfig
+from mlx_engine.tools.servers import ServerStatus
+from mlx_engine.tools.tool import Tool
+
+MAX_TOOLS = 100  # shown
+MAX_NAME, MAX_DESCRIPTION, MAX_TARGET, MAX_LINE = 64, 600, 1000, 200  # characters
+LOG_LINES = 6
+
+
+class ServerCard(QFrame):
+    """A server with a switch, its state, buttons, and, if asked for, its tools."""
+
+    edit_requested = Signal()
+
+    def __init__(self, theme: Theme, box: ToolBox, config: ServerConfig) -> None:
+        super().__init__()
+        set_look(self, "notice")
+        self._theme, self._box, self.config = theme, box, config
+        self._shown: object = None  # what the lists below the buttons show
+        name = server_title(config)
+        self.setAccessibleName(name)
+        self.switch = Switch(theme, "")
+        self.switch.setAccessibleName(tr("Use {server}", server=name))
+        self.switch.clicked.connect(lambda on: box.set_enabled(self.config.name, on))
+        self.target = small_label(theme, look="secondary", elided=True)
+        self.state = small_label(theme, look="secondary", wrap=True, selectable=True)
+        self.log = small_label(theme, look="secondary", wrap=True, selectable=True)
+
+        def add(text: str, clicked: Callable[[], object]) -> QPushButton:
+            return button(text, f"{text} {name}", "bordered", clicked)
+
+        self.show_tools = add(tr("Show Tools"), self.refresh)
+        self.show_tools.setCheckable(True)
+        self.add_folder = add(tr("Add Folder…"), self._add_folder)
+        self.sign_in = add(tr("Sign In…"), lambda: box.sign_in(config.name))
+        self.sign_out = add(tr("Sign Out"), lambda: box.sign_out(config.name))
+        self.test = add(tr("Test"), lambda: box.start([config.name]))
+        self.edit = add(tr("Edit…"), self.edit_requested.emit)
+        self.remove = add(tr("Remove…"), self._remove)
+        self._lists = QWidget()
+        self._column = column(
+            row((styled_label(theme, name, bold=True, elided=True), 1), self.switch),
+            self.target,
+            self.state,
+            self.log,
+            flow(self.show_tools, self.add_folder, self.sign_in, self.sign_out, self.test, self.edit, self.remove),
+            self._lists,
+            spacing=6,
+            margins=(14, 10, 10, 10),
+            parent=self,
+        )
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the server's state and tools."""
+        config = self.config
+        status = self._box.status[config.name]
+        failed = config.enabled and status.state == "failed"
+        self.switch.setChecked(config.enabled)
+        self.target.setText(one_line(target(config), MAX_TARGET))
+        self.target.setToolTip(as_tooltip(self.target.text()))
+        self.state.setText(state_text(config, status))
+        set_look(self.state, "danger" if failed else "secondary")
+        self.switch.setAccessibleDescription(self.state.text())
+        self.log.setText("\n".join(one_line(line, MAX_LINE) for line in status.log[-LOG_LINES:]))
+        ready = config.enabled and status.state == "ready"
+        for part, shown in {
+            self.target: not config.builtin,
+            self.log: failed and bool(status.log),
+            self.show_tools: ready,
+            self.add_folder: config.builtin == "files",
+            self.sign_in: config.enabled and status.state == "sign_in",
+            self.sign_out: ready and bool(config.url),
+            self.test: config.enabled and not config.builtin,
+            self.edit: not config.builtin,
+            self.remove: not config.builtin,
+        }.items():
+            part.setVisible(shown)
+        self.test.setEnabled(status.state != "connecting")
+        self.show_tools.setText(tr("Hide Tools") if self.show_tools.isChecked() else tr("Show Tools"))
+        tools = status.tools if ready and self.show_tools.isChecked() else ()
+        allowed = [tool for server, tool in self._box.approvals.always() if server == config.name]
+        if (config.folders, tools, allowed) != self._shown:
+            self._shown = config.folders, tools, allowed
+            self._show_lists(tools, allowed)
+
+    def _show_lists(self, tools: tuple[Tool, ...], allowed: list[str]) -> None:
+        """List folders, tools, and approvals. An approved tool is listed even while its server is off."""
+        rows: list[QLayout] = []
+        for folder in self.config.folders:
+            name = tr("Remove the folder {folder}", folder=folder)
+            remove = button(tr("Remove"), name, "quiet", partial(self._drop_folder, folder))
+            rows.append(row((small_label(self._theme, one_line(folder, MAX_TARGET), elided=True), 1), remove))
+        unlisted = [Tool(self.config.name, name) for name in allowed if name not in {tool.name for tool in tools}]
+        rows += [self._tool(tool, tool.name in allowed) for tool in (*tools[:MAX_TOOLS], *unlisted)]
+        if more := len(tools[MAX_TOOLS:]):
+            rows.append(row(small_label(self._theme, tr("{count} more", count=number(more)), "secondary")))
+        old, self._lists = self._lists, QWidget()  # laid out once, not once for each row
+        column(*rows, parent=self._lists)
+        self._lists.setVisible(bool(rows))
+        self._column.replaceWidget(old, self._lists)
+        old.deleteLater()
+
+    def _tool(self, tool: Tool, allowed: bool) -> QVBoxLayout:
+        name = one_line(tool.name, MAX_NAME)
+        title = one_line(tool.title, MAX_NAME)
+        both = f"{name} · {title}" if title and title != name else name
+        head = row((small_label(self._theme, both, bold=True, elided=True), 1))
+        if allowed:
+            revoke = button(
+                tr("Revoke"),
+                tr("Ask before each call of {tool}", tool=name),
+                "quiet",
+                lambda: self._box.revoke(tool.server, tool.name),
+            )
+            head.addWidget(small_label(self._theme, tr("Always allowed"), "secondary"))
+            head.addWidget(revoke)
+        description = one_line(tool.description, MAX_DESCRIPTION)
+        return column(head, *([small_label(self._theme, description, "secondary", wrap=True)] if description else []), spacing=2)
+
+    @Slot()
+    def _add_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, tr("Choose a Folder That Models May Read"))
+        if folder and folder not in self.config.folders:
+            self._set_folders((*self.config.folders, folder))
+
+    def _drop_folder(self, folder: str) -> None:
+        self._set_folders(tuple(each for each in self.config.folders if each != folder))
+
+    def _set_folders(self, folders: tuple[str, ...]) -> None:
+        self._box.put(replace(self.config, folders=folders), self.config.name)
+        if self.config.enabled:
+            self._box.start([self.config.name])
+
+    @Slot()
+    def _remove(self) -> None:
+        question = tr("“{server}” will be removed with its secrets and approvals.", server=server_title(self.config))
+        if confirm(self, tr("Remove Server?"), question, tr("Remove")):
+            self._box.remove(self.config.name)
+
+
+def server_title(config: ServerConfig) -> str:
+    """Return a server's name for people."""
+    return {"calculator": tr("Calculator"), "files": tr("Files")}.get(config.builtin) or one_line(config.name, MAX_NAME)
+
+
+def target(config: ServerConfig) -> str:
+    """Return the command line that runs, or the address."""
+    return config.url or " ".join((config.command, *config.args))
+
+
+def host(config: ServerConfig) -> str:
+    """Return the host that a chat's data goes to, or an empty string for servers on this computer."""
+    return one_line(urlsplit(config.url).hostname or config.url, MAX_NAME)
+
+
+def count_of_tools(count: int) -> str:
+    return tr("1 tool") if count == 1 else tr("{count} tools", count=number(count))
+
+
+def state_text(config: ServerConfig, status: ServerStatus) -> str:
+    """Describe a server's state."""
+    if not config.enabled:
+        return tr("Off")
+    if config.builtin == "files" and not config.folders:
+        return tr("Add a folder that models may read.")
+    if status.state == "failed":
+        return one_line(translated(status.error), MAX_DESCRIPTION) if status.error else tr("Not connected")
+    return {
+        "off": tr("Not connected"),
+        "connecting": tr("Connecting…"),
+        "ready": tr("Connected · {tools}", tools=count_of_tools(len(status.tools))),
+        "sign_in": tr("Sign-in required"),
+    }[status.state]

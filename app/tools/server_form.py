@@ -1,0 +1,202 @@
+"""The forms that add, edit, and import servers."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QSpinBox, QWidget
+from shiboken6 import isValid
+
+from app.conversations.plain_text import one_line
+from app.language import tr
+from app.tools.server_card import LOG_LINES, MAX_LINE, MAX_NAME, MAX_TARGET, server_title, state_text, target
+from app.tools.tool_box import ToolBox
+from app.widgets.controls import button, prepare_number_field, small_label
+from app.widgets.layout import Form, ScrollingPage, column, line, row
+from app.widgets.theme import Theme, set_look
+from mlx_engine.tools.config import ServerConfig, Values, is_reference
+from mlx_engine.tools.servers import ServerStatus
+
+WIDTH = 480
+ENVIRONMENT_ROW = 2  # the next one has the headers
+PAIR_LINES = 3  # height of the fields with several lines
+HIDDEN = "••••••••"  # stands for a value in the keychain
+
+
+class ServerForm(QDialog):
+    """A form for a server: a program on this computer, or an address."""
+
+    saved = Signal(object)  # ServerConfig
+
+    def __init__(self, theme: Theme, box: ToolBox, config: ServerConfig | None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._box, self._old = box, config or ServerConfig("")
+        self.setWindowTitle(tr("Edit Server") if config else tr("Add Server"))
+        self.setAccessibleName(self.windowTitle())
+        self._form = form = Form(theme)
+        self.name, self.target = QLineEdit(self._old.name), QLineEdit(command_line(self._old))
+        self.name.setMaxLength(MAX_NAME)
+        self.target.setPlaceholderText("npx -y @modelcontextprotocol/server-everything")
+        self.target.textChanged.connect(self._show_fields)
+        for field in (self.name, self.target):
+            set_look(field, "entry")
+        self.env = _PairsField(self._old.env, "API_KEY=…", "=")
+        self.headers = _PairsField(self._old.headers, "Authorization: …", ": ")
+        self.timeout = QSpinBox()
+        self.timeout.setRange(1, 3600)
+        self.timeout.setValue(round(self._old.timeout_s))
+        prepare_number_field(self.timeout)
+        trust = tr("A command runs with your rights. Add only servers that you trust.")
+        form.add_row(tr("Name"), self.name)
+        form.add_row(tr("Command or address"), self.target, help=trust)
+        form.add_row(tr("Environment"), self.env, help=tr("One variable per line. Secrets are stored in the keychain."))
+        form.add_row(tr("Headers"), self.headers, help=tr("One header per line. All are stored in the keychain."))
+        form.add_row(tr("Time-out"), self.timeout, small_label(theme, tr("seconds")))
+        self.verdict = small_label(theme, wrap=True, selectable=True)
+        self.verdict.setAccessibleName(tr("Result of the test"))
+        self.test = button(tr("Test"), tr("Test the server"), "bordered", self._test)
+        self.save = button(tr("Save"), look="primary", clicked=self._save)
+        self.save.setDefault(True)
+        cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
+        page = column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16))
+        foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
+        column((ScrollingPage(page, WIDTH), 1), line(), foot, spacing=0, parent=self)
+        self._show_fields()
+        self.name.setFocus()
+
+    @property
+    def _is_address(self) -> bool:
+        return self.target.text().strip().startswith(("http://", "https://"))
+
+    @Slot()
+    def _show_fields(self) -> None:
+        self._form.setRowVisible(ENVIRONMENT_ROW, not self._is_address)
+        self._form.setRowVisible(ENVIRONMENT_ROW + 1, self._is_address)
+
+    def read(self) -> ServerConfig:
+        """Return the server.
+
+        Raises:
+            ValueError: something is missing or invalid; the message is for the user.
+        """
+        name, text = self.name.text().strip(), self.target.text().strip()
+        if not name:
+            raise ValueError(tr("Enter a name."))
+        if name != self._old.name and name in self._box.status:
+            raise ValueError(tr("Another server has this name."))
+        if not text:
+            raise ValueError(tr("Enter a command or an address."))
+        new = replace(self._old, name=name, env=self.env.read(), headers=self.headers.read(), timeout_s=float(self.timeout.value()))
+        if self._is_address:
+            return replace(new, url=text, command="", args=())
+        try:
+            command, *words = shlex.split(text)
+        except ValueError:
+            raise ValueError(tr("A quotation mark isn't closed.")) from None
+        return replace(new, url="", command=command, args=tuple(words))
+
+    def _checked(self) -> ServerConfig | None:
+        """Return the server, or None after showing what is missing."""
+        try:
+            return self.read()
+        except ValueError as error:
+            set_look(self.verdict, "danger")
+            self.verdict.setText(str(error))
+            return None
+
+    @Slot()
+    def _save(self) -> None:
+        if (config := self._checked()) is not None:
+            self.saved.emit(config)
+            self.accept()
+
+    @Slot()
+    def _test(self) -> None:
+        if (config := self._checked()) is not None:
+            self.test.setEnabled(False)
+            set_look(self.verdict, "secondary")
+            self.verdict.setText(tr("Connecting…"))
+            self._box.test(replace(config, enabled=True), self._show_verdict)
+
+    def _show_verdict(self, status: ServerStatus) -> None:
+        if not isValid(self):
+            return  # closed meanwhile
+        self.test.setEnabled(True)
+        failed = status.state == "failed"
+        lines = [state_text(replace(self._old, builtin="", enabled=True), status)]
+        lines += [one_line(line, MAX_LINE) for line in status.log[-LOG_LINES:]] if failed else []
+        lines += [one_line(", ".join(tool.name for tool in status.tools), MAX_TARGET)] if status.tools else []
+        set_look(self.verdict, "danger" if failed else "secondary")
+        self.verdict.setText("\n".join(lines))
+
+
+class _PairsField(QPlainTextEdit):
+    """A field with a name and a value on each line. Values in the keychain are hidden."""
+
+    def __init__(self, pairs: Values, example: str, mark: str) -> None:
+        super().__init__()
+        self._pairs, self._mark = dict(pairs), mark
+        set_look(self, "field")
+        self.document().setDocumentMargin(8)
+        self.setTabChangesFocus(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setPlaceholderText(example)
+        self.setPlainText("\n".join(f"{name}{mark}{HIDDEN if is_reference(value) else value}" for name, value in pairs))
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), PAIR_LINES * self.fontMetrics().lineSpacing() + 20)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(100, self.sizeHint().height())
+
+    def read(self) -> Values:
+        """Return the pairs.
+
+        Raises:
+            ValueError: a line has no name or no value.
+        """
+        found = {}
+        for text in filter(str.strip, self.toPlainText().splitlines()):
+            name, mark, value = (part.strip() for part in text.partition(self._mark.strip()))
+            if not name or not mark:
+                raise ValueError(
+                    tr("“{line}” needs a name, “{mark}”, and a value.", line=one_line(text, MAX_LINE), mark=self._mark.strip())
+                )
+            found[name] = self._pairs.get(name, value) if value == HIDDEN else value
+        return tuple(found.items())
+
+
+class ImportDialog(QDialog):
+    """A list of servers to add from another app. None of them is started."""
+
+    def __init__(self, theme: Theme, source: str, found: Sequence[ServerConfig], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("Import Servers"))
+        self.setAccessibleName(self.windowTitle())
+        about = tr("Choose the servers to add from {source}. They stay off until you turn them on.", source=source)
+        self._boxes: list[tuple[QCheckBox, ServerConfig]] = []
+        page = column(small_label(theme, about, wrap=True), spacing=10, margins=(24, 20, 24, 16))
+        for config in found:
+            box = QCheckBox(server_title(config).replace("&", "&&"))
+            box.setAccessibleName(server_title(config))
+            box.setChecked(True)
+            self._boxes.append((box, config))
+            runs = small_label(theme, one_line(target(config), MAX_TARGET), "secondary", wrap=True)
+            box.setAccessibleDescription(runs.text())
+            page.addLayout(column(box, runs, spacing=2))
+        page.addStretch()
+        add = button(tr("Add"), tr("Add the chosen servers"), "primary", self.accept)
+        add.setDefault(True)
+        cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
+        foot = row(None, cancel, add, margins=(24, 12, 24, 14))
+        column((ScrollingPage(page, WIDTH), 1), line(), foot, spacing=0, parent=self)
+
+    @property
+    def chosen(self) -> list[ServerConfig]:
+        """The checked servers, turned off."""
+        return [replace(config, enabled=False) for box, config in self._boxes if box.isChecked()]
+
+
+def command_line(config: ServerConfig) -> str:
+    return config.url or (shlex.join((config.command, *config.args)) if config.command else "")

@@ -1,0 +1,96 @@
+"""The Tools pane of the Settings window: the list of servers."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QShowEvent
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+
+from app.language import tr, translated
+from app.tools.server_card import ServerCard
+from app.tools.server_form import ImportDialog, ServerForm
+from app.tools.tool_box import ToolBox
+from app.widgets.controls import button, small_label
+from app.widgets.layout import NoticeView, column, flow
+from app.widgets.theme import Theme
+from mlx_engine.errors import UserError
+from mlx_engine.tools.config import import_config, other_apps
+
+
+class ToolsPane(QWidget):
+    """The configured servers. While it is shown, those that are on are connected."""
+
+    def __init__(self, theme: Theme, box: ToolBox, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme, self._box = theme, box
+        self.cards: dict[str, ServerCard] = {}
+        about = tr("With tools, models can calculate, read files, or use other programs. You approve each call.")
+        self.problem = NoticeView("", "error")
+        self.add = button(tr("Add Server…"), look="bordered", clicked=partial(self._edit, None))
+        self.imports = button(tr("Import…"), tr("Import servers from another app"), "bordered", self._choose_source)
+        self.show_file = button(tr("Show mcp.json"), tr("Show the folder of mcp.json"), "bordered", self._show_file)
+        self.show_file.setVisible(box.file is not None)
+        self._list = column(spacing=8)
+        intro = small_label(theme, about, "secondary", wrap=True)
+        column(intro, self.problem, self._list, flow(self.add, self.imports, self.show_file), spacing=12, parent=self)
+        box.changed.connect(self.refresh)
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._box.start(config.name for config in self._box.configs if config.enabled)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show all servers."""
+        self.problem.label.setText(self._box.problem)
+        self.problem.setVisible(bool(self._box.problem))
+        names = {config.name for config in self._box.configs}
+        for name in set(self.cards) - names:
+            self.cards.pop(name).deleteLater()
+        for place, config in enumerate(self._box.configs):
+            if config.name not in self.cards:
+                card = self.cards[config.name] = ServerCard(self._theme, self._box, config)
+                card.edit_requested.connect(partial(self._edit, card))
+                self._list.insertWidget(place, card)
+            self.cards[config.name].config = config
+            self.cards[config.name].refresh()
+
+    def _edit(self, card: ServerCard | None) -> None:
+        """Open the form for a server, or for a new one."""
+        form = ServerForm(self._theme, self._box, card.config if card else None, self)
+        form.saved.connect(partial(self._box.put, old=card.config.name if card else ""))
+        form.open()
+
+    @Slot()
+    def _choose_source(self) -> None:
+        menu = QMenu(self)
+        for app, file in other_apps().items():
+            menu.addAction(app, partial(self.import_file, file, app))
+        menu.addAction(tr("Choose File…"), self._choose_file)
+        menu.popup(self.imports.mapToGlobal(QPoint(0, self.imports.height())))
+
+    @Slot()
+    def _choose_file(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, tr("Import Servers"), "", "JSON (*.json)")
+        if name:
+            self.import_file(Path(name), Path(name).name)
+
+    def import_file(self, file: Path, source: str) -> None:
+        """Ask which servers of a file to add."""
+        try:
+            found = import_config(file, self._box.configs)
+        except UserError as error:
+            self.problem.label.setText(translated(error.text))
+            self.problem.show()
+            return
+        dialog = ImportDialog(self._theme, source, found, self)
+        dialog.accepted.connect(lambda: self._box.save([*self._box.configs, *dialog.chosen]))
+        dialog.open()
+
+    @Slot()
+    def _show_file(self) -> None:
+        if self._box.file is not None:
+            self._box.file.parent.mkdir(parents=True, exist_ok=True)
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._box.file.parent)))

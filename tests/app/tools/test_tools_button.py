@@ -1,0 +1,186 @@
+"""The tools of a chat: the button of the composer, its menu, and the start page's example."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from app.conversations.settings import ChatSettings, Preset
+from mlx_engine.errors import EngineText
+from mlx_engine.events import TokenCount
+from mlx_engine.requests import CountTokens
+from mlx_engine.tools.config import ServerConfig
+from mlx_engine.tools.servers import ServerStatus
+from mlx_engine.tools.tool import Tool
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine
+from tests.app.tools.fake_servers import FakeServers, failed
+
+Start = Callable[..., Running]
+GITHUB = ServerConfig("git&hub", url="https://api.example/mcp")
+HOSTILE = "<img src=x>\u202e\x1b[2J"
+
+
+class CallingEngine(ScriptedEngine):
+    """A scripted engine whose pair can call tools. Each tool takes 40 tokens."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self.pair = replace(PAIR, can_call_tools=True)
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return TokenCount(super().count_tokens(request).tokens + 40 * len(request.tools), self.pair.context_limit)
+
+
+@pytest.fixture
+def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
+    tools = tuple(Tool("git&hub", name, description=HOSTILE) for name in ("search", "push", HOSTILE))
+    servers.answers["git&hub"] = ServerStatus("", "ready", tools=tools)
+    running = start(CallingEngine(), data=tmp_path)
+    running.conductor.tools.put(GITHUB)
+    return running
+
+
+def entries(menu: QMenu) -> dict[str, QAction]:
+    return {action.text(): action for action in menu.actions() if not action.isSeparator()}
+
+
+def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Running, servers: type[FakeServers]) -> None:
+    button, conductor = app.window.foot.tools, app.conductor
+    app.ask("Hello")
+    assert app.engine.requests[-1].tools == () and not button.is_active and servers.made[0].started == []
+    menu = entries(button.make_menu())
+    assert list(menu) == ["Calculator", "Files", "git&&hub → api.example", "Tools Settings…"]
+    menu["Calculator"].trigger()
+    assert conductor.chat.settings.tool_servers == ("Calculator",) and conductor.tools.builtin("calculator").enabled
+    app.until(lambda: button.is_active and list(conductor.offered_tools) == ["calculator"])
+    assert button.accessibleName() == "Tools in this chat: Calculator"
+    entries(button.make_menu())["Calculator"].trigger()
+    assert not button.is_active and conductor.offered_tools == {}
+    assert conductor.tools.builtin("calculator").enabled  # other chats may use it
+
+
+def test_single_tools_are_turned_off_in_a_chat(app: Running, qtbot: QtBot) -> None:
+    button, conductor = app.window.foot.tools, app.conductor
+    conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: len(conductor.offered_tools) == 3)
+    menu = button.make_menu()
+    (inner,) = [action.menu() for action in menu.actions() if action.menu()]
+    assert isinstance(inner, QMenu) and inner.title().strip() == "3 of 3 tools"
+    assert "\x1b" not in inner.actions()[2].text() and "\u202e" not in inner.actions()[2].text()
+    assert inner.actions()[0].toolTip().startswith("<qt>&lt;img")
+    inner.popup(QPoint(0, 0))
+    qtbot.mouseClick(inner, Qt.MouseButton.LeftButton, pos=inner.actionGeometry(inner.actions()[1]).center())
+    assert inner.isVisible()  # for the next one
+    assert conductor.chat.settings.tools_off == ("git&hub/push",)
+    assert [tool.name for tool in conductor.offered_tools.values()] == ["search", HOSTILE]
+    inner.actions()[1].trigger()
+    assert conductor.chat.settings.tools_off == ()
+    menu.close()
+
+
+def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Running) -> None:
+    button, conductor = app.window.foot.tools, app.conductor
+    conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: button.tokens.count == 120)
+    assert button.toolTip().splitlines() == [
+        "Tools in this chat: git&hub",
+        "Calls of git&hub are sent to api.example.",
+        "Their descriptions take 120 tokens.",
+    ]
+    assert "Their descriptions take 120 tokens." in entries(button.make_menu())
+    private = app.window.transcript.welcome.private
+    assert private.text() == "Calls of tools are sent to api.example. Everything else stays on this computer."
+    app.type("Hello")
+    app.until(lambda: app.engine.counted[-1].messages[-1].content == "Hello")
+    assert len(app.engine.counted[-1].tools) == 3  # the context meter counts them too
+    conductor.set_settings(ChatSettings())
+    app.until(lambda: button.tokens.count is None)
+    assert button.toolTip() == "Tools" and private.text() == "Everything you write stays on this computer."
+
+
+def test_a_server_that_failed_is_named(app: Running, servers: type[FakeServers]) -> None:
+    servers.answers["git&hub"] = failed("It broke.")
+    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: "git&hub: It broke." in app.window.foot.tools.toolTip())
+
+
+def test_the_button_is_disabled_with_the_reason_if_the_model_cannot_call_tools(start: Start, servers: type[FakeServers]) -> None:
+    app = start()
+    button = app.window.foot.tools
+    app.conductor.set_settings(ChatSettings(tool_servers=("Calculator",)))
+    assert not button.isEnabled() and "This model can't call tools." in button.toolTip()
+    assert app.conductor.offered_tools == {} and servers.made[0].started == []
+    assert app.window.transcript.welcome.calculation.isHidden()
+
+
+def test_tools_are_stored_with_the_chat_and_inherited_by_new_ones(app: Running) -> None:
+    conductor = app.conductor
+    app.ask("Hello")
+    chosen = ChatSettings(tool_servers=("git&hub",), tools_off=("git&hub/push",))
+    conductor.set_settings(chosen)
+    conductor.save_settings()
+    first = conductor.chat.id
+    conductor.new_chat()
+    assert conductor.chat.settings.tool_servers == ("git&hub",) and conductor.chat.settings.tools_off == ("git&hub/push",)
+    conductor.set_settings(replace(conductor.chat.settings, private=True))
+    assert conductor.chat.settings.tool_servers == ()  # a private chat has tools only if the user turns them on
+    conductor.set_settings(replace(conductor.chat.settings, tool_servers=("Files",)))
+    assert conductor.chat.settings.tool_servers == ("Files",)
+    conductor.apply_preset(Preset("Brief", ChatSettings("Be brief.", tool_servers=("Calculator",))))
+    assert conductor.chat.settings.tool_servers == ("Files",)
+    conductor.open_chat(first)
+    app.until(lambda: conductor.chat.id == first)
+    assert conductor.chat.settings == chosen
+
+
+def test_an_imported_chat_has_no_tools_on(app: Running, tmp_path: Path) -> None:
+    conductor, library = app.conductor, app.conductor.library
+    app.ask("Hello")
+    conductor.set_settings(ChatSettings("Be brief.", tool_servers=("git&hub",)))
+    conductor.save_settings()
+    first, file = conductor.chat.id, tmp_path / "chats.json"
+    library.export_chats([first], file)
+    app.until(file.exists)
+    library.import_file(file)
+    app.until(lambda: len(library.entries) == 2)
+    conductor.open_chat(next(id for id in library.entries if id != first))
+    app.until(lambda: conductor.chat.id != first)
+    assert conductor.chat.settings == ChatSettings("Be brief.")
+
+
+def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, servers: type[FakeServers]) -> None:
+    servers.slow = True
+    welcome, foot = app.window.transcript.welcome, app.window.foot
+    assert not welcome.calculation.isHidden()
+    welcome.calculation.click()
+    assert app.conductor.chat.settings.tool_servers == ("Calculator",)
+    assert foot.waiting.label.text() == "The message will be sent when the tools are ready."
+    servers.made[0].finish("Calculator")
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
+    assert foot.waiting.isHidden() and foot.composer.text == ""
+
+
+def test_the_example_leaves_a_draft_alone(app: Running) -> None:
+    app.type("My draft")
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
+    assert app.window.composer.text == "My draft"
+
+
+def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Running, servers: type[FakeServers]) -> None:
+    servers.slow = True
+    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.send("Hello")
+    assert app.engine.requests == []
+    servers.answers["git&hub"] = ServerStatus("", "failed", EngineText("", "It broke."))
+    servers.made[0].finish("git&hub")
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.engine.requests[-1].tools == ()

@@ -1,0 +1,224 @@
+"""The Tools pane: states, forms, imports, approvals, and texts from servers."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.settings.settings_dialog import SettingsDialog
+from app.tools.server_card import MAX_TOOLS, ServerCard
+from app.tools.server_form import HIDDEN, ImportDialog, ServerForm
+from app.tools.tools_pane import ToolsPane
+from mlx_engine.tools.config import ServerConfig, is_reference
+from mlx_engine.tools.servers import ServerStatus
+from mlx_engine.tools.tool import Tool
+from tests.app.conftest import Running
+from tests.app.tools.fake_servers import CALCULATE, FakeServers, failed
+
+Start = Callable[..., Running]
+NOTES = ServerConfig("notes", command="notes-server", args=("--folder", "My Notes"))
+HOSTILE = "<b>Hi</b> <img src='http://tracker.example/x.png'>\u202egnp.exe\x1b[31m\0 " + "x" * 5000
+
+
+@pytest.fixture
+def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
+    return start(data=tmp_path)
+
+
+def pane_of(app: Running) -> ToolsPane:
+    app.window.dialogs.show_settings("tools")
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None
+    pane = dialog.parts["tools"]
+    assert isinstance(pane, ToolsPane)
+    return pane
+
+
+def texts(card: ServerCard) -> list[str]:
+    return [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
+
+
+def click(card: ServerCard, name: str) -> None:
+    next(each for each in card.findChildren(QPushButton) if each.accessibleName() == name).click()
+
+
+def test_servers_start_when_the_pane_is_shown(app: Running, servers: type[FakeServers]) -> None:
+    app.conductor.tools.put(NOTES)
+    app.window.dialogs.show_settings("general")
+    assert servers.made[0].started == []
+    pane = pane_of(app)
+    assert list(pane.cards) == ["Calculator", "Files", "notes"] and servers.made[0].started == ["notes"]
+    app.until(lambda: pane.cards["notes"].state.text() == "Connected · 1 tool")
+    calculator = pane.cards["Calculator"]
+    assert calculator.state.text() == "Off" and not calculator.switch.isChecked()
+    assert calculator.switch.accessibleName() == "Use Calculator" and calculator.switch.accessibleDescription() == "Off"
+    calculator.switch.click()
+    app.until(lambda: calculator.state.text() == "Connected · 1 tool")
+    assert calculator.switch.accessibleDescription() == "Connected · 1 tool"
+    calculator.switch.click()
+    assert calculator.state.text() == "Off"
+
+
+def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch) -> None:
+    box = app.conductor.tools
+    servers.answers["notes"] = failed("The program ended.", "Traceback", "ModuleNotFoundError: No module named 'notes'")
+    servers.answers["remote"] = ServerStatus("", "sign_in")
+    box.save([*box.configs, NOTES, ServerConfig("remote", url="https://api.example/mcp")])
+    pane = pane_of(app)
+    notes, remote = pane.cards["notes"], pane.cards["remote"]
+    app.until(lambda: notes.state.text() == "The program ended.")
+    assert notes.log.text().splitlines() == ["Traceback", "ModuleNotFoundError: No module named 'notes'"]
+    assert notes.target.text() == "notes-server --folder My Notes"
+    assert remote.state.text() == "Sign-in required" and remote.sign_out.isHidden()
+    monkeypatch.setattr("app.tools.tool_box.QDesktopServices.openUrl", lambda page: None)
+    remote.sign_in.click()
+    servers.answers.clear()
+    servers.made[0].finish("remote")
+    app.until(lambda: remote.state.text() == "Connected · 1 tool")
+    remote.sign_out.click()
+    assert servers.made[0].signs == ["in remote", "out remote"]
+    notes.test.click()
+    app.until(lambda: notes.state.text() == "Connected · 1 tool" and notes.log.isHidden())
+
+
+def test_texts_of_servers_are_shown_as_text(app: Running, servers: type[FakeServers]) -> None:
+    tools = tuple(Tool("notes", f"{number}{HOSTILE}", HOSTILE, HOSTILE) for number in range(MAX_TOOLS + 7))
+    servers.answers["notes"] = ServerStatus("", "ready", tools=tools)
+    app.conductor.tools.put(NOTES)
+    pane = pane_of(app)
+    card = pane.cards["notes"]
+    app.until(lambda: not card.show_tools.isHidden())
+    card.show_tools.click()
+    assert card.show_tools.text() == "Hide Tools"
+    app.until(lambda: "7 more" in texts(card))
+    shown = texts(card)
+    for text in shown:
+        assert len(text) <= 1000 and text.isprintable() and "\u202e" not in text
+    assert any("<b>Hi</b> <img src=" in text for text in shown)
+    assert all(label.textFormat() == Qt.TextFormat.PlainText for label in card.findChildren(QLabel))
+    servers.answers["notes"] = failed(HOSTILE, HOSTILE)
+    card.switch.click()
+    card.switch.click()
+    app.until(lambda: card.state.text().startswith("<b>Hi</b>"))
+    assert len(card.state.text()) <= 1000 and card.log.text().isprintable()
+
+
+def test_an_approval_is_listed_and_revoked(app: Running) -> None:
+    box = app.conductor.tools
+    box.approvals.record(CALCULATE, "", "always")
+    card = pane_of(app).cards["Calculator"]
+    assert "Always allowed" in texts(card)  # even while the calculator is off
+    click(card, "Ask before each call of calculator")
+    assert box.approvals.always() == ()
+    app.until(lambda: "Always allowed" not in texts(card))
+
+
+def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    box = app.conductor.tools
+    card = pane_of(app).cards["Files"]
+    card.switch.click()
+    assert card.state.text() == "Add a folder that models may read."
+    monkeypatch.setattr("app.tools.server_card.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path))
+    card.add_folder.click()
+    card.add_folder.click()
+    assert box.builtin("files").folders == (str(tmp_path),)
+    app.until(lambda: card.state.text() == "Connected · 1 tool")
+    click(card, f"Remove the folder {tmp_path}")
+    assert box.builtin("files").folders == ()
+
+
+def test_a_server_is_added_tested_edited_and_removed(
+    app: Running, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box, pane = app.conductor.tools, pane_of(app)
+    pane.add.click()
+    (form,) = pane.findChildren(ServerForm)
+    for name, target, env, reason in (
+        ("", "x", "", "Enter a name."),
+        ("Calculator", "x", "", "Another server has this name."),
+        ("notes", " ", "", "Enter a command or an address."),
+        ("notes", "notes 'My", "", "A quotation mark isn't closed."),
+        ("notes", "notes", "KEY", "“KEY” needs a name, “=”, and a value."),
+    ):
+        form.name.setText(name)
+        form.target.setText(target)
+        form.env.setPlainText(env)
+        form.save.click()
+        assert form.verdict.text() == reason and form.isVisible()
+    form.target.setText("notes-server --folder 'My Notes'")
+    form.env.setPlainText("API_KEY=abc=d\nLEVEL = 3\n")
+    servers.answers["notes"] = failed("The program ended.", "No such folder")
+    form.test.click()
+    app.until(lambda: form.verdict.text() == "The program ended.\nNo such folder")
+    servers.answers.clear()
+    form.test.click()
+    app.until(lambda: form.verdict.text() == "Connected · 1 tool\ncalculator")
+    assert "notes" not in box.status
+    form.save.click()
+    app.until(lambda: is_reference(dict(box.configs[-1].env)["API_KEY"]))
+    assert (box.configs[-1].command, box.configs[-1].args) == ("notes-server", ("--folder", "My Notes"))
+
+    click(pane.cards["notes"], "Edit… notes")
+    form = pane.findChildren(ServerForm)[-1]
+    assert form.env.toPlainText().splitlines() == [f"API_KEY={HIDDEN}", "LEVEL=3"]
+    assert form.target.text() == "notes-server --folder 'My Notes'" and form.headers.isHidden()
+    before = box.configs[-1].env
+    form.name.setText("my notes")
+    form.save.click()
+    assert box.configs[-1].name == "my notes" and box.configs[-1].env == before
+    assert list(pane.cards) == ["Calculator", "Files", "my notes"]
+    monkeypatch.setattr("app.tools.server_card.confirm", lambda *_: True)
+    click(pane.cards["my notes"], "Remove… my notes")
+    assert list(pane.cards) == ["Calculator", "Files"]
+
+
+def test_an_address_takes_headers(app: Running) -> None:
+    pane = pane_of(app)
+    pane.add.click()
+    (form,) = pane.findChildren(ServerForm)
+    form.name.setText("remote")
+    form.target.setText("https://api.example/mcp")
+    assert form.headers.isVisible() and not form.env.isVisible()
+    form.headers.setPlainText("Authorization: Bearer a:b")
+    form.save.click()
+    config = app.conductor.tools.configs[-1]
+    assert (config.url, config.command, config.headers) == (
+        "https://api.example/mcp",
+        "",
+        (("Authorization", "Bearer a:b"),),
+    )
+
+
+def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeServers], tmp_path: Path) -> None:
+    box, pane = app.conductor.tools, pane_of(app)
+    file = tmp_path / "claude.json"
+    entries = {"notes": {"command": "notes-server", "alwaysAllow": ["write"]}, "<b>x</b>&": {"url": "https://api.example/mcp"}}
+    file.write_text(json.dumps({"mcpServers": entries}))
+    pane.import_file(file, "Claude Desktop")
+    (dialog,) = pane.findChildren(ImportDialog)
+    shown = [label.text() for label in dialog.findChildren(QLabel)]
+    assert "notes-server" in shown and "https://api.example/mcp" in shown
+    boxes = [box for box, _ in dialog._boxes]
+    assert [box.text() for box in boxes] == ["notes", "<b>x</b>&&"]
+    boxes[1].setChecked(False)
+    dialog.accept()
+    assert [config.name for config in box.configs] == ["Calculator", "Files", "notes"]
+    assert not box.configs[-1].enabled and servers.made[0].started == [] and box.approvals.always() == ()
+    pane.import_file(file, "Claude Desktop")
+    assert [config.name for _, config in pane.findChildren(ImportDialog)[-1]._boxes] == ["<b>x</b>&"]
+    file.write_text("[]")
+    pane.import_file(file, "a file")
+    assert pane.problem.isVisible() and pane.problem.label.text()
+
+
+def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> None:
+    app.window.commands.tools.trigger()
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None and dialog.list.currentItem().text() == "Tools"
+    dialog.close()
+    app.window.foot.tools.settings_requested.emit()
+    assert app.window.dialogs.find(SettingsDialog) is not None
