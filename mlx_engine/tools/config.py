@@ -238,7 +238,7 @@ def _server(name: str, entry: Any) -> ServerConfig:
     ways = [key for key in ("builtin", "command", "url") if found.get(key)]
     if len(ways) != 1:
         template = "“{server}” needs either a command or a URL. Correct its entry, then try again."
-        raise UserError("bad_server", template, server=name)
+        raise UserError("server_incomplete", template, server=name)
     return ServerConfig(
         name,
         found.get("builtin", ""),

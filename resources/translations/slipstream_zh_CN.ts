@@ -460,6 +460,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the tools are ready.</source>
+            <translation>工具就绪后将发送消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>This chat is full ({limit} tokens)</source>
             <translation>此对话已满（{limit} 个词元）</translation>
         </message>
@@ -562,6 +567,16 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Calculation</source>
             <translation>计算</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Calculator</source>
+            <translation>计算器</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Calls of tools are sent to {hosts}. Everything else stays on this computer.</source>
+            <translation>工具调用会发送到 {hosts}。其他内容都留在这台电脑上。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2914,6 +2929,11 @@
             <translation>设置</translation>
         </message>
         <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Tools</source>
+            <translation>工具</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>已删除文件夹“{name}”</translation>
@@ -3062,6 +3082,286 @@
             <location filename="../../app/store_thread.py" />
             <source>Your chats are being saved again.</source>
             <translation>对话已恢复存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>1 tool</source>
+            <translation>1 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Add Folder…</source>
+            <translation>添加文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Add a folder that models may read.</source>
+            <translation>请添加模型可以读取的文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Always allowed</source>
+            <translation>始终允许</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Ask before each call of {tool}</source>
+            <translation>每次调用 {tool} 前询问</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Choose a Folder That Models May Read</source>
+            <translation>选择模型可以读取的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Connected · {tools}</source>
+            <translation>已连接 · {tools}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Edit…</source>
+            <translation>编辑…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Files</source>
+            <translation>文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Hide Tools</source>
+            <translation>隐藏工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Not connected</source>
+            <translation>未连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Remove Server?</source>
+            <translation>移除服务器？</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Remove the folder {folder}</source>
+            <translation>移除文件夹 {folder}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Remove…</source>
+            <translation>移除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Revoke</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Show Tools</source>
+            <translation>显示工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Sign In…</source>
+            <translation>登录…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Sign Out</source>
+            <translation>退出登录</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Sign-in required</source>
+            <translation>需要登录</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Test</source>
+            <translation>测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>Use {server}</source>
+            <translation>使用{server}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>{count} tools</source>
+            <translation>{count} 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
+            <source>“{server}” will be removed with its secrets and approvals.</source>
+            <translation>“{server}”及其密钥和批准将被移除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>A command runs with your rights. Add only servers that you trust.</source>
+            <translation>命令以您的权限运行。请只添加您信任的服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>A quotation mark isn't closed.</source>
+            <translation>有引号未闭合。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Add Server</source>
+            <translation>添加服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Add the chosen servers</source>
+            <translation>添加所选服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Another server has this name.</source>
+            <translation>已有服务器使用此名称。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Choose the servers to add from {source}. They stay off until you turn them on.</source>
+            <translation>选择要从 {source} 添加的服务器。在您打开之前，它们保持关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Command or address</source>
+            <translation>命令或地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Edit Server</source>
+            <translation>编辑服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Enter a command or an address.</source>
+            <translation>请输入命令或地址。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Enter a name.</source>
+            <translation>请输入名称。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Environment</source>
+            <translation>环境变量</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Headers</source>
+            <translation>请求头</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Import Servers</source>
+            <translation>导入服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>One header per line. All are stored in the keychain.</source>
+            <translation>每行一个请求头。全部存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>One variable per line. Secrets are stored in the keychain.</source>
+            <translation>每行一个变量。密钥存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Result of the test</source>
+            <translation>测试结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Test the server</source>
+            <translation>测试服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Time-out</source>
+            <translation>超时</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>seconds</source>
+            <translation>秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>“{line}” needs a name, “{mark}”, and a value.</source>
+            <translation>“{line}”需要名称、“{mark}”和值。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>Calls of {server} are sent to {host}.</source>
+            <translation>{server} 的调用会发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>Their descriptions take {tokens}.</source>
+            <translation>它们的描述占用 {tokens}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>This model can't call tools.</source>
+            <translation>此模型无法调用工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>Tools Settings…</source>
+            <translation>工具设置…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>Tools in this chat: {servers}</source>
+            <translation>此聊天中的工具：{servers}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>{count} of {total} tools</source>
+            <translation>{count}/{total} 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Add Server…</source>
+            <translation>添加服务器…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Choose File…</source>
+            <translation>选择文件…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Import servers from another app</source>
+            <translation>从其他应用导入服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Import…</source>
+            <translation>导入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Show mcp.json</source>
+            <translation>显示 mcp.json</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Show the folder of mcp.json</source>
+            <translation>显示 mcp.json 所在文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>With tools, models can calculate, read files, or use other programs. You approve each call.</source>
+            <translation>借助工具，模型可以计算、读取文件或使用其他程序。每次调用都需要您批准。</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -3520,6 +3820,11 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
+            <source>&amp;Tools…</source>
+            <translation>工具(&amp;T)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Undo</source>
             <translation>撤销(&amp;U)</translation>
         </message>
@@ -3870,8 +4175,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, and to check for updates if you turn that on.</source>
-            <translation>对话只存储在这台电脑上。Slipstream 仅在查找和下载模型时使用网络；开启检查更新后，也会用于检查更新。</translation>
+            <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, for tools that you turn on in a chat, and to check for updates if you turn that on.</source>
+            <translation>您的聊天留在这台电脑上。Slipstream 仅在以下情况使用网络：查找和下载模型、您在聊天中打开的工具，以及（如果您打开此功能）检查更新。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5536,6 +5841,192 @@
             <translation>下载链接已过期。请重试。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/remote/body.py" />
+            <source>remote_no_continue</source>
+            <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_bad_address</source>
+            <extracomment>“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_bad_ca</source>
+            <extracomment>The certificate file “{file}” can't be used: {reason}. Choose a PEM file.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_bad_header</source>
+            <extracomment>A header or the key has characters that HTTP doesn't allow. Change it.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_busy</source>
+            <extracomment>“{host}” is busy. Try again in a moment.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_busy_until</source>
+            <extracomment>“{host}” is busy. Try again in {seconds} seconds.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_certificate</source>
+            <extracomment>The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_context_exceeded</source>
+            <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_failed</source>
+            <extracomment>“{host}” failed: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_key</source>
+            <extracomment>“{host}” rejects the key. Enter the right one in the connection.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_lost</source>
+            <extracomment>The connection to “{host}” was lost. Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_no_model</source>
+            <extracomment>“{host}” doesn't offer “{model}” anymore: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_not_api</source>
+            <extracomment>“{host}” answers with HTTP status {status} and no readable reason. Check the address.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_not_encrypted</source>
+            <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address in your own network.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_password_in_address</source>
+            <extracomment>The address contains a password. Enter the key in its own field.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_refused</source>
+            <extracomment>“{host}” refuses the request: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_timed_out</source>
+            <extracomment>“{host}” sent nothing for {seconds:g} seconds. Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_unreachable</source>
+            <extracomment>“{host}” doesn't answer. Check the address, and that the server is running.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/engine.py" />
+            <source>connecting</source>
+            <extracomment>Connecting to {host}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/engine.py" />
+            <source>remote_internal</source>
+            <extracomment>Something went wrong in Slipstream while it used the remote server. Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/engine.py" />
+            <source>remote_no_count</source>
+            <extracomment>The server can't count tokens before a reply.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/engine.py" />
+            <source>remote_no_plain</source>
+            <extracomment>“{host}” can't decode without speculation. Add the address of a server without it to the connection.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/engine.py" />
+            <source>remote_no_stream</source>
+            <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/engine.py" />
+            <source>remote_not_here</source>
+            <extracomment>This isn't available while a remote server is used.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_no_list</source>
+            <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_no_models</source>
+            <extracomment>“{host}” lists no models. Enter the name of the model in the connection.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_no_speculation</source>
+            <extracomment>the server doesn't report speculative decoding</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_unknown_model</source>
+            <extracomment>“{host}” doesn't have “{model}”. It has: {models}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/stream.py" />
+            <source>remote_bad_chunk</source>
+            <extracomment>“{host}” sent something that isn't a part of a reply. Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/stream.py" />
+            <source>remote_cut</source>
+            <extracomment>“{host}” ended the reply too early. What came is kept. Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/stream.py" />
+            <source>remote_line_too_long</source>
+            <extracomment>The server sent a line without end. Check what runs there.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/server/listener.py" />
             <source>cannot_listen</source>
             <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
@@ -5686,6 +6177,180 @@
             <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选取其他模型。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/tools/approvals.py" />
+            <source>approvals_not_saved</source>
+            <extracomment>Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>bad_server</source>
+            <extracomment>“{server}” isn't a JSON object. Correct its entry.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>bad_server_field</source>
+            <extracomment>“{field}” of “{server}” isn't {kind}. Correct it, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>bad_server_name</source>
+            <extracomment>“{server}” can't be the name of a server. Use up to 64 characters, without control characters.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>no_servers</source>
+            <extracomment>The file has no object “mcpServers”. Add it, or choose another file.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>placeholder_in_server</source>
+            <extracomment>“{server}” has the placeholder “{text}”. Replace it with its value.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>secret_missing</source>
+            <extracomment>The system's keychain has no “{name}” of “{server}”. Enter it again in Settings.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>secrets_not_saved</source>
+            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_address</source>
+            <extracomment>a web address such as https://example.com/mcp</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_builtin</source>
+            <extracomment>“calculator” or “files”</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_incomplete</source>
+            <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_named_twice</source>
+            <extracomment>Two servers have the same name. Rename one of them.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_object</source>
+            <extracomment>an object with texts</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_seconds</source>
+            <extracomment>a number from 1 to 3600</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_switch</source>
+            <extracomment>true or false</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_text</source>
+            <extracomment>text</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>server_texts</source>
+            <extracomment>a list of texts</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>servers_not_json</source>
+            <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/config.py" />
+            <source>servers_too_large</source>
+            <extracomment>“{path}” has more than 1 MB. Choose a file with servers of tools.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_asked</source>
+            <extracomment>“{tool}” asked for something that Slipstream doesn't give to servers.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_bad_arguments</source>
+            <extracomment>The arguments aren't a JSON object.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_bad_result</source>
+            <extracomment>“{tool}” didn't return a valid result.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_cannot_connect</source>
+            <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_changed</source>
+            <extracomment>“{server}” has changed “{tool}” since it was offered. Nothing was called.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_ended</source>
+            <extracomment>“{server}” ended before it answered. Look at its output.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_failed</source>
+            <extracomment>“{tool}” failed ({reason}).</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_no_answer</source>
+            <extracomment>“{server}” didn't answer within {seconds:g} seconds.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_server_error</source>
+            <extracomment>“{server}” answered with an error ({reason}).</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_sign_in_failed</source>
+            <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
             <source>no_tools_to_choose</source>
             <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
@@ -5702,6 +6367,54 @@
             <source>unknown_tool_choice</source>
             <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
             <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/oauth.py" />
+            <source>tool_url_not_secure</source>
+            <extracomment>“{url}” has to begin with https://. Change the address.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/servers.py" />
+            <source>tool_canceled</source>
+            <extracomment>The call of “{tool}” was canceled.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/servers.py" />
+            <source>tool_server_gone</source>
+            <extracomment>The connection to “{server}” has ended.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/servers.py" />
+            <source>tool_timed_out</source>
+            <extracomment>“{tool}” had no result within {seconds:g} seconds, and was stopped.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/transports.py" />
+            <source>tool_answer_compressed</source>
+            <extracomment>“{server}” sent a compressed answer, which it wasn't asked for.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/transports.py" />
+            <source>tool_command_failed</source>
+            <extracomment>Can't start “{command}” ({reason}).</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/transports.py" />
+            <source>tool_command_not_found</source>
+            <extracomment>Can't find “{command}”. Install it, or enter its full path.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/transports.py" />
+            <source>tool_message_too_long</source>
+            <extracomment>“{server}” sent a message of more than {limit} MB, and was disconnected.</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
