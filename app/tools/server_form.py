@@ -19,8 +19,7 @@ from mlx_engine.tools.config import ServerConfig, Values, is_reference
 from mlx_engine.tools.servers import ServerStatus
 
 WIDTH = 480
-ENVIRONMENT_ROW = 2  # the next one has the headers
-PAIR_LINES = 3  # height of the fields with several lines
+PAIR_LINES = 2  # height of the fields with several lines
 HIDDEN = "••••••••"  # stands for a value in the keychain
 
 
@@ -34,11 +33,11 @@ class ServerForm(QDialog):
         self._box, self._old = box, config or ServerConfig("")
         self.setWindowTitle(tr("Edit Server") if config else tr("Add Server"))
         self.setAccessibleName(self.windowTitle())
-        self._form = form = Form(theme)
+        form = Form(theme)
         self.name, self.target = QLineEdit(self._old.name), QLineEdit(command_line(self._old))
         self.name.setMaxLength(MAX_NAME)
         self.target.setPlaceholderText("npx -y @modelcontextprotocol/server-everything")
-        self.target.textChanged.connect(self._show_fields)
+        self.target.textChanged.connect(self._enable_fields)
         for field in (self.name, self.target):
             set_look(field, "entry")
         self.env = _PairsField(self._old.env, "API_KEY=…", "=")
@@ -62,7 +61,7 @@ class ServerForm(QDialog):
         page = column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16))
         foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
         column((ScrollingPage(page, WIDTH), 1), line(), foot, spacing=0, parent=self)
-        self._show_fields()
+        self._enable_fields()
         self.name.setFocus()
 
     @property
@@ -70,9 +69,9 @@ class ServerForm(QDialog):
         return self.target.text().strip().startswith(("http://", "https://"))
 
     @Slot()
-    def _show_fields(self) -> None:
-        self._form.setRowVisible(ENVIRONMENT_ROW, not self._is_address)
-        self._form.setRowVisible(ENVIRONMENT_ROW + 1, self._is_address)
+    def _enable_fields(self) -> None:
+        self.env.setEnabled(not self._is_address)
+        self.headers.setEnabled(self._is_address)
 
     def read(self) -> ServerConfig:
         """Return the server.

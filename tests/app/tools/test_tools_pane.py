@@ -165,7 +165,7 @@ def test_a_server_is_added_tested_edited_and_removed(
     click(pane.cards["notes"], "Edit… notes")
     form = pane.findChildren(ServerForm)[-1]
     assert form.env.toPlainText().splitlines() == [f"API_KEY={HIDDEN}", "LEVEL=3"]
-    assert form.target.text() == "notes-server --folder 'My Notes'" and form.headers.isHidden()
+    assert form.target.text() == "notes-server --folder 'My Notes'" and not form.headers.isEnabled()
     before = box.configs[-1].env
     form.name.setText("my notes")
     form.save.click()
@@ -182,7 +182,7 @@ def test_an_address_takes_headers(app: Running) -> None:
     (form,) = pane.findChildren(ServerForm)
     form.name.setText("remote")
     form.target.setText("https://api.example/mcp")
-    assert form.headers.isVisible() and not form.env.isVisible()
+    assert form.headers.isEnabled() and not form.env.isEnabled()
     form.headers.setPlainText("Authorization: Bearer a:b")
     form.save.click()
     config = app.conductor.tools.configs[-1]
