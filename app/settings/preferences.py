@@ -140,7 +140,10 @@ class Preferences(QObject):
         "save_prompts",
         True,
         lambda: tr("Save prompts on disk"),
-        help=lambda: tr("Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts."),
+        help=lambda: tr(
+            "Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved "
+            "prompts."
+        ),
         pane="privacy",
     )
     prompt_space = Setting(

@@ -10,7 +10,7 @@ from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr
 from app.settings.preferences import Preferences
 from app.widgets.controls import button, small_label
-from app.widgets.layout import column, row
+from app.widgets.layout import Form
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from mlx_engine.events import PromptsSaved
@@ -18,6 +18,7 @@ from mlx_engine.prefix.store import default_folder
 from mlx_engine.requests import ForgetPrompts, Request, SavePrompts
 
 _FOLDER = "prompt_folder"  # key in the settings file
+_NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
 
 
 class SavedPrompts(QObject):
@@ -41,16 +42,18 @@ class SavedPrompts(QObject):
         return Path(str(self._preferences.file.value(_FOLDER) or "") or default_folder())
 
     def move(self, folder: Path) -> None:
-        """Save in another folder from now on."""
-        self._preferences.file.setValue(_FOLDER, str(folder))
+        """Save in a folder inside another folder from now on."""
+        self._preferences.file.setValue(_FOLDER, str(folder if folder.name == _NAME else folder / _NAME))
         self.apply()
 
     @Slot()
     def apply(self) -> None:
-        """Send the settings to the engine if they have changed."""
+        """Send the settings to the engine if they have changed. A folder that is no longer used is emptied."""
         saves, space = self._preferences.save_prompts, self._preferences.prompt_space
         request = SavePrompts(self.folder if saves else None, int(space) * 10**9 if space.isdigit() else None)
         if request != self._applied:
+            if self._applied is not None and self._applied.folder not in (None, request.folder):
+                self.clear()
             self._applied = request
             self._submit(request)
 
@@ -79,18 +82,21 @@ class SavedPrompts(QObject):
                 self.changed.emit()
 
 
-class SavedPromptsForm(QWidget):
-    """The size of the saved prompts and their folder, with a button to delete them."""
+class SavedPromptsRows(QObject):
+    """Rows of a form: the space that saved prompts use, with a button to delete them, and their folder."""
 
-    def __init__(self, theme: Theme, prompts: SavedPrompts, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, prompts: SavedPrompts, form: Form, parent: QWidget) -> None:
         super().__init__(parent)
-        self._prompts = prompts
-        self.used = small_label(theme, "", "secondary", elided=True)
-        self.spared = small_label(theme, "", "secondary", elided=True)
+        self._prompts, self._parent = prompts, parent
+        self.used = small_label(theme, "", "secondary", wrap=True)
+        self.spared = small_label(theme, "", "secondary", wrap=True)
         self.folder = small_label(theme, "", "secondary", elided=True)
-        self.clear = button(tr("Clear Now…"), tr("Delete all saved prompts"), "bordered", self._clear)
-        choose = button(tr("Choose Folder…"), tr("Choose a folder for saved prompts"), "bordered", self._choose)
-        column(self.used, self.spared, self.folder, row(self.clear, choose, None), spacing=8, parent=self)
+        self.clear = button(tr("Clear Now…"), look="bordered", clicked=self._clear)
+        self.choose = button(tr("Choose Folder…"), look="bordered", clicked=self._choose)
+        form.add_row(tr("Space used"), self.clear, below=(self.used, self.spared))
+        form.add_row(tr("Folder"), self.choose, below=(self.folder,))
+        self.clear.setAccessibleName(tr("Delete all saved prompts"))
+        self.choose.setAccessibleName(tr("Choose a folder for saved prompts"))
         prompts.changed.connect(self._show)
         prompts.refresh()
         self._show()
@@ -98,24 +104,28 @@ class SavedPromptsForm(QWidget):
     @Slot()
     def _show(self) -> None:
         found = self._prompts.found or PromptsSaved()
-        used = tr("{used} of {space} used", used=wording.size(found.bytes), space=wording.size(found.quota))
+        if not found.quota:
+            self.used.setText(tr("Prompts aren't saved."))
+        elif not found.bytes:
+            self.used.setText(tr("Nothing saved yet"))
+        else:
+            self.used.setText(tr("{used} of {space} used", used=wording.size(found.bytes), space=wording.size(found.quota)))
         self.spared.setText(
             tr("{tokens} tokens were read from disk instead of computed.", tokens=wording.number(found.read_tokens))
         )
         self.spared.setVisible(found.read_tokens > 0)
-        self.used.setText(used if found.quota else tr("Prompts aren't saved."))
         self.folder.setText(str(self._prompts.folder))
         self.clear.setEnabled(found.bytes > 0)
 
     @Slot()
     def _clear(self) -> None:
         question = tr("Your chats are kept, but the next reply in each will take longer to start.")
-        if confirm(self, tr("Delete All Saved Prompts?"), question, tr("Delete")):
+        if confirm(self._parent, tr("Delete All Saved Prompts?"), question, tr("Delete")):
             self._prompts.clear()
 
     @Slot()
     def _choose(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, tr("Choose a Folder for Saved Prompts"), str(self._prompts.folder))
-        if folder:
+        title = tr("Choose a Folder for Saved Prompts")
+        if folder := QFileDialog.getExistingDirectory(self._parent, title, str(self._prompts.folder)):
             self._prompts.move(Path(folder))
             self._show()

@@ -34,7 +34,7 @@ class SettingsDialog(QDialog):
         self,
         theme: Theme,
         preferences: Preferences,
-        parts: Mapping[Pane, Callable[[], QWidget]],  # make what a pane shows below its rows
+        parts: Mapping[Pane, Callable[[Form], QWidget | None]],  # add rows to a pane's form, and make what is below the form
         parent: QWidget | None = None,
         hidden: Collection[str] = (),  # keys of settings without an effect in this build
     ) -> None:
@@ -68,14 +68,14 @@ class SettingsDialog(QDialog):
         self.list.setCurrentRow(list(pane_names()).index(pane))
         self.list.setFocus()
 
-    def _make_pane(self, pane: Pane, part: Callable[[], QWidget] | None) -> QWidget:
+    def _make_pane(self, pane: Pane, part: Callable[[Form], QWidget | None] | None) -> QWidget:
         page, form = QWidget(), Form(self._theme)
         for setting in self._settings:
             if setting.pane == pane:
                 self._add_row(form, setting)
         below: list[QWidget] = []
-        if part is not None:
-            below = [self.parts.setdefault(pane, part())]
+        if part is not None and (made := part(form)) is not None:
+            below = [self.parts.setdefault(pane, made)]
         column(*([form] if form.count() else []), *below, None, spacing=18, margins=(20, 20, 20, 20), parent=page)
         return page
 

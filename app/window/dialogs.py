@@ -21,7 +21,7 @@ from app.models.picker_dialog import PickerDialog
 from app.server.local_server import LocalServer
 from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
-from app.settings.saved_prompts import SavedPrompts, SavedPromptsForm
+from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from app.tools.tools_pane import ToolsPane
 from app.updates import Release, licenses
@@ -93,10 +93,10 @@ class Dialogs(QObject):
     @Slot()
     def show_settings(self, pane: Pane | None = None) -> None:
         hidden = () if self._release.has_updates else (Preferences.check_for_updates.key,)
-        parts: dict[Pane, Callable[[], QWidget]] = {
-            "models": lambda: ModelSettings(self._theme, self._picker),
-            "chats": self._new_chat_settings,
-            "tools": lambda: ToolsPane(self._theme, self._conductor.tools),
+        parts: dict[Pane, Callable[[Form], QWidget | None]] = {
+            "models": lambda form: ModelSettings(self._theme, self._picker),
+            "chats": lambda form: self._new_chat_settings(),
+            "tools": lambda form: ToolsPane(self._theme, self._conductor.tools),
             "privacy": self._privacy,
             "advanced": self._advanced,
         }
@@ -123,27 +123,24 @@ class Dialogs(QObject):
         column(note, form, row(form.reset, None), spacing=16, parent=page)
         return page
 
-    def _privacy(self) -> QWidget:
+    def _privacy(self, form: Form) -> QWidget:
         page = QWidget()
+        SavedPromptsRows(self._theme, self._saved_prompts, form, page)
         text = tr(
             "Your chats stay on this computer. Slipstream uses the network only to find and download models, for tools that you "
             "turn on in a chat, and to check for updates if you turn that on."
         )
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
-        prompts = SavedPromptsForm(self._theme, self._saved_prompts)
-        column(prompts, styled_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
+        column(styled_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
         return page
 
-    def _advanced(self) -> QWidget:
-        page, form = QWidget(), Form(self._theme)
+    def _advanced(self, form: Form) -> None:
         logs = button(tr("Show Logs"), look="bordered", clicked=self.show_logs)
         form.add_row(tr("Logs"), logs, help=tr("Logs don't contain messages from your chats."))
         report = button(tr("Report a Problem…"), look="bordered", clicked=self.show_report)
         form.add_row(tr("Support"), report, help=tr("Collects version and system information without sending it."))
         reset = button(tr("Reset…"), tr("Reset all settings"), "bordered", clicked=self._reset_settings)
         form.add_row(tr("All settings"), reset, help=tr("Chats, presets, models, and the hub token are kept."))
-        column(form, parent=page)
-        return page
 
     @Slot()
     def _reset_settings(self) -> None:

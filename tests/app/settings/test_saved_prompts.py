@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import UnionType
 
 import pytest
 
 from app.chat.chat_settings import ChatSettingsDialog
 from app.settings import saved_prompts
-from app.settings.saved_prompts import SavedPromptsForm
+from app.settings.saved_prompts import SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.events import PromptsSaved
 from mlx_engine.prefix.store import default_folder
@@ -17,7 +18,7 @@ from tests.app.conftest import Running
 Start = Callable[..., Running]
 
 
-def sent(app: Running, kind: type, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+def sent(app: Running, kind: type | UnionType, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     """Return a list that receives the requests of a kind that the window makes from now on."""
     seen: list[Request] = []
     submit = app.conductor.engine.submit
@@ -34,13 +35,20 @@ def sent(app: Running, kind: type, monkeypatch: pytest.MonkeyPatch) -> list[Requ
 def test_the_settings_reach_the_engine(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     preferences, prompts = app.window.preferences, app.window.saved_prompts
-    asked = sent(app, SavePrompts, monkeypatch)
+    asked = sent(app, SavePrompts | ForgetPrompts, monkeypatch)
     preferences.prompt_space = "5"
-    prompts.move(tmp_path / "elsewhere")
+    prompts.move(tmp_path)
+    prompts.move(tmp_path / "Slipstream prompts")
     preferences.save_prompts = False
     preferences.save_prompts = False
     quota = 5 * 10**9
-    assert asked == [SavePrompts(default_folder(), quota), SavePrompts(tmp_path / "elsewhere", quota), SavePrompts(None, quota)]
+    assert asked == [
+        SavePrompts(default_folder(), quota),
+        ForgetPrompts(),  # a folder that is no longer used is emptied
+        SavePrompts(tmp_path / "Slipstream prompts", quota),
+        ForgetPrompts(),
+        SavePrompts(None, quota),
+    ]
 
 
 def test_the_pane_shows_what_is_saved_and_deletes_it(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +56,11 @@ def test_the_pane_shows_what_is_saved_and_deletes_it(start: Start, monkeypatch: 
     app.window.dialogs.show_settings("privacy")
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None
-    form = dialog.findChild(SavedPromptsForm)
+    form = dialog.findChild(SavedPromptsRows)
+    assert form.used.text() == "Prompts aren't saved." and not form.clear.isEnabled()
+    app.window.saved_prompts.found = PromptsSaved(quota=10**10)
+    app.window.saved_prompts.changed.emit()
+    assert form.used.text() == "Nothing saved yet" and not form.clear.isEnabled()
     app.window.saved_prompts.found = PromptsSaved(bytes=1_200_000_000, quota=10**10, read_tokens=12_000)
     app.window.saved_prompts.changed.emit()
     assert " ".join(form.used.text().split()) == "1.2 GB of 10.0 GB used"
