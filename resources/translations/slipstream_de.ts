@@ -1220,6 +1220,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>ended with a tool call</source>
+            <translation>endete mit einem Werkzeugaufruf</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>ended with an error</source>
             <translation>endete mit einem Fehler</translation>
         </message>
@@ -2735,8 +2740,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts.</source>
-            <translation>Frühere Chats und Agenten antworten schneller. Mit einem Chat werden auch seine gesicherten Prompts gelöscht.</translation>
+            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>Frühere Chats und Agenten antworten schneller. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2870,8 +2875,23 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Nothing saved yet</source>
+            <translation>Noch nichts gesichert</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
             <source>Prompts aren't saved.</source>
             <translation>Prompts werden nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Space used</source>
+            <translation>Belegter Speicher</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />

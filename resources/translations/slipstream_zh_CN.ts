@@ -1220,6 +1220,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>ended with a tool call</source>
+            <translation>以工具调用结束</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>ended with an error</source>
             <translation>因错误结束</translation>
         </message>
@@ -2735,8 +2740,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts.</source>
-            <translation>旧对话和智能体能更快回复。删除对话会同时删除其已存储的提示词。</translation>
+            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>以前的对话和智能体可更快回复。删除对话也会删除其已保存的提示词。关闭此选项会删除所有已保存的提示词。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2870,8 +2875,23 @@
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
+            <source>Folder</source>
+            <translation>文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Nothing saved yet</source>
+            <translation>尚未保存任何内容</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
             <source>Prompts aren't saved.</source>
             <translation>不存储提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/saved_prompts.py" />
+            <source>Space used</source>
+            <translation>已用空间</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
