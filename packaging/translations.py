@@ -142,8 +142,10 @@ def main(arguments: list[str]) -> int:
         file = ts_file(arguments[1])
         for text in sorted(texts().keys() - read(file)):
             print(json.dumps(text, ensure_ascii=False))
-        for code in sorted(engine_texts().keys() - read(file, ENGINE)):
-            print(json.dumps([code, engine_texts()[code][0]], ensure_ascii=False))
+        done = read(file, ENGINE)
+        for code, (template, _) in sorted(engine_texts().items()):
+            if code not in done:
+                print(json.dumps([code, template], ensure_ascii=False))
         return 0
     for language in LANGUAGES:
         write(language)
