@@ -6,7 +6,6 @@ bytes while no reply runs, and a separate thread writes the part.
 """
 
 import json
-import logging
 import queue
 import threading
 import time
@@ -16,16 +15,17 @@ from typing import Any, cast
 
 import mlx.core as mx
 
+from mlx_engine import memory
 from mlx_engine.drafters.context import LayerContext
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
 from mlx_engine.prefix.store import BLOCK, Part, PrefixStore
-
-log = logging.getLogger(__name__)
 
 STATES_EVERY = 4096  # tokens of a long prompt between saved states
 _LEAST_GAIN = 32  # tokens worth reading
 _PENDING_BYTES = 128 << 20  # at most, in parts that aren't written yet
 _LATEST_WEIGHT = 0.3  # of the latest measurement in a rate
+_READ_RATE = "bytes read per second"
+_HOPE = 1.1  # factor of the reading rate after a prompt wasn't read, so that a disk that was busy once is tried again
 _FLUSH_S, _POLL_S = 5.0, 0.005
 _RETRY_S = 0.05  # until the writer may have room again
 _DTYPES = {
@@ -104,8 +104,9 @@ class DiskPrefixes:
                     parts, length = [*whole, part], reach
         if length <= beyond:
             return None
-        read, computed = self._store.fact("bytes read per second"), self._store.fact(self._prefill_fact)
+        read, computed = self._store.fact(_READ_RATE), self._store.fact(self._prefill_fact)
         if read and computed and sum(part.bytes for part in parts) / read > (length - beyond) / computed:
+            self._store.note(_READ_RATE, read * _HOPE)
             return None
         return Found(tuple(parts), length)
 
@@ -131,13 +132,15 @@ class DiskPrefixes:
                 if part is found.parts[-1]:
                     self._fill(branch, pieces, found.length, states)
             except (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError) as error:
-                log.warning("A saved prompt can't be read (%s)", type(error).__name__)
+                if memory.exhausted(error):
+                    raise
+                self._store.complain(error)
                 self._store.remove([part])
                 return False
         if states is not None:
             branch.marks[found.length] = states
         self._store.touch([part.key for part in found.parts])
-        self._measure("bytes read per second", sum(part.bytes for part in found.parts), time.perf_counter() - began)
+        self._measure(_READ_RATE, sum(part.bytes for part in found.parts), time.perf_counter() - began)
         self._store.note("saved tokens", (self._store.fact("saved tokens") or 0) + found.length)
         return True
 
@@ -151,7 +154,9 @@ class DiskPrefixes:
             caches.thaw(states.layers)
             if context is not None:
                 context.thaw(states.windows)
-        mx.eval(caches.state, context.state if context else [])
+        pieces.clear()
+        for array in caches.state + (context.state if context else []):
+            mx.eval(array)  # one after the other, so that hardly anything is in memory twice
 
     def prefilled(self, tokens: int, seconds: float) -> None:
         """Record how long it took to compute prompt tokens."""

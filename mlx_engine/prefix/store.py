@@ -11,13 +11,14 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import sqlite3
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
@@ -29,13 +30,16 @@ FORMAT = "slipstream-prefix-1"
 DEFAULT_QUOTA = 10_000_000_000  # bytes
 _QUOTA_SHARE = 0.1  # of the free disk space, if that is less
 KEEP_FREE = 5_000_000_000  # bytes of disk space
-_INDEX = "index.sqlite"
+INDEX = "saved-prompts.sqlite"
 _VERSION = 1
-_ENDING, _UNFINISHED = ".safetensors", ".unfinished"
+_FILE = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.safetensors")  # any other file in the folder is the user's
+_UNFINISHED = re.compile(r"[0-9a-f]{32}\.([0-9]+)\.unfinished")
 _LARGEST_HEADER = 4 << 20  # bytes
 _CANDIDATES = 64  # parts that are compared with the rest of a prompt
 _BUSY_S = 2.0  # seconds to wait for another process
 _BATCH = 500  # parameters of one SQL statement
+_LARGEST_FACT = 1 << 53
+_FAULTS = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, struct.error)  # of a disk, or of a damaged index
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS parts (
     key TEXT PRIMARY KEY, digest TEXT NOT NULL, pair TEXT NOT NULL, parent TEXT NOT NULL, start INTEGER NOT NULL,
@@ -48,6 +52,7 @@ CREATE TABLE IF NOT EXISTS chats (key TEXT, chat TEXT, PRIMARY KEY (key, chat)) 
 CREATE INDEX IF NOT EXISTS keys_by_chat ON chats(chat);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
 """
+_SELECT = "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts"
 
 
 def default_folder() -> Path:
@@ -83,7 +88,7 @@ class Part:
 
     @property
     def file_name(self) -> str:
-        return f"{self.key}-{self.digest}{_ENDING}"
+        return f"{self.key}-{self.digest}.safetensors"
 
     @classmethod
     def of(cls, pair: str, parent: str, start: int, tokens: Sequence[int], has_states: bool) -> "Part":
@@ -146,8 +151,7 @@ class PrefixStore:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if quota is None:
                 self.quota = min(DEFAULT_QUOTA, int(shutil.disk_usage(folder).free * _QUOTA_SHARE))
-            self._index = self._open_index()
-            self._match_index_to_files()
+            self._open_index()
             self._shrink(0)
 
     def close(self) -> None:
@@ -186,8 +190,7 @@ class PrefixStore:
                 where = f"{column} IN ({','.join('?' * len(some))})"
                 if has_states is not None:
                     where += f" AND has_states = {int(has_states)} ORDER BY used DESC LIMIT {_CANDIDATES}"
-                query = f"SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts WHERE {where}"
-                parts += [_part(row) for row in self._execute(query, some)]
+                parts += [_part(row) for row in self._execute(f"{_SELECT} WHERE {where}", some)]
         return parts
 
     def touch(self, keys: Sequence[str], chat: str | None = None) -> None:
@@ -207,17 +210,14 @@ class PrefixStore:
             self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
 
     def path(self, part: Part) -> Path | None:
-        """Return a part's file if its content is intact, or None.
+        """Return a part's file if its content is intact and the part's, or None.
 
         A damaged file is deleted.
         """
         path = self.folder / part.file_name
-        try:
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest()[: len(part.digest)] == part.digest:
-                    return path
-        except OSError:
-            pass
+        with suppress(OSError, ValueError), path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest()[:32] == part.digest and _read_header(path) == part:
+                return path
         self.remove([part])
         return None
 
@@ -251,18 +251,20 @@ class PrefixStore:
         digest = hashlib.sha256()
         for piece in content:
             digest.update(piece)
-        stored = Part(**{**vars(part), "digest": digest.hexdigest()[:32], "bytes": size})
-        unfinished = self.folder / f"{part.key}.{os.getpid()}{_UNFINISHED}"
+        stored = replace(part, digest=digest.hexdigest()[:32], bytes=size)
+        unfinished, path = self.folder / f"{part.key}.{os.getpid()}.unfinished", self.folder / stored.file_name
         has_room = False
         with self._guarded():
             has_room = self._index is not None and self._shrink(size)
-        if not has_room or not self._write(unfinished, content, self.folder / stored.file_name):
+        if not has_room or not self._write(unfinished, content, path):
             return False
         with self._guarded():
             self._insert(stored)
             self._belong([part.key], chat)
             self.remove(self._select("key", replaces))
             return True
+        with suppress(OSError):
+            path.unlink(missing_ok=True)  # the index can't count it
         return False
 
     def _write(self, unfinished: Path, content: Iterable[bytes], path: Path) -> bool:
@@ -273,7 +275,7 @@ class PrefixStore:
             os.replace(unfinished, path)
             return True
         except OSError as error:
-            self._complain(error)
+            self.complain(error)
             with suppress(OSError):
                 unfinished.unlink(missing_ok=True)
             return False
@@ -293,14 +295,21 @@ class PrefixStore:
             keys = [key for (key,) in self._execute(query, (chat, chat))]
             self.remove(self._select("key", keys))
             self._execute("DELETE FROM chats WHERE chat = ?", (chat,))
+            self._erase()
+
+    def _erase(self) -> None:
+        """Remove deleted prompts from the index's own log."""
+        self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
     def clear(self) -> None:
         """Delete everything."""
         with self._guarded():
-            self.remove(list(self._all()))
+            for path in self.folder.iterdir():
+                if _FILE.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+            self._execute("DELETE FROM parts", ())
             self._execute("DELETE FROM chats", ())
-            for path in self.folder.glob(f"*{_ENDING}"):
-                path.unlink(missing_ok=True)
+            self._erase()
 
     def verify(self) -> tuple[int, int]:
         """Delete damaged files. Return the numbers of intact and damaged files."""
@@ -331,48 +340,51 @@ class PrefixStore:
 
     # Index
 
-    def _open_index(self) -> sqlite3.Connection:
-        path = self.folder / _INDEX
+    def _open_index(self) -> None:
+        """Open the index, and match it to the files. An index that is damaged or of another version is built again."""
+        path = self.folder / INDEX
         for is_last in (False, True):
             try:
-                index = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-                path.chmod(0o600)
-                version = index.execute("PRAGMA user_version").fetchone()[0]
-                if version not in (0, _VERSION):
-                    raise sqlite3.DatabaseError("another version")
-                index.execute("PRAGMA journal_mode = WAL")
-                index.execute("PRAGMA synchronous = OFF")  # the index can be rebuilt from the files
-                index.executescript(_SCHEMA)
-                index.execute("SELECT COUNT(*) FROM parts JOIN chats USING (key)").fetchone()
-                index.execute(f"PRAGMA user_version = {_VERSION}")
-                return index
-            except sqlite3.OperationalError as error:
+                self._connect(path)
+                self._match_index_to_files()
+                return
+            except _FAULTS as error:
+                self.close()
                 if is_last or "locked" in str(error):
                     raise
-            except sqlite3.DatabaseError:
-                if is_last:
-                    raise
-            with suppress(sqlite3.Error, UnboundLocalError):
-                index.close()
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{path}{suffix}").unlink(missing_ok=True)
-        raise AssertionError("unreachable")
+
+    def _connect(self, path: Path) -> None:
+        self._index = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        path.chmod(0o600)
+        (version,), *_ = self._execute("PRAGMA user_version", ())
+        if version not in (0, _VERSION):
+            raise sqlite3.DatabaseError("another version")
+        for setting in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):  # it can be built again from the files
+            self._execute(f"PRAGMA {setting}", ())
+        self._index.executescript(_SCHEMA)
+        self._execute(f"PRAGMA user_version = {_VERSION}", ())
+        facts = self._execute("SELECT value FROM facts", ())
+        if self._execute("PRAGMA quick_check(1)", ()) != [("ok",)] or not all(0 <= fact < _LARGEST_FACT for (fact,) in facts):
+            raise sqlite3.DatabaseError("damaged")
 
     def _match_index_to_files(self) -> None:
         """Add the files that the index lacks, and remove entries without a file."""
-        names, known = set[str](), {part.file_name: part for part in self._all()}
-        for path in self.folder.iterdir():
-            if path.name.endswith(_ENDING):
-                names.add(path.name)
-            elif path.name.endswith(_UNFINISHED) and not _is_running(path.name.split(".")[1]):
-                path.unlink(missing_ok=True)
-        for name in names - set(known):
+        files, known = set[tuple[str, int]](), {(part.file_name, part.bytes): part for part in self._all()}
+        for entry in os.scandir(self.folder):
+            if _FILE.fullmatch(entry.name):
+                with suppress(FileNotFoundError):  # another process deleted it
+                    files.add((entry.name, entry.stat().st_size))
+            elif (unfinished := _UNFINISHED.fullmatch(entry.name)) and not _is_running(unfinished[1]):
+                Path(entry).unlink(missing_ok=True)
+        self.remove(known[each] for each in known.keys() - files)
+        for name, _ in files - known.keys():
             part = _read_header(self.folder / name)
             if part is None or part.file_name != name:
                 (self.folder / name).unlink(missing_ok=True)
             else:
                 self._insert(part)
-        self.remove(known[name] for name in set(known) - names)
 
     def _insert(self, part: Part) -> None:
         before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
@@ -395,10 +407,7 @@ class PrefixStore:
             excess = max(held + room - self.quota, room + self._keep_free - free)
             if excess <= 0:
                 return True
-            query = (
-                "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts ORDER BY used, start DESC LIMIT 64"
-            )
-            oldest = [_part(row) for row in self._execute(query, ())]
+            oldest = [_part(row) for row in self._execute(f"{_SELECT} ORDER BY used, start DESC LIMIT 64", ())]
             if not oldest:
                 return False
             for part in oldest:
@@ -408,8 +417,7 @@ class PrefixStore:
                     break
 
     def _all(self) -> Iterator[Part]:
-        query = "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts"
-        return map(_part, self._execute(query, ()))
+        return map(_part, self._execute(_SELECT, ()))
 
     def _execute(self, query: str, values: Sequence[object]) -> list:
         if self._index is None:
@@ -431,18 +439,27 @@ class PrefixStore:
         with self._lock:
             try:
                 yield
-            except (OSError, sqlite3.Error) as error:
-                self._complain(error)
+            except _FAULTS as error:
+                self.complain(error)
 
-    def _complain(self, error: Exception) -> None:
+    def complain(self, error: Exception) -> None:
+        """Log the first failure."""
         if not self._complained:
             self._complained = True
             log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
 
 
 def _part(row: Sequence) -> Part:
+    """Return a row of the index as a part.
+
+    Raises:
+        ValueError: the row is damaged. Other exceptions in `_FAULTS` are possible, too.
+    """
     key, pair, parent, start, tokens, has_states, digest, size = row
-    return Part(key, pair, parent, start, _unpacked(tokens), bool(has_states), digest, size)
+    part = Part.of(pair, parent, start, _unpacked(tokens), bool(has_states))
+    if part.key != key:
+        raise ValueError("damaged")
+    return replace(part, digest=digest, bytes=size)
 
 
 def _packed(tokens: Sequence[int]) -> bytes:
@@ -465,17 +482,16 @@ def _read_header(path: Path) -> Part | None:
             return None
         tokens = _unpacked(bytes.fromhex(facts["tokens"]))
         part = Part.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
-        digest = path.stem.partition("-")[2]
-        return Part(**{**vars(part), "digest": digest, "bytes": path.stat().st_size}) if digest else None
-    except (OSError, ValueError, KeyError, TypeError, struct.error, RecursionError, AttributeError):
+        return replace(part, digest=path.stem[-32:], bytes=path.stat().st_size)
+    except (*_FAULTS, KeyError, RecursionError, AttributeError):
         return None
 
 
 def _is_running(pid: str) -> bool:
     try:
         os.kill(int(pid), 0)
+    except PermissionError:
+        return True
     except (ProcessLookupError, ValueError, OverflowError):
         return False
-    except PermissionError:
-        pass
     return True

@@ -9,7 +9,7 @@ import pytest
 
 from mlx_engine.cli import main
 from mlx_engine.prefix.store import PrefixStore
-from tests.mlx_engine.test_prefix_store import damage, save, tokens_of
+from tests.mlx_engine.saved_parts import damage, save, tokens_of
 
 
 def test_saved_prompts_are_listed_verified_and_cleared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,30 +1,22 @@
 """Reuse changes nothing but the time: tokens and rounds are the same for every kind of cache; only new tokens are prefilled."""
 
 import dataclasses
-import json
-import shutil
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import device
-from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
-from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
 from mlx_engine.events import Commit, CompletedReply, PrefillProgress
 from mlx_engine.requests import GenerationRequest
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
-from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, WORDS, running
 from tests.mlx_engine.target_passes import before_each_pass
-
-PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
-WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
 
 
 class Rows:
@@ -35,38 +27,12 @@ class Rows:
         before_each_pass(engine.pair.target, patch, self.passes.append)
 
 
-# The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
-PAIRS = {"growing": "e2e_qwen3", "windows": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
-WINDOW = 20
-
-
-def sliding(drafter: Path, folder: Path) -> Path:
-    """The same drafter with windows."""
-    shutil.copytree(drafter, folder)
-    config = json.loads((folder / "config.json").read_text())
-    layers = ["sliding_attention"] * config["num_hidden_layers"]
-    config |= {"layer_types": layers, "sliding_window": WINDOW, "use_sliding_window": True}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
 @pytest.fixture(scope="module", params=list(PAIRS))
 def kept(request, tmp_path_factory) -> Iterator[Engine]:
-    """One engine for all examples, so that they find the snapshots of earlier ones; only a few chats fit.
-
-    Chunks are short and contexts tight, so that short chats see what long ones do.
-    """
-    folder = GOLDEN / PAIRS[request.param]
-    drafter = folder / "drafter"
-    if request.param == "windows":
-        drafter = sliding(drafter, tmp_path_factory.mktemp("windows") / "drafter")
-    engine = loaded(folder / "target", drafter)
-    engine.snapshots.budget = 6 << 20
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefill, "CHUNK", 8)
-        patch.setattr(context, "_STEP", 8)
+    """One engine for all examples, so that they find the snapshots of earlier ones; only a few chats fit."""
+    with running(request.param, tmp_path_factory.mktemp(request.param)) as engine:
+        engine.snapshots.budget = 6 << 20
         yield engine
-    engine.unload()
 
 
 def reusing(request: GenerationRequest) -> GenerationRequest:

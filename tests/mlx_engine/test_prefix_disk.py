@@ -1,64 +1,36 @@
 """Prompts read from disk change nothing but the time, for every kind of cache and of drafter context."""
 
 import dataclasses
+import gc
+import json
 import random
-import time
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import mlx.core as mx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import generation
-from mlx_engine.decoding import prefill
-from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
-from mlx_engine.prefix import disk, store
+from mlx_engine.prefix import disk
+from mlx_engine.prefix.branch import Branch
+from mlx_engine.prefix.store import Part, PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
-from tests.mlx_engine.conftest import GOLDEN, loaded
-from tests.mlx_engine.test_prefix import PAIRS, PROMPT, WORDS, sliding
-from tests.mlx_engine.test_prefix_store import damage
-
-BLOCK = 8
+from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
+from tests.mlx_engine.prefix_process import QUOTA
+from tests.mlx_engine.saved_parts import damage
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
 def engine(request, tmp_path_factory) -> Iterator[Engine]:
-    """An engine with short parts, so that short chats see what long ones do."""
-    folder = GOLDEN / PAIRS[request.param]
-    drafter = folder / "drafter"
-    if request.param == "windows":
-        drafter = sliding(drafter, tmp_path_factory.mktemp("windows") / "drafter")
-    made = loaded(folder / "target", drafter)
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (store, disk):
-            patch.setattr(module, "BLOCK", BLOCK)
-        for module in (generation, disk):
-            patch.setattr(module, "STATES_EVERY", 3 * BLOCK)
-        patch.setattr(disk, "_LEAST_GAIN", 1)
-        patch.setattr(prefill, "CHUNK", BLOCK)
-        patch.setattr(context, "_STEP", BLOCK)
-        yield made
-    made.unload()
-
-
-def save(engine: Engine) -> None:
-    """Save everything."""
-    while (wait := engine.save_next()) is not None:
-        time.sleep(wait)
-    saved = engine.snapshots.disk
-    assert saved is not None
-    saved._writer.close(60)
-    saved._writer._thread = None
-
-
-def restart(engine: Engine, folder: Path) -> None:
-    """Forget what is in memory, and open the store as the next process does."""
-    save(engine)
-    engine.free_memory()
-    engine.save_prompts(folder)
+    with running(request.param, tmp_path_factory.mktemp(request.param)) as engine:
+        yield engine
 
 
 @sampled(2)
@@ -66,9 +38,8 @@ def restart(engine: Engine, folder: Path) -> None:
 def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     """Turns, edits, regenerations, and chats with the same beginning, with another process that uses the same store."""
     folder = tmp_path_factory.mktemp("store")
-    engine.free_memory()
-    engine.save_prompts(folder)
-    other = store.PrefixStore(folder)
+    begin(engine, folder)
+    other = PrefixStore(folder)
     head = data.draw(WORDS, "head")
     prompt = head + data.draw(WORDS, "first question")
     for turn in range(data.draw(st.integers(2, 5), "turns")):
@@ -101,38 +72,105 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
                 prompt = head + data.draw(WORDS, "another question")
     save(engine)
     other.close()
-    check = store.PrefixStore(folder)
+    check = PrefixStore(folder)
     assert check.verify()[1] == 0
     check.close()
-    engine.save_prompts(None)
 
 
 def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path):
-    engine.free_memory()
-    engine.save_prompts(tmp_path)
+    begin(engine, tmp_path)
     first = reply(engine, tokens(PROMPT * 7, max_tokens=20, ignore_eos=True, reuse=True))
     restart(engine, tmp_path)
     prompt = [*PROMPT * 7, *first.tokens, 5, 6, 7]
     stats = reply(engine, tokens(prompt, max_tokens=1, reuse=True)).stats
     assert stats.disk_tokens == stats.reused_tokens >= len(prompt) - 4
-    engine.save_prompts(None)
 
 
 def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
-    engine.free_memory()
-    engine.save_prompts(tmp_path)
+    begin(engine, tmp_path)
     reply(engine, tokens(PROMPT * 7, max_tokens=20, reuse=True, private=True))
     assert engine.save_next() is None
     assert not list(tmp_path.glob("*.safetensors"))
-    engine.save_prompts(None)
+
+
+def test_only_the_shared_beginning_of_a_chat_is_read(engine, tmp_path):
+    """Of 32 parts, the first three. All others are damaged, and would be deleted if they were read."""
+    begin(engine, tmp_path)
+    prompt = list(PROMPT * 24)[: 32 * 8]
+    reply(engine, tokens(prompt, max_tokens=1, reuse=True))
+    save(engine)
+    parts = list(engine.snapshots.disk._store._all())
+    later = [part for part in parts if part.end > STATES_EVERY]
+    for part in later:
+        damage(tmp_path / part.file_name, "flip", random.Random(part.key))
+    restart(engine, tmp_path)
+    request = tokens([*prompt[:STATES_EVERY], 5, 6, 7], max_tokens=9, ignore_eos=True)
+    expected, got = reply(engine, request), reply(engine, dataclasses.replace(request, reuse=True))
+    assert got.tokens == expected.tokens
+    assert got.stats.disk_tokens == STATES_EVERY
+    assert all((tmp_path / part.file_name).exists() for part in later)
+
+
+def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
+    begin(engine, tmp_path)
+    prompt = PROMPT * 80
+    reply(engine, tokens(prompt, max_tokens=1, reuse=True))
+    restart(engine, tmp_path)
+    branch, saved = engine.snapshots.new_branch(prompt), engine.snapshots.disk
+    found = saved.find(prompt, 0)
+    gc.collect()
+    before = mx.get_active_memory()
+    mx.reset_peak_memory()
+    assert saved.load(found, branch)
+    assert mx.get_peak_memory() - before <= 1.5 * (mx.get_active_memory() - before)
+
+
+def test_a_prompt_is_read_only_if_that_is_faster_than_computing_it(engine, tmp_path):
+    begin(engine, tmp_path)
+    request = tokens(PROMPT * 7, max_tokens=9, ignore_eos=True, reuse=True)
+    first, count = reply(engine, request), len(PROMPT * 7) - 1
+    save(engine)
+    store = PrefixStore(tmp_path)
+
+    def read_tokens() -> int:
+        """Return how many tokens are read after a restart."""
+        restart(engine, tmp_path)
+        got = reply(engine, request)
+        assert got.tokens == first.tokens
+        return got.stats.disk_tokens
+
+    assert read_tokens() == count  # nothing is measured yet
+    store.note(disk._READ_RATE, 1e15)
+    size = sum(part.bytes for part in engine.snapshots.disk.find(request.prompt_tokens, 0).parts)
+    for computed_per_s, expected in ((0.5 * count, count), (2.0 * count, 0), (1.05 * count, 0)):
+        store.note(disk._READ_RATE, size)  # reading takes a second
+        store.note(engine.snapshots.disk._prefill_fact, computed_per_s)
+        assert read_tokens() == expected
+    store.note(engine.snapshots.disk._prefill_fact, 1.05 * count)
+    assert read_tokens() == count  # a disk that was a little too slow is tried again
+
+
+@pytest.mark.parametrize("dtype", disk._DTYPES)
+def test_every_number_is_stored_as_it_is(tmp_path, dtype):
+    raw = mx.array(list(random.Random(1).randbytes(2 * 3 * 8 * 8 * 8)), mx.uint8)
+    array = (raw > 127 if dtype == mx.bool_ else raw.view(dtype)).reshape(2, 3, 8, -1)
+    caches = SimpleNamespace(rows=lambda start, end: [array[:, :, start:end], array[:, 1:, start:end]])
+    part = Part.of("f" * 32, "f" * 32, 2, (1, 2, 3), False)
+    store = PrefixStore(tmp_path, 10**9, keep_free=0)
+    saved = disk.DiskPrefixes(store, part.pair, False)
+    assert store.add(part, *saved._copy(cast(Branch, SimpleNamespace(caches=caches, context=None)), part))
+    [path] = tmp_path.glob("*.safetensors")
+    found: Any = mx.load(str(path))
+    for name, expected in zip(("rows.0", "rows.1"), caches.rows(2, 5), strict=True):
+        assert found[name].dtype == dtype and found[name].shape == expected.shape
+        assert mx.array_equal(*(mx.contiguous(each).view(mx.uint8) for each in (found[name], expected))).item()
 
 
 @sampled(2)
 @given(seed=st.integers(0, 999), faults=st.lists(st.sampled_from(["flip", "cut", "delete", "swap"]), min_size=1, max_size=3))
 def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("store"), random.Random(seed)
-    engine.free_memory()
-    engine.save_prompts(folder)
+    begin(engine, folder)
     first = reply(engine, tokens(PROMPT * 5, max_tokens=20, ignore_eos=True, reuse=True))
     restart(engine, folder)
     for fault in faults:
@@ -150,5 +188,29 @@ def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_facto
     expected, got = reply(engine, request), reply(engine, dataclasses.replace(request, reuse=True))
     assert got.tokens == expected.tokens
     save(engine)
-    engine.save_prompts(None)
-    assert store.PrefixStore(folder).verify()[1] <= len(faults) * 2
+    assert PrefixStore(folder).verify()[1] <= len(faults) * 2
+
+
+@pytest.mark.parametrize("kind", ["growing", *(pytest.param(kind, marks=pytest.mark.long) for kind in PAIRS if kind != "growing")])
+def test_two_processes_use_a_store_at_the_same_time(kind, tmp_path):
+    """They write, read, delete what doesn't fit, and forget chats, and their replies are those of fresh runs."""
+    folder, processes = tmp_path / "store", []
+    for seed in ("1", "2"):
+        (pair := tmp_path / seed).mkdir()
+        words = [sys.executable, "-m", "tests.mlx_engine.prefix_process", kind, str(pair), str(folder), seed]
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=Path(__file__).parents[2]))
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        output, errors = process.communicate()
+        assert process.returncode == 0, errors
+        happened = json.loads(output)
+        assert happened["read"] and happened["forgotten"]
+        assert happened["seen"] > QUOTA
+        assert not errors
+    store = PrefixStore(folder, QUOTA, keep_free=0)
+    assert store.use().bytes == sum(path.stat().st_size for path in folder.glob("*.safetensors")) <= QUOTA
+    assert store.verify()[1] == 0

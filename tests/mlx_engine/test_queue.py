@@ -30,10 +30,10 @@ from tests.examples import sampled
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import events, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.prefix_pairs import sliding
 from tests.mlx_engine.target_passes import before_each_pass
 from tests.mlx_engine.test_context import FULL, SLIDING
 from tests.mlx_engine.test_families import contents
-from tests.mlx_engine.test_prefix import sliding
 from tests.mlx_engine.test_schedules import QUESTIONS, Scripted
 
 SAMPLING = st.sampled_from([Sampling(), Sampling(0.7), Sampling(1.0, top_k=20, top_p=0.9), Sampling(0.8, min_p=0.05)])

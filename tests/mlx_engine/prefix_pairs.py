@@ -1,0 +1,80 @@
+"""Pairs of every kind of cache and drafter context, for tests of prompts kept in memory and on disk."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import strategies as st
+
+from mlx_engine import generation
+from mlx_engine.decoding import prefill
+from mlx_engine.drafters import context
+from mlx_engine.engine import Engine
+from mlx_engine.prefix import disk, store
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
+# The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
+PAIRS = {"growing": "e2e_qwen3", "windows": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
+BLOCK = 8
+STATES_EVERY = 3 * BLOCK
+WINDOW = 20
+
+
+@contextmanager
+def running(kind: str, folder: Path) -> Iterator[Engine]:
+    """Run an engine with a tiny pair. Chunks, parts, and contexts are short, so that short chats see what long ones do.
+
+    Args:
+        kind: one of `PAIRS`.
+        folder: for files of the pair.
+    """
+    pair = GOLDEN / PAIRS[kind]
+    drafter = sliding(pair / "drafter", folder / "drafter") if kind == "windows" else pair / "drafter"
+    engine = loaded(pair / "target", drafter)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (store, disk):
+            patch.setattr(module, "BLOCK", BLOCK)
+        for module in (generation, disk):
+            patch.setattr(module, "STATES_EVERY", STATES_EVERY)
+        patch.setattr(disk, "_LEAST_GAIN", 1)
+        patch.setattr(prefill, "CHUNK", BLOCK)
+        patch.setattr(context, "_STEP", BLOCK)
+        yield engine
+    engine.unload()
+
+
+def sliding(drafter: Path, folder: Path) -> Path:
+    """Copy a drafter, with windows."""
+    shutil.copytree(drafter, folder)
+    config = json.loads((folder / "config.json").read_text())
+    layers = ["sliding_attention"] * config["num_hidden_layers"]
+    config |= {"layer_types": layers, "sliding_window": WINDOW, "use_sliding_window": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def save(engine: Engine) -> None:
+    """Save everything."""
+    while (wait := engine.save_next()) is not None:
+        time.sleep(wait)
+    saved = engine.snapshots.disk
+    assert saved is not None
+    saved._writer.flush(60)
+
+
+def begin(engine: Engine, folder: Path, quota: int | None = None) -> None:
+    """Forget what is in memory, and open the store as the next process does."""
+    engine.free_memory()
+    engine.save_prompts(folder, quota)
+
+
+def restart(engine: Engine, folder: Path) -> None:
+    """Save everything, then begin with nothing in memory."""
+    save(engine)
+    begin(engine, folder)
