@@ -113,6 +113,18 @@ def test_a_server_with_a_key_asks_for_it_and_allows_no_other_origin() -> None:
             assert not [name for name in response.headers if name.startswith("access-control")]
 
 
+def test_every_endpoint_but_health_needs_the_key() -> None:
+    with serving(ScriptedEngine, key="secret-key") as server:
+        paths: dict[str, dict[str, object]] = server.client.get("/openapi.json").json()["paths"]
+        endpoints = [(method, path) for path, methods in paths.items() for method in methods]
+        refused = {
+            (method, path)
+            for method, path in endpoints
+            if server.client.request(method, path, headers={"authorization": ""}).status_code == 401
+        }
+        assert len(endpoints) > 9 and set(endpoints) - refused == {("get", "/health")}
+
+
 def test_a_rebound_name_reaches_nothing(server: Serving) -> None:
     assert server.client.get("/health", headers={"host": "evil.example"}).status_code == 403
     before = len(server.door.jobs)

@@ -39,6 +39,7 @@ def started(*options: str, **variables: str) -> Iterator[tuple[subprocess.Popen[
 def test_the_first_line_has_all_that_a_client_needs_and_sigterm_ends_a_reply() -> None:
     with started("--key", "a-secret-key") as (process, line):
         assert set(line) == {"url", "key", "model"} and line["key"] == "a-secret-key"
+        assert line["url"].startswith("http://127.0.0.1:")
         body = {"model": line["model"], "messages": [{"role": "user", "content": "Hi"}], "stream": True, "ignore_eos": True}
         with httpx2.Client(base_url=line["url"], trust_env=False, timeout=60) as client:
             assert client.post("/v1/chat/completions", json=body).status_code == 401
