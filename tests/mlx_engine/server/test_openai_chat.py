@@ -11,6 +11,7 @@ from openai import OpenAI
 from pydantic import BaseModel
 
 from mlx_engine.requests import GenerationRequest, Message, Sampling
+from tests.examples import sampled
 from tests.mlx_engine.server.serving import Serving
 
 PATH = "/v1/chat/completions"
@@ -39,6 +40,7 @@ def test_the_text_is_the_engines_own(demo_server: Serving, dflash: str, temperat
 
 
 @given(seed=st.integers(0, 2**64 - 1), width=st.integers(1, 8), top_k=st.integers(0, 40), min_p=st.floats(0, 0.3))
+@sampled(4)
 def test_dflash_and_its_width_do_not_change_the_text(demo_server: Serving, seed: int, width: int, top_k: int, min_p: float) -> None:
     body = {"max_tokens": 16, "seed": seed, "temperature": 0.8, "top_k": top_k, "min_p": min_p}
     with_dflash = demo_server.chat(QUESTION, **body, slipstream={"width": width})
@@ -166,7 +168,7 @@ def test_a_stream_has_the_shape_that_clients_need(demo_server: Serving) -> None:
 
 
 def test_progress_of_the_prompt_is_streamed_on_request(demo_server: Serving) -> None:
-    messages = [{"role": "user", "content": "Say a word. " * 100}]
+    messages = [{"role": "user", "content": "Say a word. " * 25}]
     chunks = demo_server.streamed(PATH, messages=messages, max_tokens=2, return_progress=True)
     progress = [chunk["prompt_progress"] for chunk in chunks if "prompt_progress" in chunk]
     assert (
