@@ -127,6 +127,14 @@ def test_the_cost_of_streaming_grows_with_the_length_only(name: str) -> None:
     assert max(found) < 1_500_000
 
 
+def test_a_huge_line_of_streaming_code_is_read_a_bounded_number_of_times() -> None:
+    text, piece, reply = "```json\n" + '{"a": 1}, ' * 5000, 500, StreamingMarkdown()
+    for at in range(0, len(text), piece):
+        reply.append(text[at : at + piece])
+    assert reply.blocks == parse_blocks(text)
+    assert reply.parsed_chars < len(text) / piece * (streaming.MAX_TAIL + piece)
+
+
 def test_a_wide_table_with_short_rows_is_shown_as_written() -> None:
     text = "|a" * 1000 + "\n" + "|-" * 1000 + "\n" + "b\n" * 3000
     reply = StreamingMarkdown(text)
