@@ -26,7 +26,7 @@ from app.settings.settings_dialog import SettingsDialog
 from app.tools.tools_pane import ToolsPane
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
-from app.widgets.layout import Form, column, row
+from app.widgets.layout import Form, column, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from app.window.help import HelpDialog, menu_shortcuts
@@ -131,7 +131,7 @@ class Dialogs(QObject):
             "turn on in a chat, and to check for updates if you turn that on."
         )
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
-        column(styled_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
+        column(line(), small_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
         return page
 
     def _advanced(self, form: Form) -> None:

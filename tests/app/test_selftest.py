@@ -90,6 +90,7 @@ def test_every_kernel_equals_its_reference_in_the_emulator() -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_wrong_kernel_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above shows that a right kernel passes."""
     right = kernel.metal
 
     def wrong(*arguments: Any, **options: Any) -> Any:
@@ -99,7 +100,6 @@ def test_a_wrong_kernel_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -
         return found * 1.1 if isinstance(found, mx.array) else (found[0], found[1] + 1, *found[2:])
 
     name = kernel.__name__.rpartition(".")[2]
-    assert self_check._difference(name, metal_kernel) == ""
     monkeypatch.setattr(kernel, "metal", wrong)
     assert self_check._difference(name, metal_kernel)
 
