@@ -12,7 +12,7 @@ from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerState, ServerStatus, ToolServers
 from mlx_engine.tools.tool import Tool, ToolResult
 
-PATIENCE_S = 120  # for busy machines
+PATIENCE_S = 60  # for busy machines
 MADE = Path(__file__).with_name("made_server.py")
 
 

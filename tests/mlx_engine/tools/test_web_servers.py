@@ -1,0 +1,223 @@
+"""Servers of tools over HTTP, and sign-in."""
+
+import resource
+import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx2
+import keyring
+import pytest
+
+from mlx_engine.tools import oauth
+from mlx_engine.tools.config import ServerConfig
+from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.tools.transports import is_secure
+from tests.keychain import keychain
+from tests.mlx_engine.tools.running_servers import RunningServers, wait_until
+from tests.mlx_engine.tools.web_servers import SignInServer, WebTools, serving
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[WebTools]:
+    web = WebTools()
+    with serving(web.listener, web.app):
+        yield web
+
+
+@pytest.fixture(scope="module")
+def servers(web: WebTools) -> Iterator[RunningServers]:
+    headers = (("X-Team", "blue"), ("Authorization", "Bearer configured"))
+    servers = RunningServers(ServerConfig("web", url=web.url, headers=headers, timeout_s=60))
+    yield servers
+    servers.close()
+
+
+def code(result: ToolResult) -> str:
+    assert result.error is not None and result.failed
+    return result.error.code
+
+
+def test_a_call_over_http_has_the_configured_headers(servers: RunningServers) -> None:
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "Grüße"}').text == "Grüße"
+    sent = servers.ask(servers.tool("header", "web")).text
+    assert '"x-team": "blue"' in sent and '"authorization": "Bearer configured"' in sent and "gzip" not in sent
+
+
+@pytest.mark.parametrize("tool", ["big", "big_event"])
+def test_a_body_of_100_mb_ends_the_connection_and_takes_little_memory(servers: RunningServers, tool: str) -> None:
+    found = servers.tool(tool, "web")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert code(servers.ask(found)) in ("tool_message_too_long", "tool_server_gone")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "again"}').text == "again"
+
+
+def test_events_are_read_and_progress_is_passed_on(servers: RunningServers) -> None:
+    shown: list[str] = []
+    assert servers.ask(servers.tool("events", "web"), progress=shown.append).text == "the end"
+    assert 1 <= len(shown) < 100 and shown[0] == "1"
+
+
+def test_a_compressed_body_is_refused(servers: RunningServers) -> None:
+    assert code(servers.ask(servers.tool("compressed", "web"))) in ("tool_answer_compressed", "tool_server_gone")
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "again"}').text == "again"
+
+
+@pytest.mark.parametrize("tool", ["not_json", "error"])
+def test_a_wrong_answer_fails_only_its_call(servers: RunningServers, tool: str) -> None:
+    changes = len(servers.changes)
+    assert code(servers.ask(servers.tool(tool, "web"))) == "tool_failed"
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "fine"}').text == "fine"
+    assert len(servers.changes) == changes
+
+
+def test_a_forgotten_session_begins_again(servers: RunningServers) -> None:
+    assert servers.ask(servers.tool("forget", "web")).text == "forgotten"
+    assert code(servers.ask(servers.tool("echo", "web"), '{"text": "lost"}')) in ("tool_failed", "tool_server_gone")
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "again"}').text == "again"
+
+
+def test_credentials_stay_with_the_configured_host(web: WebTools) -> None:
+    other = WebTools()
+    web.redirect_to = other.url
+    with serving(other.listener, other.app):
+        servers = RunningServers(ServerConfig("web", url=f"{web.origin}/elsewhere", headers=(("Authorization", "Bearer secret"),)))
+        servers.start(["web"])
+        status = servers.wait("web", "failed")
+        assert status.error is not None and "not followed" in status.error.message
+        servers.close()
+    assert other.headers == []
+
+
+def test_a_server_that_is_not_there_says_so() -> None:
+    gone = WebTools()
+    gone.listener.close()
+    servers = RunningServers(ServerConfig("web", url=gone.url))
+    assert code(servers.ask(Tool("web", "echo"))) == "tool_cannot_connect"
+    servers.close()
+
+
+def test_only_this_computer_is_asked_without_tls() -> None:
+    assert is_secure("https://example.com/mcp", "https://example.com/mcp")
+    assert is_secure("http://localhost:8000/mcp", "http://127.0.0.1:1/mcp")
+    assert not is_secure("http://example.com/mcp", "http://example.com/mcp")
+    assert not is_secure("http://127.0.0.1:8000/token", "https://example.com/mcp")
+    assert not is_secure("http://127.0.0.1.example.com/", "http://127.0.0.1.example.com/")
+    assert not is_secure("file:///etc/passwd", "https://example.com/mcp")
+
+
+# --- Sign-in
+
+
+@pytest.fixture
+def guarded() -> Iterator[tuple[WebTools, SignInServer]]:
+    """A server of tools, and the server to sign in to, on different hosts."""
+    web, sign_in = WebTools(), SignInServer()
+    web.signed_in_at, web.tokens = f"{sign_in.origin}/", sign_in.tokens
+    with keychain(), serving(web.listener, web.app), serving(sign_in.listener, sign_in.app):
+        yield web, sign_in
+
+
+class Browser:
+    """Opens pages without holding up the caller, and remembers them."""
+
+    def __init__(self) -> None:
+        self.pages: list[str] = []
+
+    def open(self, page: str) -> None:
+        self.pages.append(page)
+        threading.Thread(target=lambda: httpx2.get(page, follow_redirects=True)).start()
+
+
+def test_signing_in_calling_renewing_and_signing_out(guarded: tuple[WebTools, SignInServer]) -> None:
+    web, sign_in = guarded
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    servers.start(["web"])
+    assert servers.wait("web", "sign_in").error is None
+    assert sign_in.requests == [], "nothing is registered before the user signs in"
+    browser = Browser()
+    servers.sign_in("web", browser.open)
+    servers.wait("web", "ready")
+    assert (
+        len(browser.pages) == 1
+        and browser.pages[0].startswith(f"{sign_in.origin}/authorize?")
+        and "code_challenge_method=S256" in browser.pages[0]
+    )
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "signed in"}').text == "signed in"
+    servers.close()
+
+    # The next run of the app
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "still"}').text == "still"
+    assert sign_in.requests == ["/register", "/authorize", "/token"]
+    servers.close()
+
+    # The token has expired
+    stored = oauth._stored(web.url)
+    assert stored is not None and next(iter(sign_in.tokens)) in stored
+    oauth._store(web.url, stored.replace('"expires": ', '"expires": -'))
+    sign_in.tokens.clear()
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    assert servers.ask(servers.tool("echo", "web"), '{"text": "renewed"}').text == "renewed"
+    assert sign_in.requests[3:] == ["/token"]
+    assert not [sent for sent in web.headers if "refresh" in str(sent)]
+
+    servers.sign_out("web")
+    wait_until(lambda: keyring.get_password("Slipstream tools sign-in", web.url) is None)
+    servers.start(["web"])
+    servers.wait("web", "sign_in")
+    servers.close()
+
+
+def test_a_revoked_sign_in_asks_again_without_opening_the_browser(guarded: tuple[WebTools, SignInServer]) -> None:
+    web, sign_in = guarded
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    browser = Browser()
+    servers.sign_in("web", browser.open)
+    servers.wait("web", "ready")
+    echo = servers.tool("echo", "web")
+    sign_in.tokens.clear()
+    sign_in.refresh.clear()
+    assert code(servers.ask(echo, '{"text": "no"}')) in ("tool_server_gone", "tool_cannot_sign_in")
+    servers.wait("web", "sign_in")
+    assert len(browser.pages) == 1
+    servers.close()
+
+
+def test_a_refused_sign_in_says_so(guarded: tuple[WebTools, SignInServer]) -> None:
+    web, sign_in = guarded
+    sign_in.refuses = True
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    servers.sign_in("web", Browser().open)
+    status = servers.wait("web", "sign_in")
+    assert status.error is not None and status.error.code == "tool_sign_in_failed"
+    servers.close()
+
+
+def test_other_pages_cannot_end_a_sign_in(guarded: tuple[WebTools, SignInServer]) -> None:
+    web, _ = guarded
+    answers: list[int] = []
+
+    def attack_then_browse(page: str) -> None:
+        def work() -> None:
+            callback = httpx2.URL(page).params["redirect_uri"]
+            answers.extend(httpx2.get(f"{callback}{query}").status_code for query in ("", "?code=1&state=2", "?code=1&state="))
+            answers.append(httpx2.get(f"http://{urlsplit(callback).netloc}/").status_code)
+            httpx2.get(page, follow_redirects=True)
+
+        threading.Thread(target=work).start()
+
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    servers.sign_in("web", attack_then_browse)
+    servers.wait("web", "ready")
+    assert answers == [404] * 4
+    servers.close()
+
+
+def test_a_configured_key_that_is_refused_needs_no_sign_in(guarded: tuple[WebTools, SignInServer]) -> None:
+    web, _ = guarded
+    servers = RunningServers(ServerConfig("web", url=web.url, headers=(("authorization", "Bearer wrong"),)))
+    servers.start(["web"])
+    assert servers.wait("web", "failed").error is not None
+    servers.close()
