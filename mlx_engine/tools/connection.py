@@ -49,6 +49,7 @@ class Connection:
         self._client: Client | None = None
         self._outdated = False  # whether the server has other tools now
         self._listing = asyncio.Lock()
+        self._wanted = asyncio.Event()  # a call waits for the connection
         self._was_ready = False
         self._settled = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -88,6 +89,7 @@ class Connection:
         if not isinstance(values, dict):
             return failed(EngineText.of("tool_bad_arguments", "The arguments aren't a JSON object."))
         self.start()
+        self._wanted.set()
         await self._settled.wait()
         client, link = self._client, self._link
         if client is None:
@@ -131,23 +133,27 @@ class Connection:
             while True:
                 began = time.monotonic()
                 link = self._link = Link()
+                self._wanted.clear()
                 try:
                     await self._connect(open_browser)
                     problem = link.problem or gone(self.config.name)
                 except Exception as error:
                     problem = link.problem or _problem(error, self.config)
-                    causes = list(_causes(error))
-                    if open_browser or link.unauthorized or any(isinstance(cause, SignInNeeded) for cause in causes):
-                        has_header = any(name.lower() == "authorization" for name, _ in self.config.headers)
-                        state = "failed" if has_header else "sign_in"
-                        problem = problem if open_browser or has_header else None
+                    signing_in = bool(open_browser) and not self._was_ready
+                    if signing_in or link.unauthorized or isinstance(next(_causes(error)), SignInNeeded):
+                        state, problem = "sign_in", problem if signing_in else None
+                        if any(name.lower() == "authorization" for name, _ in self.config.headers):
+                            template = "“{server}” rejected the header Authorization. Change it in Settings."
+                            state, problem = "failed", EngineText.of("tool_rejected", template, server=self.config.name)
                         return
                 attempt = 0 if time.monotonic() - began > _STABLE_S else attempt
                 if not self._was_ready or attempt == len(_DELAYS_S):
                     state = "failed"
                     return
                 self._set("connecting", problem)
-                await asyncio.sleep(_DELAYS_S[attempt])
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_DELAYS_S[attempt]):
+                        await self._wanted.wait()
                 attempt, open_browser = attempt + 1, None
         finally:
             self._set(state, problem)

@@ -114,6 +114,8 @@ async def authorization(url: str, open_browser: Callable[[str], None] | None) ->
 
     async def redirect(page: str) -> None:
         nonlocal state
+        if state:
+            raise SignInNeeded  # the sign-in has expired since
         if not is_secure(page, url):
             raise UserError(
                 "tool_url_not_secure", "“{url}” has to begin with https://. Change the address.", url=page.partition("?")[0]
@@ -123,7 +125,10 @@ async def authorization(url: str, open_browser: Callable[[str], None] | None) ->
         open_browser(page)
 
     async def callback() -> AuthorizationCodeResult:
-        return await answer
+        try:
+            return await answer
+        finally:
+            listener.close()
 
     listener = await asyncio.start_server(answered, _LOOPBACK, 0, limit=1 << 16)
     try:
