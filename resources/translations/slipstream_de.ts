@@ -6200,7 +6200,7 @@
             <location filename="../../mlx_engine/tools/approvals.py" />
             <source>approvals_not_saved</source>
             <extracomment>Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Welche Werkzeuge erlaubt sind, kann nicht gespeichert werden ({reason}). Prüfen Sie die Zugriffsrechte von „{file}“, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6218,31 +6218,31 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_name</source>
             <extracomment>“{server}” can't be the name of a server. Use up to 64 characters, without control characters.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ kann nicht der Name eines Servers sein. Verwenden Sie bis zu 64 Zeichen, ohne Steuerzeichen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>no_servers</source>
             <extracomment>The file has no object “mcpServers”. Add it, or choose another file.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Datei hat kein Objekt „mcpServers“. Fügen Sie es hinzu, oder wählen Sie eine andere Datei.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>placeholder_in_server</source>
             <extracomment>“{server}” has the placeholder “{text}”. Replace it with its value.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ enthält den Platzhalter „{text}“. Ersetzen Sie ihn durch seinen Wert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>secret_missing</source>
             <extracomment>The system's keychain has no “{name}” of “{server}”. Enter it again in Settings.</extracomment>
-            <translation type="unfinished" />
+            <translation>Im Schlüsselbund des Systems fehlt „{name}“ von „{server}“. Geben Sie den Wert in den Einstellungen noch einmal ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>secrets_not_saved</source>
             <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Schlüsselbund des Systems ist nicht verfügbar. Geheime Werte bleiben daher nur bis zum Beenden erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6260,13 +6260,13 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>server_incomplete</source>
             <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ braucht entweder einen Befehl oder eine URL. Korrigieren Sie den Eintrag, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>server_named_twice</source>
             <extracomment>Two servers have the same name. Rename one of them.</extracomment>
-            <translation type="unfinished" />
+            <translation>Zwei Server haben denselben Namen. Benennen Sie einen davon um.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6302,7 +6302,7 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>servers_not_json</source>
             <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Liste der Server ist kein gültiges JSON ({reason}). Korrigieren Sie sie, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6314,61 +6314,67 @@
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_asked</source>
             <extracomment>“{tool}” asked for something that Slipstream doesn't give to servers.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{tool}“ hat etwas angefordert, das Slipstream keinem Server gibt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_bad_arguments</source>
             <extracomment>The arguments aren't a JSON object.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Argumente sind kein JSON-Objekt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_bad_result</source>
             <extracomment>“{tool}” didn't return a valid result.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{tool}“ hat kein gültiges Ergebnis geliefert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_cannot_connect</source>
             <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es kann keine Verbindung zu „{server}“ hergestellt werden ({reason}). Prüfen Sie die Adresse und das Netzwerk.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_changed</source>
             <extracomment>“{server}” has changed “{tool}” since it was offered. Nothing was called.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ hat „{tool}“ geändert, seit das Werkzeug angeboten wurde. Nichts wurde aufgerufen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_ended</source>
             <extracomment>“{server}” ended before it answered. Look at its output.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ wurde beendet, bevor eine Antwort kam. Sehen Sie sich die Ausgabe an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_failed</source>
             <extracomment>“{tool}” failed ({reason}).</extracomment>
-            <translation type="unfinished" />
+            <translation>„{tool}“ ist fehlgeschlagen ({reason}).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_no_answer</source>
             <extracomment>“{server}” didn't answer within {seconds:g} seconds.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ hat nicht innerhalb von {seconds:g} Sekunden geantwortet.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_rejected</source>
+            <extracomment>“{server}” rejected the header Authorization. Change it in Settings.</extracomment>
+            <translation>„{server}“ hat den Header Authorization abgelehnt. Ändern Sie ihn in den Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_server_error</source>
             <extracomment>“{server}” answered with an error ({reason}).</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ hat mit einem Fehler geantwortet ({reason}).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_sign_in_failed</source>
             <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Anmeldung bei „{server}“ ist fehlgeschlagen ({reason}). Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
@@ -6392,49 +6398,49 @@
             <location filename="../../mlx_engine/tools/oauth.py" />
             <source>tool_url_not_secure</source>
             <extracomment>“{url}” has to begin with https://. Change the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{url}“ muss mit https:// beginnen. Ändern Sie die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_canceled</source>
             <extracomment>The call of “{tool}” was canceled.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Aufruf von „{tool}“ wurde abgebrochen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_server_gone</source>
             <extracomment>The connection to “{server}” has ended.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Verbindung zu „{server}“ wurde beendet.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_timed_out</source>
             <extracomment>“{tool}” had no result within {seconds:g} seconds, and was stopped.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{tool}“ hatte nach {seconds:g} Sekunden kein Ergebnis und wurde gestoppt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_answer_compressed</source>
             <extracomment>“{server}” sent a compressed answer, which it wasn't asked for.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ hat unaufgefordert eine komprimierte Antwort gesendet.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_failed</source>
             <extracomment>Can't start “{command}” ({reason}).</extracomment>
-            <translation type="unfinished" />
+            <translation>„{command}“ kann nicht gestartet werden ({reason}).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_not_found</source>
             <extracomment>Can't find “{command}”. Install it, or enter its full path.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{command}“ wurde nicht gefunden. Installieren Sie das Programm oder geben Sie den vollständigen Pfad ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_message_too_long</source>
             <extracomment>“{server}” sent a message of more than {limit} MB, and was disconnected.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{server}“ hat eine Nachricht mit mehr als {limit} MB gesendet und wurde getrennt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

@@ -6200,7 +6200,7 @@
             <location filename="../../mlx_engine/tools/approvals.py" />
             <source>approvals_not_saved</source>
             <extracomment>Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法保存允许使用的工具（{reason}）。请检查“{file}”的权限，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6218,31 +6218,31 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_name</source>
             <extracomment>“{server}” can't be the name of a server. Use up to 64 characters, without control characters.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”不能用作服务器名称。请使用不超过 64 个字符，且不含控制字符。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>no_servers</source>
             <extracomment>The file has no object “mcpServers”. Add it, or choose another file.</extracomment>
-            <translation type="unfinished" />
+            <translation>该文件中没有“mcpServers”对象。请添加它，或选择其他文件。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>placeholder_in_server</source>
             <extracomment>“{server}” has the placeholder “{text}”. Replace it with its value.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”包含占位符“{text}”。请将其替换为实际的值。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>secret_missing</source>
             <extracomment>The system's keychain has no “{name}” of “{server}”. Enter it again in Settings.</extracomment>
-            <translation type="unfinished" />
+            <translation>系统钥匙串中没有“{server}”的“{name}”。请在设置中重新输入。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>secrets_not_saved</source>
             <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
-            <translation type="unfinished" />
+            <translation>系统钥匙串不可用，因此机密值只保留到您退出为止。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6260,13 +6260,13 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>server_incomplete</source>
             <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”需要命令或 URL 中的一个。请更正该条目，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>server_named_twice</source>
             <extracomment>Two servers have the same name. Rename one of them.</extracomment>
-            <translation type="unfinished" />
+            <translation>两个服务器名称相同。请重命名其中一个。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6302,7 +6302,7 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>servers_not_json</source>
             <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>服务器列表不是有效的 JSON（{reason}）。请更正后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6314,61 +6314,67 @@
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_asked</source>
             <extracomment>“{tool}” asked for something that Slipstream doesn't give to servers.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{tool}”请求了 Slipstream 不会提供给服务器的内容。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_bad_arguments</source>
             <extracomment>The arguments aren't a JSON object.</extracomment>
-            <translation type="unfinished" />
+            <translation>参数不是 JSON 对象。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_bad_result</source>
             <extracomment>“{tool}” didn't return a valid result.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{tool}”没有返回有效的结果。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_cannot_connect</source>
             <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法连接到“{server}”（{reason}）。请检查地址和网络。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_changed</source>
             <extracomment>“{server}” has changed “{tool}” since it was offered. Nothing was called.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”在提供“{tool}”之后更改了它。未进行任何调用。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_ended</source>
             <extracomment>“{server}” ended before it answered. Look at its output.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”在响应之前已结束。请查看其输出。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_failed</source>
             <extracomment>“{tool}” failed ({reason}).</extracomment>
-            <translation type="unfinished" />
+            <translation>“{tool}”失败（{reason}）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_no_answer</source>
             <extracomment>“{server}” didn't answer within {seconds:g} seconds.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”在 {seconds:g} 秒内没有响应。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/connection.py" />
+            <source>tool_rejected</source>
+            <extracomment>“{server}” rejected the header Authorization. Change it in Settings.</extracomment>
+            <translation>“{server}”拒绝了 Authorization 标头。请在设置中更改它。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_server_error</source>
             <extracomment>“{server}” answered with an error ({reason}).</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”返回了错误（{reason}）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_sign_in_failed</source>
             <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法登录“{server}”（{reason}）。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
@@ -6392,49 +6398,49 @@
             <location filename="../../mlx_engine/tools/oauth.py" />
             <source>tool_url_not_secure</source>
             <extracomment>“{url}” has to begin with https://. Change the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{url}”必须以 https:// 开头。请更改地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_canceled</source>
             <extracomment>The call of “{tool}” was canceled.</extracomment>
-            <translation type="unfinished" />
+            <translation>对“{tool}”的调用已取消。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_server_gone</source>
             <extracomment>The connection to “{server}” has ended.</extracomment>
-            <translation type="unfinished" />
+            <translation>与“{server}”的连接已结束。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_timed_out</source>
             <extracomment>“{tool}” had no result within {seconds:g} seconds, and was stopped.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{tool}”在 {seconds:g} 秒内没有结果，已停止。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_answer_compressed</source>
             <extracomment>“{server}” sent a compressed answer, which it wasn't asked for.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”发送了未请求的压缩响应。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_failed</source>
             <extracomment>Can't start “{command}” ({reason}).</extracomment>
-            <translation type="unfinished" />
+            <translation>无法启动“{command}”（{reason}）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_not_found</source>
             <extracomment>Can't find “{command}”. Install it, or enter its full path.</extracomment>
-            <translation type="unfinished" />
+            <translation>找不到“{command}”。请安装它，或输入其完整路径。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_message_too_long</source>
             <extracomment>“{server}” sent a message of more than {limit} MB, and was disconnected.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{server}”发送了超过 {limit} MB 的消息，已断开连接。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
