@@ -89,7 +89,7 @@ class Welcome(QWidget):
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
         self.calculation = _Card(theme, tr("Calculator"), "What is 4817 × 392?", self.calculation_chosen)
-        self.cards = [self.calculation, *(_Card(theme, kind, prompt, self.chosen) for kind, prompt in examples())]
+        self.cards = [_Card(theme, kind, prompt, self.chosen) for kind, prompt in examples()]
         self._columns, self._can_call_tools = 0, False
         self._layout = column(
             self.title,
@@ -119,7 +119,7 @@ class Welcome(QWidget):
         self.title.setText(tr("Try the built-in demo") if demo else tr("Ask anything, faster"))
         self.recommended.setVisible(demo)
         self.progress.setVisible(loading is not None)
-        for card in self.cards:
+        for card in (self.calculation, *self.cards):
             card.setEnabled(pair is not None)
         can_call_tools = pair is not None and pair.can_call_tools
         self.calculation.setVisible(can_call_tools)
@@ -152,11 +152,11 @@ class Welcome(QWidget):
             self._place_cards()
 
     def _place_cards(self) -> None:
-        cards = [card for card in self.cards if card is not self.calculation or self._can_call_tools]
-        for card in self.cards:
+        for card in (self.calculation, *self.cards):
             self._cards.removeWidget(card)
+        cards = [self.calculation] * self._can_call_tools + self.cards
         for place, card in enumerate(cards):
-            across, down = place % self._columns, place // self._columns
+            down, across = divmod(place, self._columns)
             self._cards.addWidget(card, down, across, 1, self._columns - across if card is cards[-1] else 1)
 
 

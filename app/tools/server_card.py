@@ -51,7 +51,7 @@ class ServerCard(QFrame):
         self.add_folder = add(tr("Add Folder…"), self._add_folder)
         self.sign_in = add(tr("Sign In…"), lambda: box.sign_in(config.name))
         self.sign_out = add(tr("Sign Out"), lambda: box.sign_out(config.name))
-        self.test = add(tr("Test"), lambda: box.start([config.name]))
+        self.again = add(tr("Try Again"), lambda: box.start([config.name]))
         self.edit = add(tr("Edit…"), self.edit_requested.emit)
         self.remove = add(tr("Remove…"), self._remove)
         self._lists = QWidget()
@@ -60,7 +60,7 @@ class ServerCard(QFrame):
             self.target,
             self.state,
             self.log,
-            flow(self.show_tools, self.add_folder, self.sign_in, self.sign_out, self.test, self.edit, self.remove),
+            flow(self.show_tools, self.add_folder, self.sign_in, self.sign_out, self.again, self.edit, self.remove),
             self._lists,
             spacing=6,
             margins=(14, 10, 10, 10),
@@ -89,12 +89,11 @@ class ServerCard(QFrame):
             self.add_folder: config.builtin == "files",
             self.sign_in: config.enabled and status.state == "sign_in",
             self.sign_out: ready and bool(config.url),
-            self.test: config.enabled and not config.builtin,
+            self.again: failed,
             self.edit: not config.builtin,
             self.remove: not config.builtin,
         }.items():
             part.setVisible(shown)
-        self.test.setEnabled(status.state != "connecting")
         self.show_tools.setText(tr("Hide Tools") if self.show_tools.isChecked() else tr("Show Tools"))
         tools = status.tools if ready and self.show_tools.isChecked() else ()
         allowed = [tool for server, tool in self._box.approvals.always() if server == config.name]
@@ -147,8 +146,6 @@ class ServerCard(QFrame):
 
     def _set_folders(self, folders: tuple[str, ...]) -> None:
         self._box.put(replace(self.config, folders=folders), self.config.name)
-        if self.config.enabled:
-            self._box.start([self.config.name])
 
     @Slot()
     def _remove(self) -> None:

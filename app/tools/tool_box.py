@@ -75,10 +75,10 @@ class ToolBox(QObject):
         tools = (tool for server in ready for tool in server.tools)
         return named(tool for tool in tools if tool_key(tool) not in settings.tools_off)
 
-    def warm(self, settings: ChatSettings) -> None:
-        """Start the servers that a chat has on. One that failed waits for the user."""
-        status = self.status
-        self.start(config.name for config in self.chosen(settings) if status[config.name].state == "off")
+    def warm(self, settings: ChatSettings | None = None) -> None:
+        """Start the servers that a chat has on, or all that are on. One that failed waits for the user."""
+        configs, status = self.configs if settings is None else self.chosen(settings), self.status
+        self.start(config.name for config in configs if config.enabled and status[config.name].state == "off")
 
     def connecting(self, settings: ChatSettings) -> bool:
         """Return whether a server that a chat has on is starting."""
@@ -121,10 +121,8 @@ class ToolBox(QObject):
         self.save([*others[:place], config, *others[place:]])
 
     def set_enabled(self, name: str, on: bool) -> None:
-        """Let chats use a server, or end it."""
+        """Let chats use a server, or end it. The next use starts it."""
         self.save([replace(config, enabled=on) if config.name == name else config for config in self.configs])
-        if on:
-            self.start([name])
 
     def remove(self, name: str) -> None:
         """Remove a server with its secrets and approvals."""

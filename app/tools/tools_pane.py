@@ -39,11 +39,13 @@ class ToolsPane(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._box.start(config.name for config in self._box.configs if config.enabled)
+        self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Show all servers."""
+        """Show all servers, and start those that are on."""
+        if self.isVisible():
+            self._box.warm()
         self.problem.label.setText(self._box.problem)
         self.problem.setVisible(bool(self._box.problem))
         names = {config.name for config in self._box.configs}

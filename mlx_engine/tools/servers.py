@@ -58,7 +58,8 @@ class ToolServers:
     def configure(self, configs: Sequence[ServerConfig]) -> None:
         """Use these servers. Those that changed or left are closed."""
         self._configs = {config.name: config for config in configs}
-        self._post(self._close_changed)
+        if self._loop is not None:
+            self._post(self._close_changed)
 
     def start(self, names: Iterable[str]) -> None:
         """Connect to these servers, if they are enabled and not connected."""

@@ -201,8 +201,8 @@ def test_every_pane_opens_by_keyboard_and_fits(start: Start, qtbot: QtBot) -> No
     assert dialog is not None and not dialog.isModal()
     app.window.preferences.text_size = TEXT_SIZES[-1]
     dialog.resize(700, 500)
-    assert dialog.list.count() == len(pane_names()) == 6
-    for number in range(6):
+    assert dialog.list.count() == len(pane_names()) == 7
+    for number in range(7):
         area = dialog._stack.currentWidget()
         assert isinstance(area, QScrollArea) and dialog._stack.currentIndex() == number
         app.until(lambda area=area: area.widget().minimumSizeHint().width() <= area.viewport().width())

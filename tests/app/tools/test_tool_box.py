@@ -38,6 +38,10 @@ def test_no_server_starts_before_a_chat_needs_it(servers: type[FakeServers], qap
     assert box.offered(ChatSettings(tool_servers=("notes",))) == {}
     box.set_enabled("github", False)
     assert box.offered(chat) == {}
+    box.set_enabled("github", True)
+    assert fake.started == ["github"]  # until a chat or the settings use it
+    box.warm()
+    assert fake.started == ["github", "github", "notes"]
     box.close()
     assert fake.closed
 
@@ -165,3 +169,20 @@ def test_mcp_json_in_the_format_of_other_apps_is_used(servers: type[FakeServers]
     box = ToolBox(tmp_path)
     assert [config.name for config in box.configs] == ["Calculator", "Files", "everything"]
     assert not box.approvals.allows(Tool("everything", "echo"), "")
+
+
+def test_the_real_calculator_is_connected_and_called(qtbot: QtBot, tmp_path: Path) -> None:
+    box, chat = ToolBox(tmp_path), ChatSettings(tool_servers=("Calculator",))
+    box.set_enabled("Calculator", True)
+    box.warm(chat)
+    qtbot.waitUntil(lambda: not box.connecting(chat), timeout=PATIENCE_MS)
+    tool = box.offered(chat)["calculator"]
+    results: list[ToolResult] = []
+    box.call(tool, '{"expression": "4817 × 392"}', results.append)
+    qtbot.waitUntil(lambda: bool(results), timeout=PATIENCE_MS)
+    assert results == [ToolResult("1888264")]
+    box.call(replace(tool, description="Something else."), '{"expression": "1 + 1"}', results.append)
+    qtbot.waitUntil(lambda: len(results) == 2, timeout=PATIENCE_MS)
+    assert results[1].error is not None and results[1].error.code == "tool_changed"
+    box.close()
+    assert "tool servers" not in [thread.name for thread in threading.enumerate()]

@@ -81,7 +81,7 @@ def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypat
     app.until(lambda: remote.state.text() == "Connected · 1 tool")
     remote.sign_out.click()
     assert servers.made[0].signs == ["in remote", "out remote"]
-    notes.test.click()
+    notes.again.click()
     app.until(lambda: notes.state.text() == "Connected · 1 tool" and notes.log.isHidden())
 
 
