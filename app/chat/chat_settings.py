@@ -72,6 +72,7 @@ class ChatSettingsForm(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._library, self._read, self._write, self._default_sampling = library, read, write, default_sampling
         self.preset = QComboBox()
         self.preset.setAccessibleName(tr("Preset"))
@@ -82,7 +83,6 @@ class ChatSettingsForm(QWidget):
         self.system = QPlainTextEdit()
         self.system.setAccessibleName(tr("System prompt"))
         self.system.setPlaceholderText(tr("Instructions for the model, such as a role, tone, or language"))
-        self.system.setFixedHeight(104)
         self.system.setTabChangesFocus(True)
         self.system.textChanged.connect(self._change)
         frame = QFrame()
@@ -122,7 +122,13 @@ class ChatSettingsForm(QWidget):
         generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, self.private, 4, form
         column(*head, 10, *prompt, 10, *generation, parent=self)
         library.presets_changed.connect(self.refresh)
+        theme.text_resized.connect(self._fit_prompt)
+        self._fit_prompt()
         self.refresh()
+
+    @Slot()
+    def _fit_prompt(self) -> None:
+        self.system.setFixedHeight(self._theme.scaled(104))
 
     @Slot()
     def refresh(self) -> None:

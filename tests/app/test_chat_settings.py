@@ -146,3 +146,14 @@ def test_numbers_do_not_touch_the_border_of_their_field(start: Start) -> None:
     app.window.dialogs.show_chat_settings()
     for box in app.window.dialogs.find(ChatSettingsDialog).form.numbers.values():
         assert box.lineEdit().textMargins().left() >= 4
+
+
+def test_the_system_prompt_has_the_same_number_of_lines_at_every_text_size(start: Start) -> None:
+    app = start(loaded=False)
+    app.window.dialogs.show_chat_settings()
+    sheet = app.window.dialogs.find(ChatSettingsDialog)
+    assert sheet is not None
+    field = sheet.form.system
+    lines = field.height() // field.fontMetrics().lineSpacing()
+    app.slipstream.theme.set_text_size(30)
+    assert field.height() // field.fontMetrics().lineSpacing() == lines
