@@ -99,7 +99,8 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_reply(self) -> None:
-        self._activity.set_held("reply", self.conductor.busy, tr("Generating a reply"))
+        held = self.conductor.busy and not self.conductor.reply_job.waiting
+        self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()
     def _hold_server(self) -> None:

@@ -9,6 +9,7 @@ from app.chat.conductor import Conductor
 from app.conversations import wording
 from app.conversations.chat_tree import Turn
 from app.language import tr
+from app.transcript.call_card import one_line, server_name, tool_name
 
 MAX_LENGTH = 600  # characters announced of a reply
 
@@ -21,12 +22,21 @@ class Announcer(QObject):
         self._window = window
         self._say = say or self._announce
         conductor.reply_job.changed.connect(self._announce_reply)
+        conductor.reply_job.asked.connect(self._announce_calls)
         conductor.notified.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
     def _announce_reply(self, turn: Turn) -> None:
         if not turn.reply.running:
             self._say(sentence(turn))
+
+    @Slot(object)
+    def _announce_calls(self, turn: Turn) -> None:
+        for record in turn.reply.calls:
+            if record.state == "waiting":
+                names = {"server": server_name(record), "tool": tool_name(record)}
+                arguments = one_line(record.call.arguments, MAX_LENGTH)
+                self._say(tr("{server} wants to run “{tool}”: {arguments}", **names, arguments=arguments))
 
     def _announce(self, text: str) -> None:
         if QAccessible.isActive():

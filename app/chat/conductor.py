@@ -9,7 +9,7 @@ from app.chat.attachment_reader import AttachmentReader
 from app.chat.reply_job import ReplyJob
 from app.compare.comparison_job import ComparisonHistory, ComparisonJob
 from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat, Node, Turn, continuation, same_again
+from app.conversations.chat_tree import Chat, Node, Turn, same_again
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
@@ -52,7 +52,7 @@ class Conductor(QObject):
         self.tools = tools or ToolBox(parent=self)
         self.library = ChatLibrary(store, self)
         self.loader = PairLoader(engine, self)
-        self.reply_job = ReplyJob(engine, self.library, self)
+        self.reply_job = ReplyJob(engine, self.library, self.tools, self)
         self.comparison_job = ComparisonJob(engine, self)
         self.roofline_job = RooflineJob(engine, self)
         self.attachments = AttachmentReader(engine, self)
@@ -71,6 +71,7 @@ class Conductor(QObject):
         for job in (self.reply_job, self.comparison_job):
             job.started.connect(self.busy_changed)
             job.ended.connect(self.busy_changed)
+        self.reply_job.waiting_changed.connect(self.busy_changed)
         self.comparison_job.recorded.connect(self.comparisons.add)
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
@@ -193,7 +194,9 @@ class Conductor(QObject):
         """Return why nothing can start now, or None."""
         if self.comparison_job.running:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
-        if title := self.replying_elsewhere:
+        if (title := self.replying_elsewhere) and self.reply_job.waiting:
+            return Notice(tr("“{title}” needs your approval for a tool call. Decide or stop it there.", title=title), until="idle")
+        if title:
             text = tr("A reply is being generated in “{title}”. Wait for it to finish, or stop it there.", title=title)
             return Notice(text, until="idle")
         if self.busy:
@@ -240,7 +243,7 @@ class Conductor(QObject):
         else:
             turn = self.chat.ask(prompt, *options)
             self.turn_added.emit(turn)
-        self.reply_job.start(turn, self.chat, turn.request)
+        self.reply_job.start(turn, self.chat, turn.request, self.offered_tools)
         return True
 
     def regenerate(self, turn: Turn) -> None:
@@ -254,7 +257,7 @@ class Conductor(QObject):
         if old is not None and old not in turn.asked.children:
             self.library.delete_message(old)
         self.turns_changed.emit(self.chat.turns)
-        self.reply_job.start(new, self.chat, new.request)
+        self.reply_job.start(new, self.chat, new.request, self.offered_tools)
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off."""
@@ -262,8 +265,9 @@ class Conductor(QObject):
             self._resume(turn)
 
     def _resume(self, turn: Turn) -> None:
-        request = replace(continuation(turn), mode=self.next_mode, max_tokens=self.chat.settings.max_tokens)
-        self.reply_job.resume(turn, self.chat, replace(request, rolling=self.chat.rolling_after(turn.answered)))
+        rolling = self.chat.rolling_after(turn.answered)
+        request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
+        self.reply_job.resume(turn, self.chat, request, self.offered_tools)
 
     @Slot()
     def continue_rolling(self) -> None:
@@ -374,7 +378,7 @@ class Conductor(QObject):
         if not self._can_start():
             return
         if self.can_dflash:
-            self._compare(replace(same_again(turn), exact=exact), turn.prompt, repeats, turn)
+            self._compare(replace(same_again(turn, self.tool_definitions), exact=exact), turn.prompt, repeats, turn)
         elif self.loader.pair is not None and self.loader.pair.why_plain is not None:
             self.notify(tr("DFlash isn't available: {why_plain}", why_plain=translated(self.loader.pair.why_plain)))
 

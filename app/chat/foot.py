@@ -214,7 +214,10 @@ class ElsewhereBar(FootBar):
     def refresh(self) -> None:
         title = self._conductor.replying_elsewhere
         shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
-        self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
+        if title and self._conductor.reply_job.waiting:
+            self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown))
+        else:
+            self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
 
     @Slot()
     def _open(self) -> None:

@@ -69,7 +69,7 @@ class CompareSide(QWidget):
             self._shown_length = len(reply.answer)
         if reply.thinking:
             self.thinking.show()
-            self.thinking.show_reply(reply)
+            self.thinking.show_thinking(reply.thinking, reply.thinking_s, bool(reply.answer) or not reply.running)
         self.stats.show_reply(reply)
 
     @property

@@ -255,15 +255,15 @@ def messages_before_prompt(request: GenerationRequest) -> int:
     return sum(1 for one in request.messages[:prompt] if one.role != "system")
 
 
-def same_again(turn: Turn) -> GenerationRequest:
-    """Return the request of a turn's last step with the seed that its reply used."""
+def same_again(turn: Turn, tools: tuple[str, ...] = ()) -> GenerationRequest:
+    """Return the request for a reply's last step, with the seed that the reply used.
+
+    Args:
+        turn: the prompt and its reply.
+        tools: as in `GenerationRequest`.
+    """
     request, reply = turn.request, turn.reply
     last = reply.steps[-1]
     made = messages_of(reply.answer[: last.answer_start], reply.thinking[: last.thinking_start], reply.calls) if reply.calls else ()
-    return replace(request, messages=(*request.messages, *made), seed=reply.stats.seed if reply.stats else request.seed)
-
-
-def continuation(turn: Turn) -> GenerationRequest:
-    """Return the request that continues a reply with the same seed."""
-    last = turn.reply.steps[-1]
-    return replace(same_again(turn), continue_from=last.answer, continue_thinking=last.thinking)
+    seed = reply.stats.seed if reply.stats else request.seed
+    return replace(request, messages=(*request.messages, *made), tools=tools, seed=seed)

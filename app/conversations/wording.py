@@ -1,5 +1,7 @@
 """Texts for a reply's statistics. Unknown values are left out."""
 
+from collections.abc import Sequence
+
 from app.conversations.reply import Reply
 from app.language import number, tr, translated
 from mlx_engine.events import Stats
@@ -111,14 +113,13 @@ def facts(reply: Reply, short: bool = False) -> str:
     return " · ".join(parts)
 
 
-def thoughts(reply: Reply, done: bool) -> str:
-    """Return the line above a reply's thinking: "Thought for 4.1 s · 812 words"."""
-    seconds = reply.thinking_s
+def thoughts(thinking: str, seconds: float | None, done: bool) -> str:
+    """Return the line above thinking: "Thought for 4.1 s · 812 words"."""
     if not done:
         parts = [tr("Thinking…")] + ([f"{seconds:.0f} s"] if seconds is not None and seconds >= 1 else [])
     else:
         parts = [tr("Thoughts") if seconds is None else tr("Thought for {seconds}", seconds=duration(seconds))]
-    count = len(reply.thinking.split()) if len(reply.thinking) < COUNT_UP_TO else len(reply.thinking) // 6
+    count = len(thinking.split()) if len(thinking) < COUNT_UP_TO else len(thinking) // 6
     parts.append(tr("1 word") if count == 1 else tr("{count} words", count=number(count)))
     return " · ".join(parts)
 
@@ -141,6 +142,17 @@ def ending(reply: Reply) -> str:
         case "interrupted":
             return tr("interrupted: Slipstream quit before the reply was complete")
     return ""
+
+
+def steps(stats: Sequence[Stats]) -> str:
+    """Return a line for each step of a reply with tool calls, such as "Step 1: 24 tokens · 512 tok/s"."""
+    lines = []
+    for at, step in enumerate(stats):
+        parts = [tokens(step.tokens), *([rate(step.decode_tok_s)] if step.decode_tok_s is not None else [])]
+        reused, total = number(step.reused_tokens), number(step.prompt_tokens)
+        parts.append(tr("{reused} of {total} prompt tokens reused", reused=reused, total=total))
+        lines.append(tr("Step {number}: {facts}", number=at + 1, facts=" · ".join(parts)))
+    return "\n".join(lines)
 
 
 def details(stats: Stats) -> str:

@@ -58,6 +58,7 @@ class BlocksView(LazyStack):
         self._shown_marks: dict[int, TextMarks] = {}  # by part, if not empty
         self._wrapped: set[int] = set()  # parts with wrapped code
         self._sources: Suppliers | None = None
+        self._sources_start = 0
         self._text: Callable[[], str] = str
         self._underlines: dict[int, list[Underline]] = {}  # by block
         self._difference: TextRange | None = None  # in the Markdown
@@ -260,9 +261,15 @@ class BlocksView(LazyStack):
 
     # Underlines
 
-    def show_sources(self, sources: Suppliers, text: Callable[[], str]) -> None:
-        """Underline tokens by source, if enabled. `text` returns the reply's Markdown."""
-        self._sources, self._text = sources, text
+    def show_sources(self, sources: Suppliers, text: Callable[[], str], start: int = 0) -> None:
+        """Underline tokens by source, if enabled.
+
+        Args:
+            sources: the source of each character of a reply.
+            text: returns the view's Markdown.
+            start: offset of the Markdown in the reply.
+        """
+        self._sources, self._text, self._sources_start = sources, text, start
         self._mark_all()
 
     def mark_difference(self, difference: TextRange | None, text: str) -> None:
@@ -322,4 +329,7 @@ class BlocksView(LazyStack):
         if self._difference is not None:
             first, last = max(start, self._difference[0]), min(end, self._difference[1])
             return [(first, last, "differs")] if first < last else []
-        return self._sources.between(start, end) if self._sources is not None else []
+        if self._sources is None:
+            return []
+        at = self._sources_start
+        return [(first - at, last - at, kind) for first, last, kind in self._sources.between(start + at, end + at)]

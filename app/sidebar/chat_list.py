@@ -215,15 +215,20 @@ class ChatList(QTreeView):
             self.edit(item.index())
 
     def describe(self, index: Index) -> Row:
-        """Return a row's content. A dot marks the chat whose reply is being generated."""
+        """Return a row's content.
+
+        A dot marks the chat whose reply is being generated, with a question mark if a call needs approval.
+        """
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
             return Row(title, heading=True, extra_height=8 if index.row() else -4)
         if kind == "folder":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
         replying = self._conductor.reply_job.chat
+        asking = replying is not None and one == replying.id and self._conductor.reply_job.waiting
         return Row(
             title,
+            trailing="?" if asking else "",
             indented=index.parent().data(KIND) == "folder",
             dotted=replying is not None and one == replying.id,
             chosen=one == self._conductor.chat.id or one in self._multiple,

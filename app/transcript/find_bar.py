@@ -13,7 +13,7 @@ from app.language import tr
 from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, document_parts, plain_text, qt_length, spans_text
 from app.rendering.text_marks import TextRange
 from app.transcript.message_column import TextPosition
-from app.transcript.message_views import ANSWER, THINKING
+from app.transcript.message_views import ANSWER, AREAS
 from app.transcript.scrolling_column import ScrollingColumn
 from app.transcript.selection import TextSelection, show_link
 from app.widgets.controls import button, small_label
@@ -169,7 +169,7 @@ class FindBar(QFrame):
         item = self._column.items[index]
         pattern = re.compile(r"\s+".join(re.escape(word) for word in self._words), re.IGNORECASE)
         cost = 0
-        for area in (THINKING, ANSWER):
+        for area in item.areas:
             text = item.text(area)
             folded = text.casefold()
             if not all(word.casefold() in folded for word in self._words):
@@ -259,15 +259,16 @@ class LinkNavigator(QObject):
 
     def _links(self) -> Iterator[FindHit]:
         for number, item in enumerate(self._view.column.items):
-            if item.kind != "reply" or "://" not in item.text():
-                continue
-            blocks = item.blocks(ANSWER)
-            for part_number, part in enumerate(document_parts(blocks)):
-                at = 0
-                for block in blocks[part.first : part.end]:
-                    for first, last, address in _block_links(block):
-                        yield FindHit(TextPosition(number, ANSWER, part_number, at + first), at + last, address)
-                    at += qt_length(plain_text(block)) + 1
+            for area in item.areas[ANSWER::AREAS] if item.kind == "reply" else ():
+                if "://" not in item.text(area):
+                    continue
+                blocks = item.blocks(area)
+                for part_number, part in enumerate(document_parts(blocks)):
+                    at = 0
+                    for block in blocks[part.first : part.end]:
+                        for first, last, address in _block_links(block):
+                            yield FindHit(TextPosition(number, area, part_number, at + first), at + last, address)
+                        at += qt_length(plain_text(block)) + 1
 
 
 def _block_links(block: Block) -> Iterator[tuple[int, int, str]]:

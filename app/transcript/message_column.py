@@ -15,7 +15,7 @@ from app.rendering.lazy_stack import LazyStack
 from app.rendering.markdown import clean_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import TextMarks, TextRange
-from app.transcript.message_views import ANSWER, MessageView
+from app.transcript.message_views import ANSWER, AREAS, MessageView
 from app.widgets.theme import Theme
 
 END_OFFSET = 1 << 30  # past the end of any part
@@ -34,7 +34,13 @@ class TranscriptItem:
             return ""
         if self.kind == "prompt":
             return self.turn.prompt if area == ANSWER else ""
-        return self.turn.reply.answer if area == ANSWER else self.turn.reply.thinking
+        step = self.turn.reply.steps[area // AREAS]
+        return step.answer if area % AREAS == ANSWER else step.thinking
+
+    @property
+    def areas(self) -> range:
+        """The numbers of all text areas."""
+        return range(AREAS * len(self.turn.reply.steps) if self.kind == "reply" and self.turn is not None else AREAS)
 
     def blocks(self, area: int) -> tuple[Block, ...]:
         text = clean_text(self.text(area))
@@ -46,7 +52,7 @@ PartKey = tuple[int, int, int]  # item, area, part
 
 @dataclass(frozen=True, order=True, slots=True)
 class TextPosition:
-    """An offset in one part of an area (thinking or answer) of an item."""
+    """An offset in one part of an area (thinking or answer of a step) of an item."""
 
     item: int
     area: int
@@ -91,9 +97,10 @@ class MessageColumn(LazyStack):
         height = self.entries[index].height
         if height:
             return height  # the last measured one
-        text = item.text()[:200_000]
+        reply = item.turn.reply if item.kind == "reply" and item.turn is not None else None
+        text = (reply.answer if reply else item.text())[:200_000]
         line = self._theme.text_pixels
-        lines = text.count("\n") + len(text) * line * 0.5 // max(200, width)
+        lines = text.count("\n") + len(text) * line * 0.5 // max(200, width) + 2 * len(reply.calls if reply else ())
         return round(lines * line * 1.5) + (50 if item.kind == "prompt" else 70)
 
     # Marks

@@ -1,26 +1,30 @@
 """Views of prompts and replies in the transcript, with their buttons."""
 
+from dataclasses import dataclass, field
 from math import ceil
 
-from PySide6.QtCore import QObject, QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from app.chat.attachment_chips import AttachmentChips
 from app.conversations import wording
 from app.conversations.chat_tree import Node, Turn
-from app.conversations.reply import Reply
+from app.conversations.reply import ReplyStep
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
+from app.transcript.call_card import CallCard
+from app.transcript.message_actions import MessageActions
 from app.transcript.stats_line import StatsLine
 from app.widgets.controls import Label, button, copy_button, small_label
 from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.pairs.demo import is_refusal
 
-THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has only the second
+THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has only the second, and each step of a reply has both
+AREAS = 2  # of a step
 
 FOLD_ABOVE = 4000  # characters; a longer prompt is folded to keep the reply visible
 MAX_BUBBLE = 560
@@ -54,12 +58,11 @@ class ThinkingView(QWidget):
     def is_open(self) -> bool:
         return self.header.isChecked()
 
-    def show_reply(self, reply: Reply) -> None:
-        finished = bool(reply.answer) or not reply.running
-        self._text = reply.thinking
+    def show_thinking(self, text: str, seconds: float | None, finished: bool) -> None:
+        self._text = text
         if not self._toggled_by_reader:
             self.header.setChecked(not finished)
-        self._set_title(wording.thoughts(reply, finished))
+        self._set_title(wording.thoughts(text, seconds, finished))
         if self.is_open:
             self._show_rest()
 
@@ -97,17 +100,6 @@ class ThinkingView(QWidget):
             self._shown_chars = len(self._text)
 
 
-class MessageActions(QObject):
-    """Signals of the buttons below messages."""
-
-    retry = Signal(object)  # Turn
-    edit = Signal(object)  # Turn
-    resume = Signal(object)  # Turn
-    compare = Signal(object)  # Turn
-    choose_model = Signal()
-    version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
-
-
 class VersionStepper(QWidget):
     """A control to step through the versions of a message: "‹ 2 of 3 ›"."""
 
@@ -137,7 +129,7 @@ class ReplyActions(QWidget):
         self.details = button(tr("Details"), tr("How this reply was decoded"))
         self.details.setCheckable(True)
         self.details.toggled.connect(stats.show_details)
-        self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.answer.strip())
+        self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.text)
         self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), clicked=lambda: actions.retry.emit(turn))
         self.regenerate.setToolTip(tr("Regenerate (keeps this reply)"))
         self.resume = button(tr("Continue"), tr("Continue this reply"), clicked=lambda: actions.resume.emit(turn))
@@ -269,26 +261,37 @@ class DividerView(QWidget):
         column(line(), self.label, spacing=6, parent=self)
 
 
+@dataclass(eq=False)
+class StepView:
+    """The widgets of a reply's step.
+
+    Attributes:
+        drawn: characters of the step's answer that have been drawn.
+    """
+
+    blocks: BlocksView
+    thinking: ThinkingView | None = None
+    cards: list[CallCard] = field(default_factory=list)
+    drawn: int = 0
+
+
 class ReplyView(MessageView):
-    """A reply with its thinking, answer, error, statistics, and actions."""
+    """A reply with its steps, error, statistics, and actions."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
         super().__init__()
         self._theme = theme
         self._actions = actions
         self.turn = turn
-        self._drawn_chars = 0
-        self.thinking: ThinkingView | None = None
+        self.steps: list[StepView] = []
         self.error: NoticeView | None = None
         self.choose_button: QPushButton | None = None  # below a refusal of the demo pair
-        self.blocks = BlocksView(theme, lazy=True)
-        self.blocks.show_sources(turn.reply.answer_by, lambda: turn.reply.answer)
         self.stats = StatsLine(theme)
         self.buttons: ReplyActions | None = None
         self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))
         set_look(self._waiting, "faint")
-        self._layout = column(self._waiting, self.blocks, self.stats, spacing=10, parent=self)
+        self._layout = column(self._waiting, self.stats, spacing=10, parent=self)
         self._next_piece = QTimer(self, singleShot=True, interval=PIECE_PAUSE_MS)
         self._next_piece.timeout.connect(self._draw_piece)
         self.refresh()
@@ -296,17 +299,13 @@ class ReplyView(MessageView):
     def refresh(self) -> None:
         """Draw new text and update the buttons."""
         reply = self.turn.reply
-        had_text = self._drawn_chars > 0
-        self._waiting.setVisible(reply.running and reply.empty)
-        if reply.thinking:
-            if self.thinking is None:
-                self.thinking = ThinkingView(self._theme, lazy=True)
-                self.thinking.body.show_sources(reply.thinking_by, lambda: reply.thinking)
-                self._layout.insertWidget(0, self.thinking)
-                self.thinking.show()  # hidden widgets have no height
-            self.thinking.show_reply(reply)
+        had_text = any(view.drawn for view in self.steps)
+        steps = reply.steps
+        for number, step in enumerate(steps):
+            self._show_step(number, step, number == len(steps) - 1)
+        at_work = bool(steps[-1].answer or steps[-1].thinking) or not all(record.ended for record in reply.calls)
+        self._waiting.setVisible(reply.running and not at_work)
         self._draw_piece()
-        self.blocks.setVisible(self._drawn_chars > 0)
         self._show_error(reply.error)
         if self.choose_button is None and not reply.running and is_refusal(reply.answer):
             self.choose_button = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
@@ -322,19 +321,63 @@ class ReplyView(MessageView):
             self.buttons.refresh()
         self.stats.show_reply(reply)
 
+    def _show_step(self, number: int, step: ReplyStep, last: bool) -> None:
+        """Show the thinking and the calls of a step. Its answer is drawn in pieces."""
+        reply = self.turn.reply
+        if number == len(self.steps):
+            blocks = BlocksView(self._theme, lazy=True)
+            blocks.show_sources(reply.answer_by, lambda: reply.steps[number].answer, step.answer_start)
+            blocks.hide()
+            self._layout.insertWidget(self._layout.indexOf(self._waiting), blocks)
+            self.steps.append(StepView(blocks))
+        view = self.steps[number]
+        if step.thinking:
+            if view.thinking is None:
+                view.thinking = ThinkingView(self._theme, lazy=True)
+                view.thinking.body.show_sources(reply.thinking_by, lambda: reply.steps[number].thinking, step.thinking_start)
+                self._layout.insertWidget(self._layout.indexOf(view.blocks), view.thinking)
+                view.thinking.show()  # hidden widgets have no height
+            seconds = reply.thinking_s if step.thinking == reply.thinking else None
+            view.thinking.show_thinking(step.thinking, seconds, bool(step.answer) or not (last and reply.running))
+        for record in step.calls[len(view.cards) :]:
+            view.cards.append(CallCard(self._theme, record, self._actions, self))
+            self._layout.insertWidget(self._layout.indexOf(self._waiting), view.cards[-1])
+            view.cards[-1].show()
+        for card, record in zip(view.cards, step.calls, strict=True):
+            card.show_call(record, reply.progress.get(record.call.id, ""))
+
+    @property
+    def blocks(self) -> BlocksView:
+        """The answer of the last step."""
+        return self.steps[-1].blocks
+
+    @property
+    def thinking(self) -> ThinkingView | None:
+        """The thinking of the last step."""
+        return self.steps[-1].thinking
+
     def areas(self) -> dict[int, BlocksView]:
-        return {ANSWER: self.blocks} if self.thinking is None else {THINKING: self.thinking.body, ANSWER: self.blocks}
+        found: dict[int, BlocksView] = {}
+        for number, view in enumerate(self.steps):
+            if view.thinking is not None:
+                found[AREAS * number + THINKING] = view.thinking.body
+            if view.drawn or not number:
+                found[AREAS * number + ANSWER] = view.blocks
+        return found
 
     @property
     def complete(self) -> bool:
         """Whether the whole answer has been drawn."""
-        return self._drawn_chars >= len(self.turn.reply.answer)
+        return sum(view.drawn for view in self.steps) >= len(self.turn.reply.answer)
 
     @Slot()
     def _draw_piece(self) -> None:
-        if piece := self.turn.reply.answer[self._drawn_chars : self._drawn_chars + PIECE_CHARS]:
-            self._drawn_chars += len(piece)
-            self.blocks.append(piece)
+        for view, step in zip(self.steps, self.turn.reply.steps, strict=False):
+            if piece := step.answer[view.drawn : view.drawn + PIECE_CHARS]:
+                view.drawn += len(piece)
+                view.blocks.show()
+                view.blocks.append(piece)
+                break
         if not self.complete:
             self._next_piece.start()
 

@@ -11,7 +11,7 @@ from app.chat.welcome import Welcome
 from app.rendering.blocks_view import BlocksView
 from app.rendering.lazy_stack import StackEntry
 from app.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
-from app.transcript.message_views import THINKING, PromptView, ReplyView
+from app.transcript.message_views import AREAS, THINKING, PromptView, ReplyView
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
 NEAR_END = 24  # pixels; closer to the end counts as the end
@@ -130,8 +130,10 @@ class ScrollingColumn(FollowingScrollArea):
             view.show_all()
             self.column.changed(position.item)
             self.column.update_marks(position.item)
-        if isinstance(view, ReplyView) and position.area == THINKING and view.thinking is not None:
-            view.thinking.open()
+        if isinstance(view, ReplyView) and position.area % AREAS == THINKING:
+            thinking = view.steps[position.area // AREAS].thinking
+            if thinking is not None:
+                thinking.open()
         self.settle()
         for _ in range(4):  # building views can change heights
             rect = self.column.rect_of(position)

@@ -9,7 +9,7 @@ from app.rendering.markdown import clean_text, is_safe_link
 from app.rendering.markdown_writer import selected_markdown, selected_plain_text
 from app.rendering.streaming import StreamingMarkdown
 from app.transcript.message_column import END_OFFSET, TextPosition
-from app.transcript.message_views import ANSWER, THINKING
+from app.transcript.message_views import ANSWER, AREAS, THINKING
 from app.transcript.scrolling_column import ScrollingColumn
 from app.widgets.controls import as_tooltip
 
@@ -54,7 +54,8 @@ class TextSelection(QObject):
     def select_all(self) -> None:
         texts = [index for index, item in enumerate(self._column.items) if item.kind != "divider"]
         if texts:
-            self._set((TextPosition(texts[0], ANSWER, 0, 0), TextPosition(texts[-1], ANSWER, END_OFFSET, 0)))
+            last = self._column.items[texts[-1]].areas[-1]
+            self._set((TextPosition(texts[0], ANSWER, 0, 0), TextPosition(texts[-1], last, END_OFFSET, 0)))
 
     def _set(self, selected: tuple[TextPosition, TextPosition] | None) -> None:
         self._column.selection = selected
@@ -72,7 +73,8 @@ class TextSelection(QObject):
             return ""
         start, end = self.range
         last = min(end.item + 1, len(self._column.items))
-        texts = [self._selected_text(index, area) for index in range(start.item, last) for area in (THINKING, ANSWER)]
+        items = self._column.items
+        texts = [self._selected_text(index, area) for index in range(start.item, last) for area in items[index].areas]
         return "\n\n".join(text for text in texts if text)
 
     def _selected_text(self, index: int, area: int) -> str:
@@ -82,7 +84,7 @@ class TextSelection(QObject):
         text = clean_text(item.text(area))
         if not text or not (start.item, start.area) <= (index, area) <= (end.item, end.area):
             return ""
-        if area == THINKING and not ((view := self._column.areas(index).get(area)) and view.isVisibleTo(self._column)):
+        if area % AREAS == THINKING and not ((view := self._column.areas(index).get(area)) and view.isVisibleTo(self._column)):
             return ""
         first = (start.part, start.offset) if (start.item, start.area) == (index, area) else (0, 0)
         last = (end.part, end.offset) if (end.item, end.area) == (index, area) else (END_OFFSET, 0)

@@ -1,6 +1,6 @@
 """The statistics below a reply, and their details."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
@@ -58,7 +58,7 @@ class StatsLine(QWidget):
             self._details.deleteLater()
             self._details = None
         if shown and self._reply is not None and self._reply.stats is not None:
-            self._details = StatsDetails(self._theme, self._reply.stats)
+            self._details = StatsDetails(self._theme, self._reply.stats, self._reply.step_stats)
             self.lines.addWidget(self._details)
 
 
@@ -85,7 +85,7 @@ MAX_BAR_WIDTH = 14.0
 class StatsDetails(QFrame):
     """A panel with charts and all statistics of a reply."""
 
-    def __init__(self, theme: Theme, stats: Stats) -> None:
+    def __init__(self, theme: Theme, stats: Stats, steps: Sequence[Stats] = ()) -> None:
         super().__init__()
         self.setAccessibleName(tr("Details of this reply"))
         set_look(self, "notice")
@@ -94,7 +94,8 @@ class StatsDetails(QFrame):
             charts += [small_label(theme, tr("Drafted and accepted tokens per round"), bold=True), RoundsChart(theme, stats)]
         if stats.prompt_tokens:
             charts += [small_label(theme, tr("Reused and processed prompt tokens"), bold=True), PromptBar(theme, stats)]
-        self.facts = small_label(theme, wording.details(stats), "secondary", wrap=True, selectable=True)
+        lines = [wording.details(stats), *([wording.steps(steps)] if steps else [])]
+        self.facts = small_label(theme, "\n\n".join(lines), "secondary", wrap=True, selectable=True)
         column(*charts, self.facts, spacing=10, margins=(16, 14, 16, 14), parent=self)
 
 

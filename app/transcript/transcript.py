@@ -8,8 +8,9 @@ from app.conversations.chat_tree import Node, Turn
 from app.language import tr
 from app.rendering.lazy_stack import StackEntry
 from app.transcript.find_bar import FindBar, LinkNavigator
+from app.transcript.message_actions import MessageActions
 from app.transcript.message_column import TranscriptItem
-from app.transcript.message_views import DividerView, MessageActions, PromptView, ReplyView
+from app.transcript.message_views import DividerView, PromptView, ReplyView
 from app.transcript.scrolling_column import GAP, ScrollingColumn
 from app.transcript.selection import TextSelection
 from app.widgets.controls import button

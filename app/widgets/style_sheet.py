@@ -38,6 +38,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: {chip}px; padding: 2px 9px; }}
     QFrame[look="bubble"] {{ background: {c.bubble}; border-radius: 14px; }}
     QFrame[look="code"] {{ background: {c.code}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
+    QFrame[look="asking"] {{ background: {c.raised}; border: 1px solid {c.accent}; border-radius: {RADIUS}px; }}
     QFrame[look="find"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text}; {selection} }}
     QFrame[look^="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}

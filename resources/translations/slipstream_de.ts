@@ -44,6 +44,11 @@
             <translation>Die Antwort ist fehlgeschlagen. {error}</translation>
         </message>
         <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>{server} wants to run “{tool}”: {arguments}</source>
+            <translation>{server} möchte „{tool}“ ausführen: {arguments}</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/attachment_chips.py" />
             <source>1 page</source>
             <translation>1 Seite</translation>
@@ -389,6 +394,11 @@
             <translation>Schreiben Sie zuerst eine Nachricht.</translation>
         </message>
         <message>
+            <location filename="../../app/chat/conductor.py" />
+            <source>“{title}” needs your approval for a tool call. Decide or stop it there.</source>
+            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/foot.py" />
             <source>A reply is being generated in “{title}”.</source>
             <translation>In „{title}“ wird eine Antwort erzeugt.</translation>
@@ -492,6 +502,11 @@
             <location filename="../../app/chat/foot.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
             <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>“{title}” needs your approval for a tool call.</source>
+            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf.</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -1195,6 +1210,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Step {number}: {facts}</source>
+            <translation>Schritt {number}: {facts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Thinking…</source>
             <translation>Denkt nach …</translation>
         </message>
@@ -1302,6 +1322,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens from cache (disk)</source>
             <translation>{reused} von {total} Prompt-Token aus dem Cache (Festplatte)</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{reused} of {total} prompt tokens reused</source>
+            <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3200,11 +3225,6 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Test</source>
-            <translation>Testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_card.py" />
             <source>Use {server}</source>
             <translation>{server} verwenden</translation>
         </message>
@@ -3300,6 +3320,11 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
+            <source>Test</source>
+            <translation>Testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
             <source>Test the server</source>
             <translation>Server testen</translation>
         </message>
@@ -3382,6 +3407,111 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>With tools, models can calculate, read files, or use other programs. You approve each call.</source>
             <translation>Mit Werkzeugen können Modelle rechnen, Dateien lesen oder andere Programme verwenden. Sie genehmigen jeden Aufruf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow Once</source>
+            <translation>Einmal erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow in This Chat</source>
+            <translation>In diesem Chat erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow “{tool}” in this chat</source>
+            <translation>„{tool}“ in diesem Chat erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow “{tool}” once</source>
+            <translation>„{tool}“ einmal erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Always Allow</source>
+            <translation>Immer erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Always allow “{tool}”</source>
+            <translation>„{tool}“ immer erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Arguments</source>
+            <translation>Argumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Cancel the call of “{tool}”</source>
+            <translation>Aufruf von „{tool}“ abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Copy call</source>
+            <translation>Aufruf kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Denied</source>
+            <translation>Abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Deny</source>
+            <translation>Ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Deny the call of “{tool}”</source>
+            <translation>Aufruf von „{tool}“ ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Done in {seconds}</source>
+            <translation>Fertig in {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Failed</source>
+            <translation>Fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Hide call of “{tool}”</source>
+            <translation>Aufruf von „{tool}“ ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Needs approval</source>
+            <translation>Erlaubnis nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Running…</source>
+            <translation>Läuft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Show call of “{tool}”</source>
+            <translation>Aufruf von „{tool}“ anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Status</source>
+            <translation>Status</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Tool call: {tool}, {status}</source>
+            <translation>Werkzeugaufruf: {tool}, {status}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Unknown tool</source>
+            <translation>Unbekanntes Werkzeug</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />

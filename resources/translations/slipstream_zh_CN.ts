@@ -44,6 +44,11 @@
             <translation>回复失败。{error}</translation>
         </message>
         <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>{server} wants to run “{tool}”: {arguments}</source>
+            <translation>{server} 想要运行“{tool}”：{arguments}</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/attachment_chips.py" />
             <source>1 page</source>
             <translation>1 页</translation>
@@ -389,6 +394,11 @@
             <translation>请先输入消息。</translation>
         </message>
         <message>
+            <location filename="../../app/chat/conductor.py" />
+            <source>“{title}” needs your approval for a tool call. Decide or stop it there.</source>
+            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定或停止。</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/foot.py" />
             <source>A reply is being generated in “{title}”.</source>
             <translation>正在“{title}”中生成回复。</translation>
@@ -492,6 +502,11 @@
             <location filename="../../app/chat/foot.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
             <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>“{title}” needs your approval for a tool call.</source>
+            <translation>“{title}”的工具调用需要您的批准。</translation>
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
@@ -1195,6 +1210,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Step {number}: {facts}</source>
+            <translation>第 {number} 步：{facts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Thinking…</source>
             <translation>正在思考…</translation>
         </message>
@@ -1302,6 +1322,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens from cache (disk)</source>
             <translation>{total} 个提示词词元中有 {reused} 个来自缓存（磁盘）</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{reused} of {total} prompt tokens reused</source>
+            <translation>{total} 个提示词词元中复用 {reused} 个</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3200,11 +3225,6 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Test</source>
-            <translation>测试</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_card.py" />
             <source>Use {server}</source>
             <translation>使用{server}</translation>
         </message>
@@ -3300,6 +3320,11 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
+            <source>Test</source>
+            <translation>测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
             <source>Test the server</source>
             <translation>测试服务器</translation>
         </message>
@@ -3382,6 +3407,111 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>With tools, models can calculate, read files, or use other programs. You approve each call.</source>
             <translation>借助工具，模型可以计算、读取文件或使用其他程序。每次调用都需要您批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow Once</source>
+            <translation>允许一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow in This Chat</source>
+            <translation>在此对话中允许</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow “{tool}” in this chat</source>
+            <translation>在此对话中允许“{tool}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Allow “{tool}” once</source>
+            <translation>允许“{tool}”一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Always Allow</source>
+            <translation>始终允许</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Always allow “{tool}”</source>
+            <translation>始终允许“{tool}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Arguments</source>
+            <translation>参数</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Cancel the call of “{tool}”</source>
+            <translation>取消调用“{tool}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Copy call</source>
+            <translation>复制调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Denied</source>
+            <translation>已拒绝</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Deny</source>
+            <translation>拒绝</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Deny the call of “{tool}”</source>
+            <translation>拒绝调用“{tool}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Done in {seconds}</source>
+            <translation>完成，用时 {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Failed</source>
+            <translation>失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Hide call of “{tool}”</source>
+            <translation>隐藏“{tool}”的调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Needs approval</source>
+            <translation>需要批准</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Running…</source>
+            <translation>正在运行…</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Show call of “{tool}”</source>
+            <translation>显示“{tool}”的调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Status</source>
+            <translation>状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Tool call: {tool}, {status}</source>
+            <translation>工具调用：{tool}，{status}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Unknown tool</source>
+            <translation>未知工具</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.conversations import chat_export, chat_import
-from app.conversations.chat_tree import Chat, Turn, continuation, messages_before_prompt, messages_to, same_again
+from app.conversations.chat_tree import Chat, Turn, messages_before_prompt, messages_to, same_again
 from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.reply import Reply
 from app.conversations.store import Snapshot, Store
@@ -68,16 +68,11 @@ def test_the_rolling_window_counts_the_messages_of_calls() -> None:
     assert second.reply.left_out == 4 and chat.first_sent is second
 
 
-def test_continuing_sends_the_finished_calls_and_the_text_after_them() -> None:
+def test_the_last_step_is_repeated_after_the_calls_before_it() -> None:
     _, turn = chat_with(DONE)
-    request = continuation(turn)
+    request = same_again(turn, ("{}",))
     assert [one.role for one in request.messages] == ["user", "assistant", "tool"]
-    assert request.continue_from == "It is 1,888,264." and request.seed == 7
-
-
-def test_a_reply_that_failed_right_after_a_call_can_be_continued() -> None:
-    _, turn = chat_with(replace(DONE, answer_end=0), answer="", reason="error")
-    assert turn.reply.can_continue and continuation(turn).continue_from == ""
+    assert (request.continue_from, request.seed, request.tools) == ("", 7, ("{}",))
 
 
 @given(texts, texts, st.data())

@@ -1,0 +1,221 @@
+"""Cards of tool calls. All of their texts are untrusted and shown as plain text."""
+
+import json
+from functools import partial
+from math import ceil
+
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QTextOption
+from PySide6.QtWidgets import QApplication, QFrame, QPlainTextEdit, QSizePolicy, QWidget
+
+from app.conversations import wording
+from app.conversations.plain_text import clean
+from app.language import tr
+from app.rendering.text_view import make_selectable, prepare_document
+from app.transcript.message_actions import MessageActions
+from app.widgets.controls import ElidedButton, button, copy_button, small_label
+from app.widgets.layout import Item, column, flow, row
+from app.widgets.theme import Theme, set_look
+from mlx_engine.tools.approvals import Decision
+from mlx_engine.tools.record import CallRecord
+from mlx_engine.tools.visible import visible
+
+ARM_MS = 600  # before calls can be allowed, so that a click or key that was meant for something else can't
+MAX_LINES = 14  # a longer text scrolls
+MAX_NAME = 80  # characters
+MAX_PREVIEW = 300  # characters
+ONE_LINE = 72  # characters; longer arguments are indented
+
+
+def shown(text: str) -> str:
+    """Return an untrusted text without invisible characters, but with its line breaks."""
+    return visible(clean(text).replace("\r\n", "\n"))
+
+
+def one_line(text: str, length: int) -> str:
+    """Return the beginning of an untrusted text in one line."""
+    line = " ".join(shown(text[: 4 * length]).split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def pretty(arguments: str) -> str:
+    """Return arguments as readable JSON, or unchanged if they aren't JSON."""
+    try:
+        value = json.loads(arguments)
+        short = json.dumps(value, ensure_ascii=False)
+        return shown(short if len(short) <= ONE_LINE else json.dumps(value, ensure_ascii=False, indent=2))
+    except (ValueError, RecursionError):
+        return shown(arguments)
+
+
+def tool_name(record: CallRecord) -> str:
+    return one_line(record.tool or record.call.name, MAX_NAME)
+
+
+def server_name(record: CallRecord) -> str:
+    return one_line(record.server, MAX_NAME) or tr("Unknown tool")
+
+
+def status(record: CallRecord) -> str:
+    match record.state:
+        case "waiting":
+            return tr("Needs approval")
+        case "running":
+            return tr("Running…")
+        case "done" if record.seconds is not None:
+            return tr("Done in {seconds}", seconds=wording.duration(record.seconds))
+        case "done":
+            return tr("Done")
+        case "failed":
+            return tr("Failed")
+        case "denied":
+            return tr("Denied")
+    return tr("Stopped")
+
+
+class CallCard(QFrame):
+    """A card with a call's tool, arguments, status, and result.
+
+    An open call shows its arguments. An ended one is a line that the user can expand.
+    """
+
+    def __init__(self, theme: Theme, record: CallRecord, actions: MessageActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme, self._actions = theme, actions
+        self.record = record
+        self.body: QWidget | None = None
+        self.header = ElidedButton("", "pair")
+        self.header.setCheckable(True)
+        self.header.toggled.connect(self._rebuild)
+        self.preview = small_label(theme, look="secondary", elided=True)
+        self.preview.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.preview.setMinimumWidth(1)
+        self.status = small_label(theme, elided=True)
+        self.status.setAccessibleName(tr("Status"))
+        self.report = small_label(theme, look="secondary", wrap=True)
+        self.report.setAccessibleName(tr("Progress"))
+        top = row(self.header, (self.preview, 1), self.status)
+        self._layout = column(top, row(self.report, margins=(8, 0, 0, 0)), spacing=6, margins=(6, 6, 14, 6), parent=self)
+        self.report.hide()
+        self._rebuild()
+
+    def show_call(self, record: CallRecord, progress: str = "") -> None:
+        """Show a newer state of the call."""
+        self.report.setText(one_line(progress, MAX_PREVIEW))
+        self.report.setVisible(bool(progress) and record.state == "running")
+        if record != self.record:
+            self.record = record
+            self._rebuild()
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Build the parts that belong to the call's state. The others take no memory."""
+        record, name, said = self.record, tool_name(self.record), status(self.record)
+        is_open = not record.ended or self.header.isChecked()
+        set_look(self, "asking" if record.state == "waiting" else "code")
+        self.setAccessibleName(tr("Tool call: {tool}, {status}", tool=name, status=said))
+        self.header.setText(f"{'▾' if is_open else '▸'}  {name}" if record.ended else name)
+        self.header.setAccessibleName(tr("Hide call of “{tool}”", tool=name) if is_open else tr("Show call of “{tool}”", tool=name))
+        self.header.setFocusPolicy(Qt.FocusPolicy.TabFocus if record.ended else Qt.FocusPolicy.NoFocus)
+        self.header.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not record.ended)
+        server = server_name(record)
+        self.preview.setText(server if is_open else f"{server} · {one_line(record.call.arguments, MAX_PREVIEW)}")
+        self.status.setText(said)
+        set_look(self.status, "danger" if record.state == "failed" else "secondary")
+        if self.body is not None:
+            self._release_focus(self.body)
+            self.body.hide()
+            self.body.deleteLater()
+            self.body = None
+        if is_open:
+            self.body = QWidget(self)
+            column(*self._parts(), spacing=8, margins=(8, 0, 0, 4), parent=self.body)
+            self._layout.addWidget(self.body)
+            self.body.show()
+
+    def _parts(self) -> list[Item]:
+        """Return the widgets below the header."""
+        record, name = self.record, tool_name(self.record)
+        self.arguments = PlainTextView(self._theme, pretty(record.call.arguments), tr("Arguments"))
+        parts: list[Item] = [self.arguments]
+        if record.state == "waiting":
+            choices: tuple[tuple[Decision, str, str], ...] = (
+                ("once", tr("Allow Once"), tr("Allow “{tool}” once", tool=name)),
+                ("chat", tr("Allow in This Chat"), tr("Allow “{tool}” in this chat", tool=name)),
+                ("always", tr("Always Allow"), tr("Always allow “{tool}”", tool=name)),
+                ("deny", tr("Deny"), tr("Deny the call of “{tool}”", tool=name)),
+            )
+            decide = self._actions.decided.emit
+            self.choices = [
+                button(title, label, "bordered", partial(decide, record.call.id, decision)) for decision, title, label in choices
+            ]
+            for made in self.choices[:-1]:
+                made.setEnabled(False)
+                QTimer.singleShot(ARM_MS, made, partial(made.setEnabled, True))
+            parts.append(flow(*self.choices))
+        elif record.state == "running":
+            cancel = partial(self._actions.call_canceled.emit, record.call.id)
+            parts.append(row(button(tr("Cancel"), tr("Cancel the call of “{tool}”", tool=name), "bordered", cancel), None))
+        else:
+            if record.result:
+                self.result = PlainTextView(self._theme, shown(record.result), tr("Result"))
+                parts += [small_label(self._theme, tr("Result"), "secondary"), self.result]
+            copied = f"{record.call.name} {record.call.arguments}\n\n{record.result}"
+            parts.append(row(None, copy_button(tr("Copy call"), lambda: copied)))
+        return parts
+
+    def _release_focus(self, part: QWidget) -> None:
+        """Move the focus out of a part, but not to the next button, which may allow another call."""
+        focus = QApplication.focusWidget()
+        if focus is not None and part.isAncestorOf(focus):
+            above = self.parentWidget()
+            while above is not None and above.focusPolicy() == Qt.FocusPolicy.NoFocus:
+                above = above.parentWidget()
+            if above is not None:
+                above.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+class PlainTextView(QPlainTextEdit):
+    """A read-only text as tall as its lines, up to a limit above which it scrolls."""
+
+    def __init__(self, theme: Theme, text: str, name: str) -> None:
+        super().__init__()
+        self._theme = theme
+        prepare_document(self, name)
+        make_selectable(self)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setTabChangesFocus(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self._set_font()
+        self.setPlainText(text)
+        self._first_lines = text.split("\n", MAX_LINES)[:MAX_LINES]
+        theme.changed.connect(self._set_font)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    @Slot()
+    def _set_font(self) -> None:
+        self.setFont(self._theme.code_font)  # a new style sheet has replaced it
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        metrics, lines = self.fontMetrics(), 0
+        for line in self._first_lines:
+            lines += 1 + metrics.horizontalAdvance(line[:2000]) // max(1, width - 2)
+        return ceil(min(lines, MAX_LINES) * self._line_height()) + 2
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.heightForWidth(200))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, ceil(self._line_height()) + 2)
+
+    def _line_height(self) -> float:
+        first = self.document().begin()
+        drawn = self.document().documentLayout().blockBoundingRect(first).height() / max(1, first.lineCount())
+        return max(drawn, self.fontMetrics().lineSpacing())

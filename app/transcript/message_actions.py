@@ -1,0 +1,16 @@
+"""Signals of the buttons of messages and tool calls."""
+
+from PySide6.QtCore import QObject, Signal
+
+
+class MessageActions(QObject):
+    """Signals of the buttons below messages and in the cards of tool calls."""
+
+    retry = Signal(object)  # Turn
+    edit = Signal(object)  # Turn
+    resume = Signal(object)  # Turn
+    compare = Signal(object)  # Turn
+    choose_model = Signal()
+    version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
+    decided = Signal(str, str)  # ID of a call, and a Decision
+    call_canceled = Signal(str)  # ID of a call
