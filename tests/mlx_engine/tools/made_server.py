@@ -112,6 +112,9 @@ class Tools:
     def environment(self, **_: Any) -> str:
         return json.dumps({"cwd": os.getcwd(), **os.environ})
 
+    def pid(self, **_: Any) -> str:
+        return str(os.getpid())
+
     def markup(self, **_: Any) -> str:
         return '<img src="http://127.0.0.1:1/x"> [link](file:///etc/passwd) \x1b[2J ![](http://127.0.0.1:1/y)'
 
