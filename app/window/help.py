@@ -17,7 +17,7 @@ from app.widgets.theme import Theme
 from app.window.palette import plain_title
 
 FOLDER = Path(__file__).parents[2] / "docs"
-PAGES = ("guide", "models", "downloads", "troubleshooting", "privacy", "exactness", "performance", "cli")
+PAGES = ("guide", "models", "downloads", "tools", "troubleshooting", "privacy", "exactness", "performance", "cli")
 SHORTCUTS = "shortcuts"
 DEFAULT_SIZE = QSize(860, 640)
 PAGE_MARGIN = 24
