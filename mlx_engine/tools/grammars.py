@@ -248,9 +248,7 @@ class _Writer:
         return ["gemma_any"] if kinds is None else [self._gemma_kind(kind, schema, root, strict) for kind in kinds]
 
     def _gemma_kind(self, kind: Any, schema: dict, root: dict, strict: bool) -> str:
-        required, properties = schema.get("required", []), schema.get("properties", {})
-        if not isinstance(required, list) or not isinstance(properties, dict):
-            raise BadSchema("“required” isn't an array, or “properties” isn't an object")
+        required, properties = _members(schema, strict)
         match kind:
             case "string" | "boolean" | "null":
                 return {"string": "gemma_text", "boolean": '"true" | "false"', "null": '"null"'}[kind]
@@ -308,9 +306,7 @@ class _Writer:
         Strings are written as they are, and other values as JSON.
         """
         parameters = self._parameters(function)
-        required, properties = parameters.get("required", []), parameters.get("properties", {})
-        if not isinstance(required, list) or not isinstance(properties, dict):
-            raise BadSchema("“required” isn't an array, or “properties” isn't an object")
+        required, properties = _members(parameters, bool(function.get("strict")))
         if function.get("strict") and (
             found := next((name for name in parameters if name not in (*_TAGGED_KEYWORDS, *_NOTES)), "")
         ):
@@ -364,6 +360,16 @@ _NO_FORMAT = EngineText.of(
     "tool_choice_unsupported",
     "This model's tool calls can't be constrained. Use tool_choice auto or none, and no strict tools.",
 )
+
+
+def _members(schema: dict, strict: bool) -> tuple[list, dict]:
+    """Return an object's required names, and its properties."""
+    required, properties = schema.get("required", []), schema.get("properties", {})
+    if not isinstance(required, list) or not isinstance(properties, dict):
+        raise BadSchema("“required” isn't an array, or “properties” isn't an object")
+    if strict and any(name not in [*properties] for name in required):
+        raise BadSchema("“required” has a name that isn't one of the “properties”")
+    return required, properties
 
 
 def _any_of(ways: Sequence[str] | Iterator[str]) -> str:

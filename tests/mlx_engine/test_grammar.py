@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerFast
 from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompletedReply, Failed
+from mlx_engine.events import CompletedReply, Failed, Finished
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -140,9 +140,9 @@ def public_answer(engine, schema: object, seed: int, temperature: float, widths,
     if isinstance(end, Failed):
         assert end.code == "bad_schema"
         return None
-    plain = answers(engine, schema, temperature, seed, widths, asked, max_tokens=80)
-    if plain.reason != "eos":
+    if not isinstance(end, Finished) or end.reason != "eos":
         return False
+    plain = answers(engine, schema, temperature, seed, widths, asked, max_tokens=80)
     with suppress(re.error, InvalidOperation):  # jsonschema knows no Unicode classes, and Decimal no very long exponents
         assert is_valid(plain.text, schema), (schema, plain.text)
     return True

@@ -188,6 +188,7 @@ def test_nested_arguments_are_parsed_as_the_grammar_of_gemma_writes_them(paramet
         ("additionalProperties", {"type": "object", "additionalProperties": {"type": "string"}}),
         ("$ref", {"$ref": "#/$defs/missing"}),
         ("a b", {"type": "object", "properties": {"a b": {}}}),
+        ("required", {"type": "object", "properties": {"a": {}}, "required": ["b"]}),
     ],
 )
 def test_gemmas_calls_refuse_what_their_grammar_cannot_express(keyword, schema):
