@@ -5,7 +5,7 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +29,20 @@ _TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie|private|session|dsn", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"://[^/@\s]+@|^(sk-|gh[a-z]_|github_pat_|glpat-|xox|hf_|AKIA|eyJ|Bearer )")
+_KINDS = ("calculator", "files")
+_EXAMPLES: dict[str, Any] = {  # of the fields of an entry; others are kept as they are
+    "builtin": "calculator",
+    "command": "npx",
+    "args": ["-y", "name-of-server"],
+    "env": {"NAME": "value"},
+    "cwd": "/Users/me",
+    "url": "https://example.com/mcp",
+    "headers": {"Name": "value"},
+    "folders": ["/Users/me/Documents"],
+    "enabled": True,
+    "disabled": False,
+    "timeoutSeconds": 60,
+}
 _unsaved: dict[str, str] = {}  # secrets by reference, while there is no keychain
 
 
@@ -97,7 +111,7 @@ def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | No
     if len(content[key]) < len(configs):
         raise UserError("server_named_twice", "Two servers have the same name. Rename one of them.")
     _servers(content)  # refuses what couldn't be read again
-    stored = [replace(config, env=_stored(config.env), headers=_stored(config.headers, secret=True)) for config in configs]
+    stored = [replace(config, env=_stored(config.env), headers=_stored(config.headers, all_secret=True)) for config in configs]
     content[key] = {config.name: _entry(config) for config in stored}
     try:
         write_private(file, json.dumps(content, indent=2))
@@ -151,7 +165,7 @@ def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> t
         content = {"mcpServers": content}  # the entries only, as in many READMEs
     known = {config.origin for config in configs}
     found = [
-        replace(config, env=_without_references(config.env), headers=_without_references(config.headers))
+        replace(config, env=_plain(config.env), headers=_plain(config.headers))
         for config in _servers(content)
         if not config.builtin and config.origin not in known
     ]
@@ -174,14 +188,12 @@ def other_apps() -> dict[str, Path]:
 def _read(file: Path) -> dict[str, Any]:
     try:
         with open(file, "rb") as stream:
-            data = stream.read(_LARGEST + 1)
+            data = stream.read(_LARGEST)
     except FileNotFoundError:
         return {}
     except OSError as error:
         template = "Can't read “{path}” ({reason}). Check its permissions."
         raise UserError("cannot_read", template, path=str(file), reason=error.strerror or type(error).__name__) from None
-    if len(data) > _LARGEST:
-        raise UserError("servers_too_large", "“{path}” has more than 1 MB. Choose a file with servers of tools.", path=str(file))
     return _parsed(data.decode("utf-8-sig", errors="replace"))
 
 
@@ -225,109 +237,55 @@ def _server(name: str, entry: Any) -> ServerConfig:
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
         template = "“{server}” can't be the name of a server. Use up to 64 characters, without control characters."
         raise UserError("bad_server_name", template, server=name[:_LONGEST_NAME])
-    if not isinstance(entry, dict):
-        raise UserError("bad_server", "“{server}” isn't a JSON object. Correct its entry.", server=name)
-    rest, found = dict(entry), dict[str, Any]()
-    for key, (is_valid, kind) in _FIELDS.items():
-        value = rest.pop(key, None)
-        if value is not None and not is_valid(value):
-            template = "“{field}” of “{server}” isn't {kind}. Correct it, then try again."
-            raise UserError("bad_server_field", template, field=key, server=name, kind=kind)
-        if value is not None:
+    rest, found = dict(entry) if isinstance(entry, dict) else {}, dict[str, Any]()
+    for key, example in _EXAMPLES.items():
+        if (value := rest.pop(key, None)) is not None:
             found[key] = value
-    ways = [key for key in ("builtin", "command", "url") if found.get(key)]
-    if len(ways) != 1:
+            if not _is_like(value, example) or (key == "url" and not _is_address(value)):
+                template = "“{field}” of “{server}” isn't valid. Write it like {example}."
+                raise UserError("bad_server_field", template, field=key, server=name, example=json.dumps(example))
+    if [bool(found.get(key)) for key in ("builtin", "command", "url")].count(True) != 1:
         template = "“{server}” needs either a command or a URL. Correct its entry, then try again."
         raise UserError("server_incomplete", template, server=name)
-    return ServerConfig(
-        name,
-        found.get("builtin", ""),
-        found.get("command", ""),
-        tuple(found.get("args", ())),
-        _values(found.get("env", {})),
-        found.get("cwd", ""),
-        found.get("url", ""),
-        _values(found.get("headers", {})),
-        tuple(found.get("folders", ())),
-        found.get("enabled", True) and not found.get("disabled", False),
-        float(found.get("timeoutSeconds", _TIMEOUT_S)),
-        json.dumps(rest),
-    )
+    enabled = found.pop("enabled", True) and not found.pop("disabled", False)
+    seconds = min(max(float(found.pop("timeoutSeconds", _TIMEOUT_S)), 1.0), _LONGEST_TIMEOUT_S)
+    fields = {key: _frozen(value) for key, value in found.items()}
+    return ServerConfig(name, enabled=enabled, timeout_s=seconds, other=json.dumps(rest), **fields)
 
 
 def _entry(config: ServerConfig) -> dict[str, Any]:
     """Return the inverse of `_server`."""
-    fields = {
-        "builtin": config.builtin,
-        "command": config.command,
-        "args": list(config.args),
-        "env": dict(config.env),
-        "cwd": config.cwd,
-        "url": config.url,
-        "headers": dict(config.headers),
-        "folders": list(config.folders),
-        "disabled": not config.enabled,
-        "timeoutSeconds": 0 if config.timeout_s == _TIMEOUT_S else config.timeout_s,
-    }
+    fields = {key: getattr(config, key) for key in ("builtin", "command", "cwd", "url")}
+    fields |= {"args": list(config.args), "folders": list(config.folders), "disabled": not config.enabled}
+    fields |= {"env": dict(config.env), "headers": dict(config.headers)}
+    if config.timeout_s != _TIMEOUT_S:
+        fields["timeoutSeconds"] = config.timeout_s
     return {key: value for key, value in fields.items() if value} | json.loads(config.other)
 
 
-def _values(entries: dict[str, Any]) -> Values:
-    return tuple((key, str(value)) for key, value in entries.items())
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((key, str(text)) for key, text in value.items())
+    return tuple(value) if isinstance(value, list) else value
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and "\0" not in value
+def _is_like(value: Any, example: Any) -> bool:
+    """Return whether a value has the type of an example."""
+    if isinstance(example, dict):  # apps accept numbers here too
+        return isinstance(value, dict) and all(_is_like(text, "") or _is_like(text, 0) for pair in value.items() for text in pair)
+    if isinstance(example, list):
+        return isinstance(value, list) and all(_is_like(text, "") for text in value)
+    if isinstance(example, str):
+        return isinstance(value, str) and "\0" not in value and (example not in _KINDS or value in _KINDS)
+    return isinstance(value, bool) == isinstance(example, bool) and isinstance(value, int | float)
 
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_values(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        _is_text(key) and key and (_is_text(text) or type(text) in (int, float)) for key, text in value.items()
-    )
-
-
-def _is_switch(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_address(value: Any) -> bool:
+def _is_address(value: str) -> bool:
     try:
         parts = urlsplit(value)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-            and value.isprintable()
-            and " " not in value
-        )
-    except (ValueError, TypeError, AttributeError):
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not re.search(r"\s", value)
+    except ValueError:
         return False
-
-
-_TEXT = EngineText.of("server_text", "text")
-_TEXTS = EngineText.of("server_texts", "a list of texts")
-_OBJECT = EngineText.of("server_object", "an object with texts")
-_SWITCH = EngineText.of("server_switch", "true or false")
-_FIELDS: dict[str, tuple[Callable[[Any], bool], EngineText]] = {
-    "builtin": (lambda value: value in ("calculator", "files"), EngineText.of("server_builtin", "“calculator” or “files”")),
-    "command": (_is_text, _TEXT),
-    "args": (_are_texts, _TEXTS),
-    "env": (_are_values, _OBJECT),
-    "cwd": (_is_text, _TEXT),
-    "url": (_is_address, EngineText.of("server_address", "a web address such as https://example.com/mcp")),
-    "headers": (_are_values, _OBJECT),
-    "folders": (_are_texts, _TEXTS),
-    "enabled": (_is_switch, _SWITCH),
-    "disabled": (_is_switch, _SWITCH),
-    "timeoutSeconds": (
-        lambda value: type(value) in (int, float) and 1 <= value <= 3600,
-        EngineText.of("server_seconds", "a number from 1 to 3600"),
-    ),
-}
 
 
 def _renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
@@ -341,20 +299,12 @@ def _renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> 
     return tuple(found)
 
 
-def _is_secret(name: str, value: str) -> bool:
-    return bool(_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
-
-
-def _stored(values: Values, secret: bool = False) -> Values:
-    """Move secrets to the keychain, and return the values with references to them.
-
-    Args:
-        values: names and values.
-        secret: whether all values are secrets.
-    """
+def _stored(values: Values, all_secret: bool = False) -> Values:
+    """Move secrets to the keychain, and return the values with references to them."""
     found = []
     for name, value in values:
-        if value and not is_reference(value) and not _PLACEHOLDER.search(value) and (secret or _is_secret(name, value)):
+        is_secret = all_secret or _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
+        if value and is_secret and not is_reference(value) and not _PLACEHOLDER.search(value):
             reference = _REFERENCE + secrets.token_hex(8)  # random, so that no file can name another server's secret
             _unsaved[reference] = value
             with suppress(Exception):  # backends raise any type
@@ -385,7 +335,7 @@ def _revealed(server: str, values: Values) -> Values:
     return tuple(found)
 
 
-def _without_references(values: Values) -> Values:
+def _plain(values: Values) -> Values:
     return tuple((name, value) for name, value in values if not is_reference(value))
 
 
