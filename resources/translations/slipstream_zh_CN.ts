@@ -6334,15 +6334,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
-            <source>bad_server</source>
-            <extracomment>“{server}” isn't a JSON object. Correct its entry.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_field</source>
-            <extracomment>“{field}” of “{server}” isn't {kind}. Correct it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <extracomment>“{field}” of “{server}” isn't valid. Write it like {example}.</extracomment>
+            <translation>“{server}”的“{field}”无效。请按 {example} 的形式填写。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6376,18 +6370,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_address</source>
-            <extracomment>a web address such as https://example.com/mcp</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_builtin</source>
-            <extracomment>“calculator” or “files”</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
             <source>server_incomplete</source>
             <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
             <translation>“{server}”需要命令或 URL 中的一个。请更正该条目，然后重试。</translation>
@@ -6400,45 +6382,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_object</source>
-            <extracomment>an object with texts</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_seconds</source>
-            <extracomment>a number from 1 to 3600</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_switch</source>
-            <extracomment>true or false</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_text</source>
-            <extracomment>text</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_texts</source>
-            <extracomment>a list of texts</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
             <source>servers_not_json</source>
             <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
             <translation>服务器列表不是有效的 JSON（{reason}）。请更正后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>servers_too_large</source>
-            <extracomment>“{path}” has more than 1 MB. Choose a file with servers of tools.</extracomment>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
