@@ -2766,7 +2766,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>以前的对话和智能体可更快回复。删除对话也会删除其已保存的提示词。关闭此选项会删除所有已保存的提示词。</translation>
+            <translation>以前的对话和智能体可更快回复。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2906,7 +2906,7 @@
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
             <source>Nothing saved yet</source>
-            <translation>尚未保存任何内容</translation>
+            <translation>尚未存储任何内容</translation>
         </message>
         <message>
             <location filename="../../app/settings/saved_prompts.py" />
@@ -3156,7 +3156,7 @@
         <message>
             <location filename="../../app/tools/server_card.py" />
             <source>Choose a Folder That Models May Read</source>
-            <translation>选择模型可以读取的文件夹</translation>
+            <translation>选取模型可以读取的文件夹</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
@@ -3266,7 +3266,7 @@
         <message>
             <location filename="../../app/tools/server_form.py" />
             <source>Choose the servers to add from {source}. They stay off until you turn them on.</source>
-            <translation>选择要从 {source} 添加的服务器。在您打开之前，它们保持关闭。</translation>
+            <translation>选取要从 {source} 添加的服务器。在您打开之前，它们保持关闭。</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3381,7 +3381,7 @@
         <message>
             <location filename="../../app/tools/tools_pane.py" />
             <source>Choose File…</source>
-            <translation>选择文件…</translation>
+            <translation>选取文件…</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3451,7 +3451,7 @@
         <message>
             <location filename="../../app/transcript/call_card.py" />
             <source>Copy call</source>
-            <translation>复制调用</translation>
+            <translation>拷贝调用</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -6330,7 +6330,7 @@
             <location filename="../../mlx_engine/tools/approvals.py" />
             <source>approvals_not_saved</source>
             <extracomment>Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
-            <translation>无法保存允许使用的工具（{reason}）。请检查“{file}”的权限，然后重试。</translation>
+            <translation>无法存储允许使用的工具（{reason}）。请检查“{file}”的权限，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
@@ -6348,7 +6348,7 @@
             <location filename="../../mlx_engine/tools/config.py" />
             <source>no_servers</source>
             <extracomment>The file has no object “mcpServers”. Add it, or choose another file.</extracomment>
-            <translation>该文件中没有“mcpServers”对象。请添加它，或选择其他文件。</translation>
+            <translation>该文件中没有“mcpServers”对象。请添加它，或选取其他文件。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
