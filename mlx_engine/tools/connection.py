@@ -67,6 +67,7 @@ class Connection:
 
     def stop(self) -> asyncio.Task[None] | None:
         """Disconnect. Returns the task that does so."""
+        self._settled.set()  # a task that hasn't begun yet never does
         if self._task is not None:
             self._task.cancel()
         return self._task

@@ -203,7 +203,7 @@ async def _shell_path() -> str:
             async with asyncio.timeout(_SHELL_S):
                 output, _ = await process.communicate()
         finally:
-            _signal(process, signal.SIGKILL)
+            kill(process)
         for line in output.decode(errors="replace").splitlines():
             if line.startswith(mark):
                 return line.removeprefix(mark)
@@ -215,7 +215,7 @@ async def _end(process: Process) -> None:
     assert process.stdin
     process.stdin.close()
     if not await _exits(process, _EXIT_S):
-        _signal(process, signal.SIGTERM)
+        kill(process, signal.SIGTERM)
         await _exits(process, _TERMINATE_S)
     kill(process)
     await _exits(process, _TERMINATE_S)
@@ -231,12 +231,8 @@ async def _exits(process: Process, seconds: float) -> bool:
     return process.returncode is not None
 
 
-def kill(process: Process) -> None:
-    """Kill a program and the rest of its process group."""
-    _signal(process, signal.SIGKILL)
-
-
-def _signal(process: Process, number: int) -> None:
+def kill(process: Process, number: int = signal.SIGKILL) -> None:
+    """Send a signal to a program and the rest of its process group."""
     with suppress(OSError):
         os.killpg(process.pid, number)
 

@@ -75,7 +75,7 @@ def test_the_sdks_own_server_over_http(stateless: bool) -> None:
     @server.tool()
     async def learn(context: Context) -> str:
         server.add_tool(lambda: "new", name="new", description="A new tool.")
-        await context.session.send_tool_list_changed()
+        await context.notify_tools_changed()
         return "learned"
 
     listener, origin = listening()

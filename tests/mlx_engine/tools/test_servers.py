@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import subprocess
 import sys
 import threading
 import time
@@ -281,6 +282,17 @@ def test_closing_ends_calls_and_later_calls_end_at_once() -> None:
     assert code(servers.ask(tool)) == "tool_canceled"
     servers.start(["made"])
     servers.close()
+
+
+def test_a_call_to_a_server_that_is_removed_at_once_ends(single: RunningServers) -> None:
+    call = single.begin(Tool("made", "echo"))
+    single.configure([])
+    assert code(call.result()) in ("tool_server_gone", "tool_changed")
+
+
+def test_the_sdk_is_imported_only_when_a_server_is_used() -> None:
+    program = "import sys, mlx_engine.tools.servers; sys.exit(any(name in sys.modules for name in ('mcp', 'anyio', 'mlx')))"
+    assert subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[3]).returncode == 0
 
 
 def test_closing_unused_servers_starts_no_thread() -> None:

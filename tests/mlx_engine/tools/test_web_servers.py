@@ -107,6 +107,17 @@ def test_only_this_computer_is_asked_without_tls() -> None:
     assert not is_secure("file:///etc/passwd", "https://example.com/mcp")
 
 
+def test_closing_does_not_wait_for_a_server_that_hangs() -> None:
+    web = WebTools()
+    web.never_ends = True
+    with serving(web.listener, web.app):
+        servers = RunningServers(ServerConfig("web", url=web.url))
+        call = servers.begin(servers.tool("never", "web"))
+        servers.close()
+        assert code(call.result()) == "tool_canceled"
+        assert servers._thread is not None and not servers._thread.is_alive()
+
+
 # --- Sign-in
 
 

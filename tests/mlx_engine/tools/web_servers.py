@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
+from inspect import isawaitable
 from typing import Any
 
 import uvicorn
@@ -47,6 +48,8 @@ class WebTools:
         headers: headers of each request.
         tokens: tokens of which one is required, or None if none is.
         signed_in_at: address of the server to sign in to.
+        redirect_to: where /elsewhere leads.
+        never_ends: whether the end of a session is never answered.
     """
 
     def __init__(self) -> None:
@@ -57,7 +60,7 @@ class WebTools:
         self.tokens: dict[str, Any] | None = None
         self.signed_in_at = ""
         self.redirect_to = ""
-        self.hanging = asyncio.Event()
+        self.never_ends = False
         routes = [
             Route("/mcp", self._answer, methods=["GET", "POST", "DELETE"]),
             Route("/elsewhere", self._redirect, methods=["GET", "POST"]),
@@ -108,6 +111,10 @@ class WebTools:
     def error(self, message: dict) -> Response:
         return Response("no", 500)
 
+    async def never(self, message: dict) -> Response:
+        await asyncio.sleep(600)
+        return Response()
+
     def forget(self, message: dict) -> str:
         self.sessions.clear()
         return "forgotten"
@@ -117,6 +124,8 @@ class WebTools:
         if self.tokens is not None and request.headers.get("authorization", "").removeprefix("Bearer ") not in self.tokens:
             metadata = f"{self.origin}/.well-known/oauth-protected-resource/mcp"
             return Response("", 401, {"www-authenticate": f'Bearer resource_metadata="{metadata}"'})
+        if request.method == "DELETE" and self.never_ends:
+            await asyncio.sleep(600)
         if request.method != "POST":
             return Response("", 405)
         message = await request.json()
@@ -137,6 +146,8 @@ class WebTools:
             names = [name for name, value in vars(WebTools).items() if not name.startswith("_") and callable(value)]
             return self._result(message, {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]})
         found = getattr(self, message["params"]["name"])(message)
+        if isawaitable(found):
+            found = await found
         return self._result(message, {"content": [{"type": "text", "text": found}]}) if isinstance(found, str) else found
 
     def _result(self, message: dict, result: dict, headers: dict[str, str] | None = None) -> Response:
