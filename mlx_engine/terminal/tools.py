@@ -72,8 +72,9 @@ class TerminalTools:
         self._servers.close()
 
     def loop(self, request: GenerationRequest, chat: str) -> ToolLoop:
-        """Return the loop of a turn."""
+        """Return the loop of a turn. Servers that ended are started for the next one."""
         tools = self._offered()
+        self._servers.start([config.name for config in self._configs])
         for tool in tools.values():
             if self._names(tool) & set(self._allowed):
                 self._approvals.record(tool, chat, "chat")
@@ -106,14 +107,14 @@ class TerminalTools:
         for record in loop.calls:
             if record.step == loop.calls[-1].step:
                 took = "" if record.seconds is None else f" · {record.seconds:.1f} s"
-                note(f"{record.call.name}: {record.state}{took} · {_plain(record.result)[:_LONGEST]}")
+                note(f"{record.call.name}: {record.state}{took} · {record.result[:_LONGEST]}")
 
     def show(self, door: EngineDoor) -> None:
         """List the tools, with the tokens of their descriptions."""
         none = _tokens(door, ())
         for name, tool in self._offered().items():
             tokens = _tokens(door, (tool.definition(name),)) - none
-            note(f"{name} · {tool.server} · {tokens} tokens · {_plain(tool.description)[:_LONGEST]}")
+            note(f"{name} · {tool.server} · {tokens} tokens · {tool.description[:_LONGEST]}")
         if not self._offered():
             note("No tools. Start the chat with --calculator, --files FOLDER, or --mcp FILE.")
 
@@ -128,7 +129,7 @@ class TerminalTools:
 
     def _ask(self, loop: ToolLoop, record: CallRecord) -> None:
         arguments = json.dumps(json.loads(record.call.arguments), ensure_ascii=False, indent=2)
-        note(f"{record.server} · {record.tool}", *map(_plain, arguments.split("\n")))
+        note(f"{record.server} · {record.tool}", *arguments.split("\n"))
         if record not in loop.waiting:
             return
         if not self._asks:
@@ -150,8 +151,3 @@ def _tokens(door: EngineDoor, tools: tuple[str, ...]) -> int:
         if isinstance(event, TokenCount):
             return event.tokens
     raise AssertionError("counting ends with a TokenCount")
-
-
-def _plain(text: str) -> str:
-    """Return a text on one line, with invisible and reordering characters escaped."""
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)

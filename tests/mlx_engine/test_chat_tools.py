@@ -18,7 +18,7 @@ from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.terminal import tools
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.record import DENIED, STOPPED
-from mlx_engine.tools.servers import ServerStatus
+from mlx_engine.tools.servers import ServerStatus, ToolServers
 from mlx_engine.tools.tool import Tool, ToolResult
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
@@ -153,7 +153,21 @@ def test_with_several_servers_a_tool_is_allowed_with_its_server(monkeypatch: pyt
 def test_hidden_characters_of_arguments_are_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = json.dumps({"to": "a\u202eb\x1b[2J\u200b\x9b"}, ensure_ascii=False)
     chat(monkeypatch, CallingEngine(("", (ToolCall("a", "calculator", arguments),))), "Hi", "d")
-    assert '"to": "a\\u202eb\\u001b[2J\\u200b\\u009b"' in capsys.readouterr().err
+    assert '"to": "a<U+202E>b\\u001b[2J<U+200B>␛["' in capsys.readouterr().err
+
+
+def test_the_built_in_servers_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    monkeypatch.setattr(tools, "ToolServers", ToolServers)
+    (tmp_path / "Notes").mkdir()
+    (tmp_path / "Notes" / "a.txt").write_text("Four")
+    read = ToolCall("b", "read_file", '{"path": "Notes/a.txt"}')
+    engine = CallingEngine(("", (EXPRESSION, read)))
+    options = f"--files {tmp_path / 'Notes'} --allow Calculator/calculator --allow Files/read_file"
+    chat(monkeypatch, engine, "Hi", "/tools", options=options, terminal=False)
+    assert [message.content for message in engine.requests[1].messages[-2:]] == ["4", "Four"]
+    shown = capsys.readouterr().err
+    assert "calculator · Calculator · 0 tokens · Calculate an arithmetic expression." in shown
+    assert "search_files · Files" in shown
 
 
 def test_ctrl_c_stops_a_call_and_not_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +191,7 @@ def test_tools_lists_the_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     chat(monkeypatch, CallingEngine(), "/tools", options=f"--mcp {file}")
     shown = capsys.readouterr().err
     assert "“broken” can't be used: it crashed" in shown
-    assert "calculator · Calculator · 0 tokens · Calculate.\\u202e\\u000a\n" in shown
+    assert "calculator · Calculator · 0 tokens · Calculate.<U+202E>␊\n" in shown
 
 
 @pytest.mark.parametrize("option", ["--mcp missing.json", "--files missing"])
