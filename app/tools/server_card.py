@@ -1,5 +1,6 @@
 """A server in the Tools pane: its state, its tools, and which may run without asking."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -161,7 +162,7 @@ def server_title(config: ServerConfig) -> str:
 
 def target(config: ServerConfig) -> str:
     """Return the command line that runs, or the address."""
-    return config.url or " ".join((config.command, *config.args))
+    return config.url or (shlex.join((config.command, *config.args)) if config.command else "")
 
 
 def host(config: ServerConfig) -> str:

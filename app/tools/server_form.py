@@ -34,7 +34,7 @@ class ServerForm(QDialog):
         self.setWindowTitle(tr("Edit Server") if config else tr("Add Server"))
         self.setAccessibleName(self.windowTitle())
         form = Form(theme)
-        self.name, self.target = QLineEdit(self._old.name), QLineEdit(command_line(self._old))
+        self.name, self.target = QLineEdit(self._old.name), QLineEdit(target(self._old))
         self.name.setMaxLength(MAX_NAME)
         self.target.setPlaceholderText("npx -y @modelcontextprotocol/server-everything")
         self.target.textChanged.connect(self._enable_fields)
@@ -195,7 +195,3 @@ class ImportDialog(QDialog):
     def chosen(self) -> list[ServerConfig]:
         """The checked servers, turned off."""
         return [replace(config, enabled=False) for box, config in self._boxes if box.isChecked()]
-
-
-def command_line(config: ServerConfig) -> str:
-    return config.url or (shlex.join((config.command, *config.args)) if config.command else "")

@@ -116,6 +116,8 @@ class ToolBox(QObject):
 
     def put(self, config: ServerConfig, old: str = "") -> None:
         """Add a server, or replace the one named `old`."""
+        if config.name != old:
+            self._revoke_all(old)
         others = [each for each in self.configs if each.name != old]
         place = [each.name for each in self.configs].index(old) if len(others) < len(self.configs) else len(others)
         self.save([*others[:place], config, *others[place:]])
@@ -126,9 +128,7 @@ class ToolBox(QObject):
 
     def remove(self, name: str) -> None:
         """Remove a server with its secrets and approvals."""
-        for server, tool in self.approvals.always():
-            if server == name:
-                self.revoke(server, tool)
+        self._revoke_all(name)
         self.save([config for config in self.configs if config.name != name])
 
     def revoke(self, server: str, tool: str) -> None:
@@ -138,6 +138,11 @@ class ToolBox(QObject):
         except UserError as error:
             self.problem = translated(error.text)
         self.changed.emit()
+
+    def _revoke_all(self, name: str) -> None:
+        for server, tool in self.approvals.always():
+            if server == name:
+                self.revoke(server, tool)
 
     def save(self, configs: Sequence[ServerConfig]) -> None:
         """Use and store a changed list of servers. Its secrets move to the keychain."""

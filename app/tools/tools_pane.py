@@ -35,7 +35,6 @@ class ToolsPane(QWidget):
         intro = small_label(theme, about, "secondary", wrap=True)
         column(intro, self.problem, self._list, flow(self.add, self.imports, self.show_file), spacing=12, parent=self)
         box.changed.connect(self.refresh)
-        self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -44,8 +43,9 @@ class ToolsPane(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Show all servers, and start those that are on."""
-        if self.isVisible():
-            self._box.warm()
+        if not self.isVisible():
+            return
+        self._box.warm()
         self.problem.label.setText(self._box.problem)
         self.problem.setVisible(bool(self._box.problem))
         names = {config.name for config in self._box.configs}
@@ -83,9 +83,12 @@ class ToolsPane(QWidget):
         """Ask which servers of a file to add."""
         try:
             found = import_config(file, self._box.configs)
+            problem = "" if found else tr("{source} has no new servers.", source=source)
         except UserError as error:
-            self.problem.label.setText(translated(error.text))
-            self.problem.show()
+            problem = translated(error.text)
+        self.problem.label.setText(problem)
+        self.problem.setVisible(bool(problem))
+        if problem:
             return
         dialog = ImportDialog(self._theme, source, found, self)
         dialog.accepted.connect(lambda: self._box.save([*self._box.configs, *dialog.chosen]))

@@ -3409,6 +3409,11 @@
             <translation>Mit Werkzeugen können Modelle rechnen, Dateien lesen oder andere Programme verwenden. Sie genehmigen jeden Aufruf.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>{source} has no new servers.</source>
+            <translation>{source} enthält keine neuen Server.</translation>
+        </message>
+        <message>
             <location filename="../../app/transcript/call_card.py" />
             <source>Allow Once</source>
             <translation>Einmal erlauben</translation>

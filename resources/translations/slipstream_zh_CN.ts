@@ -3226,7 +3226,7 @@
         <message>
             <location filename="../../app/tools/server_card.py" />
             <source>Use {server}</source>
-            <translation>使用{server}</translation>
+            <translation>使用 {server}</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
@@ -3407,6 +3407,11 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>With tools, models can calculate, read files, or use other programs. You approve each call.</source>
             <translation>借助工具，模型可以计算、读取文件或使用其他程序。每次调用都需要您批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>{source} has no new servers.</source>
+            <translation>{source} 中没有新的服务器。</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />

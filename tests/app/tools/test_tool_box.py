@@ -116,13 +116,16 @@ def test_a_damaged_list_of_servers_is_reported_and_kept(servers: type[FakeServer
     assert file.read_text() == "{ not JSON" and GITHUB in box.configs  # used until the app quits
 
 
-def test_removing_a_server_revokes_its_approvals(servers: type[FakeServers], qapp: object, tmp_path: Path) -> None:
+def test_renaming_or_removing_a_server_revokes_its_approvals(servers: type[FakeServers], qapp: object, tmp_path: Path) -> None:
     box = ToolBox(tmp_path)
     box.put(GITHUB)
     tool = Tool("github", "search", origin=GITHUB.origin)
     box.approvals.record(tool, "", "always")
     box.approvals.record(CALCULATE, "", "always")
-    box.remove("github")
+    box.put(replace(GITHUB, name="hub"), "github")
+    assert box.approvals.always() == (("Calculator", "calculator"),)
+    box.approvals.record(replace(tool, server="hub"), "", "always")
+    box.remove("hub")
     assert box.approvals.always() == (("Calculator", "calculator"),)
     assert not box.approvals.allows(tool, "")
 

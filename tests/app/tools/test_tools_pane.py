@@ -13,7 +13,7 @@ from app.settings.settings_dialog import SettingsDialog
 from app.tools.server_card import MAX_TOOLS, ServerCard
 from app.tools.server_form import HIDDEN, ImportDialog, ServerForm
 from app.tools.tools_pane import ToolsPane
-from mlx_engine.tools.config import ServerConfig, is_reference
+from mlx_engine.tools.config import ServerConfig, import_config, is_reference
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool
 from tests.app.conftest import Running
@@ -72,7 +72,7 @@ def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypat
     notes, remote = pane.cards["notes"], pane.cards["remote"]
     app.until(lambda: notes.state.text() == "The program ended.")
     assert notes.log.text().splitlines() == ["Traceback", "ModuleNotFoundError: No module named 'notes'"]
-    assert notes.target.text() == "notes-server --folder My Notes"
+    assert notes.target.text() == "notes-server --folder 'My Notes'"
     assert remote.state.text() == "Sign-in required" and remote.sign_out.isHidden()
     monkeypatch.setattr("app.tools.tool_box.QDesktopServices.openUrl", lambda page: None)
     remote.sign_in.click()
@@ -111,7 +111,7 @@ def test_an_approval_is_listed_and_revoked(app: Running) -> None:
     box = app.conductor.tools
     box.approvals.record(CALCULATE, "", "always")
     card = pane_of(app).cards["Calculator"]
-    assert "Always allowed" in texts(card)  # even while the calculator is off
+    app.until(lambda: "Always allowed" in texts(card))  # even while the calculator is off
     click(card, "Ask before each call of calculator")
     assert box.approvals.always() == ()
     app.until(lambda: "Always allowed" not in texts(card))
@@ -210,6 +210,9 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
     assert not box.configs[-1].enabled and servers.made[0].started == [] and box.approvals.always() == ()
     pane.import_file(file, "Claude Desktop")
     assert [config.name for _, config in pane.findChildren(ImportDialog)[-1]._boxes] == ["<b>x</b>&"]
+    box.save([*box.configs, *import_config(file, box.configs)])
+    pane.import_file(file, "Claude Desktop")
+    assert pane.problem.label.text() == "Claude Desktop has no new servers."
     file.write_text("[]")
     pane.import_file(file, "a file")
     assert pane.problem.isVisible() and pane.problem.label.text()
