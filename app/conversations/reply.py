@@ -230,7 +230,9 @@ class Reply:
     @property
     def messages(self) -> tuple[Message, ...]:
         """The reply in later prompts; empty if it is never sent."""
-        if not self.answer.strip() and not self.calls:
+        last = self.steps[-1]
+        too_long = self.reason == "error" and not last.answer and not last.thinking  # a result that didn't fit, perhaps
+        if (not self.answer.strip() and not self.calls) or (self.calls and too_long):
             return ()
         found = messages_of(self.answer, self.thinking, self.calls)
         # Templates reject a question after a result.

@@ -76,7 +76,7 @@ def status(record: CallRecord) -> str:
 class CallCard(QFrame):
     """A card with a call's tool, arguments, status, and result.
 
-    An open call shows its arguments. An ended one is a line that the user can expand.
+    An open call shows its arguments. An ended one is a line until the user expands it.
     """
 
     def __init__(self, theme: Theme, record: CallRecord, actions: MessageActions, parent: QWidget) -> None:
@@ -86,6 +86,7 @@ class CallCard(QFrame):
         self.body: QWidget | None = None
         self.header = ElidedButton("", "pair")
         self.header.setCheckable(True)
+        self.header.setChecked(not record.ended)
         self.header.toggled.connect(self._rebuild)
         self.preview = small_label(theme, look="secondary", elided=True)
         self.preview.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -104,20 +105,21 @@ class CallCard(QFrame):
         self.report.setText(one_line(progress, MAX_PREVIEW))
         self.report.setVisible(bool(progress) and record.state == "running")
         if record != self.record:
-            self.record = record
-            self._rebuild()
+            ends, self.record = record.ended and not self.record.ended, record
+            if ends and self.header.isChecked():
+                self.header.setChecked(False)
+            else:
+                self._rebuild()
 
     @Slot()
     def _rebuild(self) -> None:
         """Build the parts that belong to the call's state. The others take no memory."""
         record, name, said = self.record, tool_name(self.record), status(self.record)
-        is_open = not record.ended or self.header.isChecked()
+        is_open = self.header.isChecked()
         set_look(self, "asking" if record.state == "waiting" else "code")
         self.setAccessibleName(tr("Tool call: {tool}, {status}", tool=name, status=said))
-        self.header.setText(f"{'▾' if is_open else '▸'}  {name}" if record.ended else name)
+        self.header.setText(f"{'▾' if is_open else '▸'}  {name}")
         self.header.setAccessibleName(tr("Hide call of “{tool}”", tool=name) if is_open else tr("Show call of “{tool}”", tool=name))
-        self.header.setFocusPolicy(Qt.FocusPolicy.TabFocus if record.ended else Qt.FocusPolicy.NoFocus)
-        self.header.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not record.ended)
         server = server_name(record)
         self.preview.setText(server if is_open else f"{server} · {one_line(record.call.arguments, MAX_PREVIEW)}")
         self.status.setText(said)

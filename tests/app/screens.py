@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 from app import language
 from app.models.picker_dialog import PickerDialog
@@ -43,10 +44,13 @@ from PySide6.QtWidgets import (  # noqa: E402
 from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
+from app.transcript.call_card import CallCard  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
+from mlx_engine.requests import ToolCall  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402
+from mlx_engine.tools.record import CallRecord, CallState  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(
@@ -170,6 +174,23 @@ def show_server_in_use(window: MainWindow) -> None:
     window.dialogs.show_server()
 
 
+def show_calls(window: MainWindow) -> None:
+    """Add calls in all states to the last reply, and expand one."""
+    turn = window.conductor.chat.turns[-1]
+    call = ToolCall("", "calculator", '{"expression": "4817 × 392"}')
+    known = {"server": "Calculator", "tool": "calculator", "result": "1888264", "seconds": 0.3}
+    turn.reply.calls = tuple(
+        CallRecord(replace(call, id=state), state=state, **(known if state != "failed" else {}))  # type: ignore[arg-type]
+        for state in get_args(CallState)
+    )
+    turn.reply.progress = {"running": "1/2"}
+    window.conductor.reply_job.changed.emit(turn)
+    settle(200)
+    for card in window.transcript.findChildren(CallCard):
+        if card.record.state == "done":
+            card.header.click()
+
+
 def skip_report_checks() -> None:
     """They take seconds, in a process of their own."""
     report.child = SimpleNamespace(command=lambda module: ("echo", ["Checks"]))  # type: ignore[assignment]
@@ -214,6 +235,7 @@ def main(code: str, folder: Path | None) -> int:
 
     look("empty", window)
     ask("Show me")
+    show_calls(window)
     note = home / "note.md"
     note.write_text("1")
     conductor.attachments.attach([note])

@@ -15,6 +15,7 @@ from tests.app.screens import (  # before Qt: it sets folders and the language
     outside,
     overlapping,
     settle,
+    show_calls,
     show_server_in_use,
     skip_report_checks,
 )
@@ -50,6 +51,7 @@ def main(code: str, folder: Path | None) -> int:
     window.composer.button.click()
     while conductor.busy:
         settle(30)
+    show_calls(window)
     note = home / "a long name of a file with notes about speculative decoding.md"
     note.write_text("1")
     conductor.attachments.attach([note])

@@ -1,7 +1,9 @@
 """Accessibility: names, keyboard access and announcements."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from PySide6.QtCore import QRect, Qt
@@ -27,8 +29,10 @@ from app.settings.settings_dialog import SettingsDialog
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
 from mlx_engine.events import Failed
+from mlx_engine.tools.record import CallRecord, CallState
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
+from tests.app.tools_in_chat import PRODUCT
 
 Start = Callable[..., Running]
 CONTROLS = (
@@ -93,6 +97,10 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     window.dialogs.show_palette()
     window.dialogs.show_server()
     app.reply.buttons.details.click()
+    reply = app.conductor.chat.turns[-1].reply
+    reply.calls = tuple(CallRecord(replace(PRODUCT, id=state), state=state, result="7") for state in get_args(CallState))
+    app.reply.refresh()
+    app.reply.steps[0].cards[2].header.click()
     app.conductor.compare()
     app.until(lambda: not app.conductor.busy)
     fresh = start()

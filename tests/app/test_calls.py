@@ -61,6 +61,11 @@ def test_a_turn_that_ended_with_a_result_is_sent_with_an_empty_reply() -> None:
     assert [one.role for one in chat.history()] == ["user", "assistant", "tool", "assistant"]
 
 
+def test_a_result_that_did_not_fit_is_not_sent_with_the_next_question() -> None:
+    chat, _ = chat_with(replace(DONE, answer_end=28), reason="error")
+    assert chat.history() == ()
+
+
 def test_the_rolling_window_counts_the_messages_of_calls() -> None:
     chat, first = chat_with(DONE)
     second = chat.ask("And twice that?", "dflash")
