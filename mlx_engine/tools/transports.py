@@ -6,6 +6,7 @@ of a second to import.
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import time
@@ -29,6 +30,9 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.tools.config import ServerConfig
 
 LARGEST_MESSAGE = 4 << 20  # bytes
+_MOST_VALUES = 100_000  # of a message. Parsing more would hold up the other threads
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
 _MESSAGES_PER_S, _BYTES_PER_S = 1_000, 8 << 20
 _LOG_LINES, _LONGEST_LINE = 100, 1_000
 _CONNECT_S = 10.0
@@ -87,9 +91,21 @@ class _Pace:
         await asyncio.sleep(max(0, self._spent_until - now))
 
 
-def _too_long(server: str) -> EngineText:
-    template = "“{server}” sent a message of more than {limit} MB, and was disconnected."
-    return EngineText.of("tool_message_too_long", template, server=server, limit=LARGEST_MESSAGE >> 20)
+def _too_large(server: str) -> EngineText:
+    template = "“{server}” sent a message that is too large, and was disconnected."
+    return EngineText.of("tool_message_too_large", template, server=server)
+
+
+def _values(data: bytes | bytearray) -> int:
+    """Return about how many values a JSON text has, or more if its strings look like values."""
+    return sum(map(data.count, (b",", b"[", b"{")))
+
+
+def _has_too_many_values(message: bytes | bytearray) -> bool:
+    found = _values(message)
+    if found <= _MOST_VALUES or found + message.count(b'"') > 10 * _MOST_VALUES:
+        return found > _MOST_VALUES
+    return _values(_STRING.sub(b"", message)) > _MOST_VALUES
 
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
@@ -114,10 +130,12 @@ async def stdio(config: ServerConfig, link: Link) -> AsyncIterator[TransportStre
             while True:
                 try:
                     line = await stdout.readline()
-                except ValueError:
-                    raise link.fail(_too_long(config.name)) from None
+                except ValueError:  # longer than the limit
+                    raise link.fail(_too_large(config.name)) from None
                 if not line:
                     break
+                if _has_too_many_values(line):
+                    raise link.fail(_too_large(config.name))
                 await pace.spend(1, len(line))
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -145,7 +163,7 @@ async def stdio(config: ServerConfig, link: Link) -> AsyncIterator[TransportStre
             if newline or len(rest) > _LONGEST_LINE:
                 link.add((lines or rest).decode(errors="replace"))
                 rest = rest if newline else b""
-            await pace.spend(0, len(chunk))
+            await pace.spend(1, len(chunk))
         link.add(rest.decode(errors="replace"))
 
     async with anyio.create_task_group() as tasks:
@@ -282,21 +300,30 @@ def is_secure(url: str, server: str) -> bool:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The body of a response, which ends the connection if it is too long. Streams of events may have any length."""
+    """The body of a response, which ends the connection if a message is too large. Streams of events may have any length."""
 
     def __init__(self, response: httpx2.Response, link: Link, pace: _Pace, server: str) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._stream, self._link, self._pace, self._server = response.stream, link, pace, server
-        self._endless = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._has_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        body, values = bytearray(), 0
         async for chunk in self._stream:
-            size += len(chunk)
-            if size > LARGEST_MESSAGE and not self._endless:
-                raise self._link.fail(_too_long(self._server))
-            await self._pace.spend(chunk.count(b"data:"), len(chunk))
-            yield chunk
+            await self._pace.spend(max(1, chunk.count(b"data:")), len(chunk))
+            if self._has_events:  # the SDK limits their size
+                values = (0 if _EVENT_END.search(chunk) else values) + _values(chunk)
+                if values > _MOST_VALUES:
+                    raise self._link.fail(_too_large(self._server))
+                yield chunk
+            else:
+                body += chunk
+                if len(body) > LARGEST_MESSAGE:
+                    raise self._link.fail(_too_large(self._server))
+        if _has_too_many_values(body):
+            raise self._link.fail(_too_large(self._server))
+        if body:
+            yield bytes(body)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

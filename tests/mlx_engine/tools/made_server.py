@@ -47,6 +47,12 @@ class Tools:
         with contextlib.suppress(BrokenPipeError):
             write(b'{"jsonrpc": "2.0", "id": 1, "result": "' + b"x" * 100_000_000 + b'"}\n')
 
+    def values(self, **_: Any) -> None:
+        write(b'{"jsonrpc": "2.0", "id": 1, "result": {"content": [' + b"[]," * 1_000_000 + b"[]]}}\n")
+
+    def commas(self, **_: Any) -> str:
+        return '"a,b",' * 60_000
+
     def long(self, **_: Any) -> str:
         return "x" * 1_000_000
 

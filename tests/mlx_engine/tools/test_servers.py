@@ -156,10 +156,18 @@ def test_disabled_and_unknown_servers_are_never_started(servers: RunningServers)
 def test_a_result_of_100_mb_ends_the_connection_and_takes_little_memory(single: RunningServers) -> None:
     tool = single.tool("big")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert code(single.ask(tool)) == "tool_message_too_long"
+    assert code(single.ask(tool)) == "tool_message_too_large"
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 40_000, f"{grown} KB"
     assert single.ask("echo", '{"text": "again"}').text == "again", "it has reconnected"
+
+
+def test_a_message_with_millions_of_values_is_not_parsed(single: RunningServers) -> None:
+    assert code(single.ask("values")) == "tool_message_too_large"
+
+
+def test_a_text_with_many_commas_is_a_result(servers: RunningServers) -> None:
+    assert servers.ask("commas").text.startswith('"a,b",')
 
 
 def test_a_long_result_is_cut_off(servers: RunningServers) -> None:

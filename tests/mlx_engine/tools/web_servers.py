@@ -89,6 +89,12 @@ class WebTools:
 
         return StreamingResponse(parts(), media_type="text/event-stream")
 
+    def values(self, message: dict) -> Response:
+        return Response(b'{"result": [' + b"[]," * 1_000_000 + b"[]]}", media_type="application/json")
+
+    def event_values(self, message: dict) -> Response:
+        return Response(b"data: [" + b"[]," * 300_000 + b"[]]\n\n", media_type="text/event-stream")
+
     def events(self, message: dict) -> Response:
         """Progress as fast as it can be sent, and then the result."""
         token = message["params"]["_meta"]["progressToken"]
