@@ -6519,9 +6519,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_message_too_long</source>
-            <extracomment>“{server}” sent a message of more than {limit} MB, and was disconnected.</extracomment>
-            <translation>„{server}“ hat eine Nachricht mit mehr als {limit} MB gesendet und wurde getrennt.</translation>
+            <source>tool_message_too_large</source>
+            <extracomment>“{server}” sent a message that is too large, and was disconnected.</extracomment>
+            <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

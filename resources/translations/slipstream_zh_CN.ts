@@ -6519,9 +6519,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_message_too_long</source>
-            <extracomment>“{server}” sent a message of more than {limit} MB, and was disconnected.</extracomment>
-            <translation>“{server}”发送了超过 {limit} MB 的消息，已断开连接。</translation>
+            <source>tool_message_too_large</source>
+            <extracomment>“{server}” sent a message that is too large, and was disconnected.</extracomment>
+            <translation>“{server}”发送了过大的消息，已断开连接。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
