@@ -199,7 +199,7 @@ class Reply:
     @property
     def can_continue(self) -> bool:
         """Whether the reply was cut off, has text, and did not fill the context."""
-        cut_off = self.reason in ("length", "cancelled", "interrupted", "error")
+        cut_off = self.reason in ("length", "cancelled", "interrupted", "error", "tool_calls")
         return cut_off and not self.empty and not self.origin and not self.context_full
 
     @property

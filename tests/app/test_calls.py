@@ -13,11 +13,16 @@ from app.conversations import chat_export, chat_import
 from app.conversations.chat_tree import Chat, Turn, messages_before_prompt, messages_to, same_again
 from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.reply import Reply
+from app.conversations.salvage import read_database
 from app.conversations.store import Snapshot, Store
 from mlx_engine.requests import Message, ToolCall
+from mlx_engine.tools.approvals import Approvals
+from mlx_engine.tools.loop import ToolLoop
 from mlx_engine.tools.record import STOPPED, CallRecord, CallState, messages_of
+from mlx_engine.tools.tool import ToolResult
 from tests.app.chats import calls, texts
-from tests.app.scripted_engine import stats
+from tests.app.scripted_engine import commit, done, stats
+from tests.app.tools_in_chat import CALCULATOR
 
 SUM = CallRecord(ToolCall("call_1", "calculator", '{"expression": "4817 × 392"}'), "Calculator", "calculator", answer_end=12)
 DONE = replace(SUM, state="done", result="1888264", seconds=0.012)
@@ -93,6 +98,52 @@ def test_the_stored_calls_become_the_messages_that_were_sent(answer: str, thinki
     if said[-1] == ("", "", ()) and records:
         said.pop()
     assert said == [(one.content, one.thinking, one.calls) for one in sent if one.role == "assistant"]
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[tuple[str, str, list[tuple[ToolCall, str]]]]:
+    """Answer, thinking, and calls of some steps. The text with a call is its result, or empty if the call is denied."""
+    names, arguments = st.sampled_from(["calculator", "unknown"]), st.sampled_from(["{}", '{"a": "\u00d7"}', "[]", ""])
+    made = st.builds(ToolCall, st.sampled_from(["a", "b", ""]), names, arguments)
+    return draw(st.lists(st.tuples(texts, texts, st.lists(st.tuples(made, texts), min_size=1, max_size=3)), min_size=1, max_size=4))
+
+
+@given(steps(), texts)
+def test_what_the_loop_sends_is_what_a_stored_chat_sends_again(made: list, rest: str) -> None:
+    chat = Chat()
+    turn = chat.ask("What is 4817 × 392?", "dflash")
+    loop, reply = ToolLoop(turn.request, {"calculator": CALCULATOR}, Approvals(), chat.id), turn.reply
+    sent = loop.request()
+    for answer, thinking, asked in made:
+        reply.accept(commit(thinking, channel="thinking"), 0.0)
+        reply.accept(commit(answer), 0.0)
+        loop.replied([call for call, _ in asked], reply.answer, reply.thinking)
+        results = dict(zip((record.call.id for record in loop.calls[-len(asked) :]), (result for _, result in asked), strict=True))
+        for call_id, result in results.items():
+            loop.decide(call_id, "once" if result else "deny")
+        for record, _ in loop.ready:
+            loop.started(record.call.id)
+            loop.ended(record.call.id, ToolResult(results[record.call.id]), 0.5)
+        reply.calls = loop.calls
+        assert loop.next
+        before, sent = sent, loop.request(reply.answer, reply.thinking)
+        assert sent.messages[: len(before.messages)] == before.messages
+    reply.accept(commit(rest), 0.0)
+    reply.accept(done(), 0.0)
+    (stored,) = chat_from_json(chat_to_json(chat)).turns
+    assert same_again(stored, sent.tools) == replace(sent, seed=7)
+    assert stored.reply.steps[-1].answer == rest
+
+
+def test_calls_in_a_damaged_database_are_recovered(tmp_path: Path) -> None:
+    chat, turn = chat_with(DONE)
+    with closing(saved(chat, tmp_path / "chats.db")) as store:
+        store._db.execute("PRAGMA journal_mode = DELETE")
+    data = bytearray((tmp_path / "chats.db").read_bytes())
+    data[36:40] = b"\0\0\0\x7f"  # the number of free pages
+    (tmp_path / "chats.db").write_bytes(data)
+    (found,) = read_database(tmp_path / "chats.db").chats
+    assert found.chat.turns[0].reply.calls == turn.reply.calls
 
 
 def test_open_calls_are_stopped_when_a_chat_is_read() -> None:

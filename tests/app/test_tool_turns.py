@@ -14,7 +14,7 @@ from mlx_engine.requests import Message, ToolCall
 from mlx_engine.tools.record import DENIED, STOPPED
 from mlx_engine.tools.tool import ToolResult
 from tests.app.conftest import Running
-from tests.app.scripted_engine import answer, commit, done, refuse
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.tools_in_chat import CALCULATOR, PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools
 
 Start = Callable[..., Running]
@@ -166,6 +166,36 @@ def test_stopping_during_generation_after_a_call_makes_no_call(start: Start) -> 
     app.conductor.stop()
     app.until(lambda: ended(app))
     assert states(app) == ["stopped"] and not tools.called and not app.conductor.reply_job.waiting
+
+
+def test_an_error_after_a_call_makes_no_call(start: Start) -> None:
+    app, tools = with_tools(start, [[commit("Let me see."), PRODUCT, refuse("No memory.")]])
+    app.ask("What is 4817 × 392?")
+    assert states(app) == ["stopped"] and not tools.called
+    assert app.conductor.chat.turns[-1].reply.error == "No memory." and app.conductor.chat.turns[-1].reply.can_continue
+
+
+def test_a_reply_is_finished_once_with_its_last_step(start: Start) -> None:
+    app, _ = with_tools(start, [calling(PRODUCT), answer("It is 1888264.")], calculator="1888264")
+    finished: list[int] = []
+    app.conductor.reply_job.finished.connect(lambda stats: finished.append(stats.tokens))
+    choose(app, ask_for_call(app), ONCE)
+    app.until(lambda: ended(app))
+    assert finished == [3]
+
+
+def test_the_built_in_calculator_is_called_once_it_is_allowed(start: Start) -> None:
+    app = start(ScriptedEngine([calling(PRODUCT), answer("It is 1888264.")], replace(PAIR, can_call_tools=True)))
+    conductor = app.conductor
+    (config,) = [config for config in conductor.tools.configs if config.builtin == "calculator"]
+    conductor.tools.set_enabled(config.name, True)
+    conductor.set_settings(replace(conductor.chat.settings, tool_servers=(config.name,)))
+    conductor.tools.warm(conductor.chat.settings)
+    app.until(lambda: "calculator" in conductor.offered_tools)
+    choose(app, ask_for_call(app), ONCE)
+    app.until(lambda: ended(app))
+    (call,) = conductor.chat.turns[-1].reply.calls
+    assert (call.state, call.result, call.server) == ("done", "1888264", config.name)
 
 
 def test_canceling_a_call_goes_on_with_the_others(start: Start) -> None:
