@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.prefix import fingerprint as fingerprints
 from mlx_engine.prefix import store as stores
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.store import PrefixStore, default_folder
@@ -168,7 +170,7 @@ def test_a_thousand_chats(tmp_path):
     assert store.use().bytes <= store.quota
 
 
-def test_the_fingerprint_depends_on_every_file_and_setting(tmp_path):
+def test_the_fingerprint_depends_on_every_file_library_and_setting(tmp_path, monkeypatch):
     (tmp_path / "config.json").write_text(json.dumps({"hidden_size": 8}))
     (tmp_path / "model.safetensors").write_bytes(random.Random(1).randbytes(300_000))
     (tmp_path / "README.md").write_text("notes")
@@ -182,6 +184,10 @@ def test_the_fingerprint_depends_on_every_file_and_setting(tmp_path):
     assert len(seen) == 5
     (tmp_path / "README.md").write_text("other notes")
     assert fingerprint((tmp_path, None), ("a",)) == found
+    for library in ("mlx", "mlx-lm"):
+        monkeypatch.setattr(fingerprints, "version", lambda name, library=library: "0" if name == library else version(name))
+        seen.add(fingerprint((tmp_path, None), ("a",)))
+    assert len(seen) == 7
 
 
 def test_the_default_quota_is_a_tenth_of_the_free_space(tmp_path, monkeypatch):
