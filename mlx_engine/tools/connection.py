@@ -197,7 +197,11 @@ class Connection:
     async def _update_tools(self, client: Client) -> None:
         async with self._listing:
             if self._outdated:
-                await self._list_tools(client)
+                try:
+                    await self._list_tools(client)
+                except BaseException:
+                    self._outdated = True  # nothing is called by the old list
+                    raise
 
     async def _list_tools(self, client: Client) -> None:
         self._outdated = False
