@@ -73,7 +73,9 @@ class Turns(RuleBasedStateMachine):
         if self.steps and not self.loop.next:
             return
         self.answer += text
+        before = len(self.loop.calls)
         self.loop.replied(calls, self.answer, "")
+        assert len(self.loop.calls) == before + len(calls), "no call takes the place of another"
         self.steps += 1
 
     @rule(data=st.data(), decision=DECISIONS)
