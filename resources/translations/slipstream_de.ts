@@ -5999,187 +5999,187 @@
             <location filename="../../mlx_engine/remote/body.py" />
             <source>remote_no_continue</source>
             <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Erzeuge die Antwort stattdessen neu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_address</source>
             <extracomment>“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{url}“ ist keine Adresse. Verwende eine Form wie http://192.168.1.20:8000.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_ca</source>
             <extracomment>The certificate file “{file}” can't be used: {reason}. Choose a PEM file.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Zertifikatsdatei „{file}“ kann nicht verwendet werden: {reason}. Wähle eine PEM-Datei.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_header</source>
             <extracomment>A header or the key has characters that HTTP doesn't allow. Change it.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ein Header oder der Schlüssel enthält Zeichen, die HTTP nicht erlaubt. Ändere ihn.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_busy</source>
             <extracomment>“{host}” is busy. Try again in a moment.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ ist ausgelastet. Versuche es gleich noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_busy_until</source>
             <extracomment>“{host}” is busy. Try again in {seconds} seconds.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ ist ausgelastet. Versuche es in {seconds} Sekunden erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_certificate</source>
             <extracomment>The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dem Zertifikat von „{host}“ wird nicht vertraut. Füge der Verbindung die Stelle hinzu, die es signiert hat.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_context_exceeded</source>
             <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Chat ist zu lang für das Modell auf „{host}“: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_failed</source>
             <extracomment>“{host}” failed: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ meldet einen Fehler: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_key</source>
             <extracomment>“{host}” rejects the key. Enter the right one in the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ lehnt den Schlüssel ab. Gib in der Verbindung den richtigen ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_lost</source>
             <extracomment>The connection to “{host}” was lost. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Verbindung zu „{host}“ ist abgebrochen. Versuche es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_no_model</source>
             <extracomment>“{host}” doesn't offer “{model}” anymore: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ bietet „{model}“ nicht mehr an: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_api</source>
             <extracomment>“{host}” answers with HTTP status {status} and no readable reason. Check the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ antwortet mit HTTP-Status {status} und ohne lesbaren Grund. Prüfe die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_encrypted</source>
             <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address in your own network.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Verbindung zu „{host}“ ist nicht verschlüsselt. Verwende https oder eine Adresse in deinem eigenen Netzwerk.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_password_in_address</source>
             <extracomment>The address contains a password. Enter the key in its own field.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Adresse enthält ein Passwort. Gib den Schlüssel in seinem eigenen Feld ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_refused</source>
             <extracomment>“{host}” refuses the request: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ lehnt die Anfrage ab: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_timed_out</source>
             <extracomment>“{host}” sent nothing for {seconds:g} seconds. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ hat {seconds:g} Sekunden lang nichts gesendet. Versuche es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” doesn't answer. Check the address, and that the server is running.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ antwortet nicht. Prüfe die Adresse und ob der Server läuft.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>connecting</source>
             <extracomment>Connecting to {host}</extracomment>
-            <translation type="unfinished" />
+            <translation>Verbinden mit {host}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_internal</source>
             <extracomment>Something went wrong in Slipstream while it used the remote server. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>In Slipstream ist bei der Verwendung des entfernten Servers ein Fehler aufgetreten. Versuche es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_count</source>
             <extracomment>The server can't count tokens before a reply.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Server kann Token nicht vor einer Antwort zählen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
             <extracomment>“{host}” can't decode without speculation. Add the address of a server without it to the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Füge der Verbindung die Adresse eines Servers ohne Spekulation hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_stream</source>
             <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ antwortet nicht wie ein Server mit der API von OpenAI. Prüfe die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_not_here</source>
             <extracomment>This isn't available while a remote server is used.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das ist nicht verfügbar, während ein entfernter Server verwendet wird.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_list</source>
             <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ antwortet nicht wie ein Server mit der API von OpenAI. Prüfe die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_models</source>
             <extracomment>“{host}” lists no models. Enter the name of the model in the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ listet keine Modelle auf. Gib den Namen des Modells in der Verbindung ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_speculation</source>
             <extracomment>the server doesn't report speculative decoding</extracomment>
-            <translation type="unfinished" />
+            <translation>der Server meldet kein spekulatives Dekodieren</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_unknown_model</source>
             <extracomment>“{host}” doesn't have “{model}”. It has: {models}.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ hat „{model}“ nicht. Vorhanden: {models}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_bad_chunk</source>
             <extracomment>“{host}” sent something that isn't a part of a reply. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ hat etwas gesendet, das nicht zu einer Antwort gehört. Versuche es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_cut</source>
             <extracomment>“{host}” ended the reply too early. What came is kept. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{host}“ hat die Antwort zu früh beendet. Der empfangene Text bleibt erhalten. Versuche es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_line_too_long</source>
             <extracomment>The server sent a line without end. Check what runs there.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Server hat eine Zeile ohne Ende gesendet. Prüfe, was dort läuft.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

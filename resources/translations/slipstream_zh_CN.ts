@@ -5999,187 +5999,187 @@
             <location filename="../../mlx_engine/remote/body.py" />
             <source>remote_no_continue</source>
             <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
-            <translation type="unfinished" />
+            <translation>此服务器无法继续回复。请改为重新生成回复。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_address</source>
             <extracomment>“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{url}”不是地址。请使用 http://192.168.1.20:8000 这样的形式。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_ca</source>
             <extracomment>The certificate file “{file}” can't be used: {reason}. Choose a PEM file.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法使用证书文件“{file}”：{reason}。请选取一个 PEM 文件。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_header</source>
             <extracomment>A header or the key has characters that HTTP doesn't allow. Change it.</extracomment>
-            <translation type="unfinished" />
+            <translation>某个标头或密钥含有 HTTP 不允许的字符。请更改。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_busy</source>
             <extracomment>“{host}” is busy. Try again in a moment.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”正忙。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_busy_until</source>
             <extracomment>“{host}” is busy. Try again in {seconds} seconds.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”正忙。请在 {seconds} 秒后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_certificate</source>
             <extracomment>The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”的证书不受信任。请将签署它的机构添加到连接中。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_context_exceeded</source>
             <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>对话对于“{host}”上的模型来说太长：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_failed</source>
             <extracomment>“{host}” failed: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”出错：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_key</source>
             <extracomment>“{host}” rejects the key. Enter the right one in the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”拒绝了密钥。请在连接中输入正确的密钥。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_lost</source>
             <extracomment>The connection to “{host}” was lost. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>与“{host}”的连接已断开。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_no_model</source>
             <extracomment>“{host}” doesn't offer “{model}” anymore: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”不再提供“{model}”：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_api</source>
             <extracomment>“{host}” answers with HTTP status {status} and no readable reason. Check the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”以 HTTP 状态 {status} 应答，没有可读的原因。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_encrypted</source>
             <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address in your own network.</extracomment>
-            <translation type="unfinished" />
+            <translation>与“{host}”的连接未加密。请使用 https，或你自己网络中的地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_password_in_address</source>
             <extracomment>The address contains a password. Enter the key in its own field.</extracomment>
-            <translation type="unfinished" />
+            <translation>地址中含有密码。请在密钥栏中输入密钥。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_refused</source>
             <extracomment>“{host}” refuses the request: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”拒绝了请求：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_timed_out</source>
             <extracomment>“{host}” sent nothing for {seconds:g} seconds. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”在 {seconds:g} 秒内没有发送任何内容。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” doesn't answer. Check the address, and that the server is running.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”没有应答。请检查地址，以及服务器是否在运行。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>connecting</source>
             <extracomment>Connecting to {host}</extracomment>
-            <translation type="unfinished" />
+            <translation>正在连接 {host}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_internal</source>
             <extracomment>Something went wrong in Slipstream while it used the remote server. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Slipstream 在使用远程服务器时出错。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_count</source>
             <extracomment>The server can't count tokens before a reply.</extracomment>
-            <translation type="unfinished" />
+            <translation>服务器无法在回复之前计算词元数。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
             <extracomment>“{host}” can't decode without speculation. Add the address of a server without it to the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”无法在不使用推测的情况下解码。请在连接中添加一个不使用推测的服务器地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_stream</source>
             <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”的应答不像带有 OpenAI API 的服务器。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_not_here</source>
             <extracomment>This isn't available while a remote server is used.</extracomment>
-            <translation type="unfinished" />
+            <translation>使用远程服务器时此功能不可用。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_list</source>
             <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”的应答不像带有 OpenAI API 的服务器。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_models</source>
             <extracomment>“{host}” lists no models. Enter the name of the model in the connection.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”没有列出任何模型。请在连接中输入模型的名称。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_speculation</source>
             <extracomment>the server doesn't report speculative decoding</extracomment>
-            <translation type="unfinished" />
+            <translation>服务器未报告推测解码</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_unknown_model</source>
             <extracomment>“{host}” doesn't have “{model}”. It has: {models}.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”没有“{model}”。现有：{models}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_bad_chunk</source>
             <extracomment>“{host}” sent something that isn't a part of a reply. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”发送的内容不是回复的一部分。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_cut</source>
             <extracomment>“{host}” ended the reply too early. What came is kept. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{host}”过早结束了回复。已收到的内容会保留。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_line_too_long</source>
             <extracomment>The server sent a line without end. Check what runs there.</extracomment>
-            <translation type="unfinished" />
+            <translation>服务器发送了没有结尾的一行。请检查那里运行的程序。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />
