@@ -185,8 +185,8 @@ async def _started(config: ServerConfig) -> Process:
         path += os.pathsep + await _shell_path()
         program = shutil.which(config.command, path=path)
     if program is None:
-        template = "Can't find “{command}”. Install it, or enter its full path."
-        raise UserError("tool_command_not_found", template, command=config.command)
+        template = "Can't find “{program}”. Install it, or enter its full path."
+        raise UserError("tool_command_not_found", template, program=config.command)
     try:
         return await asyncio.create_subprocess_exec(
             program,
@@ -200,9 +200,9 @@ async def _started(config: ServerConfig) -> Process:
             start_new_session=True,
         )
     except OSError as error:
-        template = "Can't start “{command}” ({reason})."
+        template = "Can't start “{program}” ({reason})."
         raise UserError(
-            "tool_command_failed", template, command=config.command, reason=error.strerror or type(error).__name__
+            "tool_command_failed", template, program=config.command, reason=error.strerror or type(error).__name__
         ) from None
 
 

@@ -6508,14 +6508,14 @@
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_failed</source>
-            <extracomment>Can't start “{command}” ({reason}).</extracomment>
-            <translation>„{command}“ kann nicht gestartet werden ({reason}).</translation>
+            <extracomment>Can't start “{program}” ({reason}).</extracomment>
+            <translation>„{program}“ kann nicht gestartet werden ({reason}).</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_not_found</source>
-            <extracomment>Can't find “{command}”. Install it, or enter its full path.</extracomment>
-            <translation>„{command}“ wurde nicht gefunden. Installieren Sie das Programm oder geben Sie den vollständigen Pfad ein.</translation>
+            <extracomment>Can't find “{program}”. Install it, or enter its full path.</extracomment>
+            <translation>„{program}“ wurde nicht gefunden. Installieren Sie das Programm oder geben Sie den vollständigen Pfad ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />

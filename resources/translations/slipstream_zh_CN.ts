@@ -6508,14 +6508,14 @@
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_failed</source>
-            <extracomment>Can't start “{command}” ({reason}).</extracomment>
-            <translation>无法启动“{command}”（{reason}）。</translation>
+            <extracomment>Can't start “{program}” ({reason}).</extracomment>
+            <translation>无法启动“{program}”（{reason}）。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_command_not_found</source>
-            <extracomment>Can't find “{command}”. Install it, or enter its full path.</extracomment>
-            <translation>找不到“{command}”。请安装它，或输入其完整路径。</translation>
+            <extracomment>Can't find “{program}”. Install it, or enter its full path.</extracomment>
+            <translation>找不到“{program}”。请安装它，或输入其完整路径。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
