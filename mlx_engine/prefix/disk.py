@@ -197,10 +197,10 @@ class DiskPrefixes:
                 parts.append(Part.of(self._pair, parents[-1], at, tokens[at:length], False))
             return parts, tuple(part.key for part in parts[length // BLOCK :])
         positions = sorted({*(at for at in branch.marks if at <= length), *([length] if length == branch.caches.length else [])})
-        ends = positions[-2:] if len(positions) > 2 else positions[-1:]  # the first is usually the end of the system prompt
-        ends = [at for at in ends if at % STATES_EVERY]
+        own = [at for at in positions if at % STATES_EVERY]  # the first is usually the end of the system prompt
+        ends = own[-2:] if len(own) > 2 else own[-1:]
         for at in positions:
-            if at in ends or at == positions[0] or at % STATES_EVERY == 0:
+            if at in ends or at in own[:1] or at % STATES_EVERY == 0:
                 start = at - at % BLOCK
                 parts.append(Part.of(self._pair, parents[start // BLOCK], start, tokens[start:at], True))
         return parts, tuple(part.key for part in parts if part.has_states and part.end in ends)

@@ -150,6 +150,15 @@ def test_a_prompt_is_read_only_if_that_is_faster_than_computing_it(engine, tmp_p
     assert read_tokens() == count  # a disk that was a little too slow is tried again
 
 
+def test_states_at_the_end_of_a_long_system_prompt_are_saved(tmp_path):
+    marks = dict.fromkeys((4096, 5000, 5500, 6000, 6100))  # 5000 is the end of the system prompt
+    branch: Any = SimpleNamespace(caches=SimpleNamespace(length=6100), context=None, tokens=list(range(6100)), marks=marks)
+    parts, ends = disk.DiskPrefixes(PrefixStore(tmp_path, 10**9), "f" * 32, True)._parts(branch)
+    states = [part for part in parts if part.has_states]
+    assert [part.end for part in states] == [4096, 5000, 6000, 6100]
+    assert ends == tuple(part.key for part in states[2:])
+
+
 @pytest.mark.parametrize("dtype", disk._DTYPES)
 def test_every_number_is_stored_as_it_is(tmp_path, dtype):
     raw = mx.array(list(random.Random(1).randbytes(2 * 3 * 8 * 8 * 8)), mx.uint8)
