@@ -95,7 +95,9 @@ class ServerCard(QFrame):
             self.remove: not config.builtin,
         }.items():
             part.setVisible(shown)
-        self.show_tools.setText(tr("Hide Tools") if self.show_tools.isChecked() else tr("Show Tools"))
+        text = tr("Hide Tools") if self.show_tools.isChecked() else tr("Show Tools")
+        self.show_tools.setText(text)
+        self.show_tools.setAccessibleName(f"{text} {server_title(config)}")
         tools = status.tools if ready and self.show_tools.isChecked() else ()
         allowed = [tool for server, tool in self._box.approvals.always() if server == config.name]
         if (config.folders, tools, allowed) != self._shown:
@@ -131,7 +133,9 @@ class ServerCard(QFrame):
                 "quiet",
                 lambda: self._box.revoke(tool.server, tool.name),
             )
-            head.addWidget(small_label(self._theme, tr("Always allowed"), "secondary"))
+            holds = not tool.origin or self._box.approvals.allows(tool, "")  # a listed tool has an origin
+            text = tr("Always allowed") if holds else tr("Changed, asks again")
+            head.addWidget(small_label(self._theme, text, "secondary"))
             head.addWidget(revoke)
         description = one_line(tool.description, MAX_DESCRIPTION)
         return column(head, *([small_label(self._theme, description, "secondary", wrap=True)] if description else []), spacing=2)

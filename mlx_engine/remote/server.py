@@ -53,6 +53,7 @@ class RemoteServer:
             target_bytes=0,
             drafter_bytes=0,
             can_think=True,
+            can_call_tools=True,
             why_plain=None if self.speculates else _NO_SPECULATION,
         )
 

@@ -3155,6 +3155,11 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
+            <source>Changed, asks again</source>
+            <translation>Geändert, fragt wieder</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
             <source>Choose a Folder That Models May Read</source>
             <translation>Ordner wählen, den Modelle lesen dürfen</translation>
         </message>

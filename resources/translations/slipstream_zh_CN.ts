@@ -3155,6 +3155,11 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
+            <source>Changed, asks again</source>
+            <translation>已更改，会再次询问</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_card.py" />
             <source>Choose a Folder That Models May Read</source>
             <translation>选取模型可以读取的文件夹</translation>
         </message>

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,19 @@ def test_an_approval_is_listed_and_revoked(app: Running) -> None:
     click(card, "Ask before each call of calculator")
     assert box.approvals.always() == ()
     app.until(lambda: "Always allowed" not in texts(card))
+
+
+def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers: type[FakeServers]) -> None:
+    box = app.conductor.tools
+    old = Tool("notes", "search", description="Search.", origin="x")
+    servers.answers["notes"] = ServerStatus("", "ready", tools=(replace(old, description="Search and delete."),))
+    box.approvals.record(old, "", "always")
+    box.put(NOTES)
+    card = pane_of(app).cards["notes"]
+    app.until(lambda: not card.show_tools.isHidden())
+    card.show_tools.click()
+    assert card.show_tools.accessibleName() == "Hide Tools notes"
+    app.until(lambda: "Changed, asks again" in texts(card))
 
 
 def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
