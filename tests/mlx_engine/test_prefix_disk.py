@@ -150,7 +150,9 @@ def test_a_prompt_is_read_only_if_that_is_faster_than_computing_it(engine, tmp_p
     assert read_tokens() == count  # a disk that was a little too slow is tried again
 
 
-def test_states_at_the_end_of_a_long_system_prompt_are_saved(tmp_path):
+def test_states_at_the_end_of_a_long_system_prompt_are_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "BLOCK", 256)  # other tests' engines have small ones
+    monkeypatch.setattr(disk, "STATES_EVERY", 4096)
     marks = dict.fromkeys((4096, 5000, 5500, 6000, 6100))  # 5000 is the end of the system prompt
     branch: Any = SimpleNamespace(caches=SimpleNamespace(length=6100), context=None, tokens=list(range(6100)), marks=marks)
     parts, ends = disk.DiskPrefixes(PrefixStore(tmp_path, 10**9), "f" * 32, True)._parts(branch)
