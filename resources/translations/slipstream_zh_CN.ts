@@ -3296,7 +3296,7 @@
         <message>
             <location filename="../../app/tools/server_form.py" />
             <source>Environment</source>
-            <translation>环境变量</translation>
+            <translation>环境</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
