@@ -179,8 +179,8 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
 
 
 def _remote(given: argparse.Namespace) -> "RemoteEngine":
-    from mlx_engine.remote.connection import Connection
+    from mlx_engine.remote.connection import RemoteConnection
     from mlx_engine.remote.engine import RemoteEngine
 
     key = given.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
-    return RemoteEngine(Connection(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))
+    return RemoteEngine(RemoteConnection(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))

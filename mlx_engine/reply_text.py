@@ -12,7 +12,7 @@ from mlx_engine.decoding.logprobs import RowLogprobs
 from mlx_engine.events import Channel, Commit, PositionLogprobs, Source
 from mlx_engine.requests import ToolCall
 from mlx_engine.token_texts import TokenTexts
-from mlx_engine.tools.calls import CallReader, Part, last_calls, overlap, readable
+from mlx_engine.tools.calls import CallReader, TextPart, last_calls, overlap, readable
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 _KNOWN = 8  # tokens of a raw prompt that are decoded before the reply
@@ -257,7 +257,7 @@ class ReplyText:
         self._thoughts += found.text if self._reader else ""
         return [self._shown_text(found)]
 
-    def _parts(self, parts: Iterator[Part]) -> list[_Text | ToolCall]:
+    def _parts(self, parts: Iterator[TextPart]) -> list[_Text | ToolCall]:
         shown: list[_Text | ToolCall] = []
         for part in parts:
             text = self._call.take(len(part.text))

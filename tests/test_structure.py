@@ -215,6 +215,15 @@ def test_nothing_is_specific_to_one_machine() -> None:
     assert not hits
 
 
+def test_no_two_public_classes_share_a_name() -> None:
+    found: dict[str, list[str]] = {}
+    for path in (*sources("app"), *sources("mlx_engine")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
 def test_every_module_has_a_docstring() -> None:
     for package in PACKAGES:
         for path in sources(package):

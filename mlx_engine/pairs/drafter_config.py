@@ -119,7 +119,7 @@ class DrafterConfig:
     stored: Stored | None
 
 
-class Fields:
+class ConfigFields:
     """The fields of a config by name. An explicit null counts as absent.
 
     Published drafters keep a field at the top level, in `dflash_config`, or (speculators layout) in `transformer_layer_config`. A
@@ -239,7 +239,7 @@ def parse(config: dict) -> DrafterConfig:
     return result
 
 
-def _layout(config: dict) -> tuple[str, bool, Fields]:
+def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     """Return the drafter kind, whether it uses the speculators layout, and the fields."""
     speculators = config.get("speculators_model_type") is not None or config.get("transformer_layer_config") is not None
     levels = {"config.json": config}
@@ -249,7 +249,7 @@ def _layout(config: dict) -> tuple[str, bool, Fields]:
             raise unexpected(name, inner, "object")
         if inner:
             levels[name] = inner
-    fields = Fields(levels, strict=frozenset({"dflash_config"}))
+    fields = ConfigFields(levels, strict=frozenset({"dflash_config"}))
     named = config.get("architectures")
     names = [str(name) for name in named] if isinstance(named, list) else []
     kinds = {_KINDS[name] for name in names if name in _KINDS}
@@ -265,7 +265,7 @@ def _layout(config: dict) -> tuple[str, bool, Fields]:
     raise unexpected(field, config.get(field), "DFlash, DFlash 2")
 
 
-def _layer_types(fields: Fields, layers: int) -> list[str]:
+def _layer_types(fields: ConfigFields, layers: int) -> list[str]:
     types = fields.list("layer_types", str)
     sliding = fields.flag("use_sliding_window")
     if types is None:
@@ -285,7 +285,7 @@ def _layer_types(fields: Fields, layers: int) -> list[str]:
     return types
 
 
-def _windows(fields: Fields, types: list[str]) -> tuple[int | None, ...]:
+def _windows(fields: ConfigFields, types: list[str]) -> tuple[int | None, ...]:
     if fields.flag("use_swa") and _SLIDING not in types:
         types = [_SLIDING] * len(types)
     if _SLIDING not in types:
@@ -294,7 +294,7 @@ def _windows(fields: Fields, types: list[str]) -> tuple[int | None, ...]:
     return tuple(window if kind == _SLIDING else None for kind in types)
 
 
-def _causality(fields: Fields, kind: str, speculators: bool, types: list[str]) -> tuple[bool, ...]:
+def _causality(fields: ConfigFields, kind: str, speculators: bool, types: list[str]) -> tuple[bool, ...]:
     """Return per layer whether attention within the block is causal."""
     explicit, older = fields.flag("is_causal"), fields.flag("causal")
     if explicit is not None and older is not None and explicit != older:
@@ -309,7 +309,7 @@ def _causality(fields: Fields, kind: str, speculators: bool, types: list[str]) -
     return tuple(name == _SLIDING for name in types)
 
 
-def _taps(fields: Fields, speculators: bool, layers: int, target_layers: int | None) -> tuple[int, ...]:
+def _taps(fields: ConfigFields, speculators: bool, layers: int, target_layers: int | None) -> tuple[int, ...]:
     """Return the tapped target layers, 0-based."""
     taps = fields.list("target_layer_ids", int)
     # speculators and vLLM count layer inputs, so their numbers are higher by one
@@ -332,7 +332,7 @@ def _taps(fields: Fields, speculators: bool, layers: int, target_layers: int | N
     return tuple(taps)
 
 
-def _rope(fields: Fields) -> Rope:
+def _rope(fields: ConfigFields) -> Rope:
     parameters, scaling = fields.block("rope_parameters"), fields.block("rope_scaling")
     for name in scaling.keys() & parameters.keys() - {"rope_theta"}:
         if scaling[name] != parameters[name]:
@@ -370,7 +370,7 @@ def _rope(fields: Fields) -> Rope:
     return Rope(theta, kind, factor, original, fast, slow, truncate is not False, attention, *scales)
 
 
-def _stored(fields: Fields) -> Stored | None:
+def _stored(fields: ConfigFields) -> Stored | None:
     block, other = fields.block("quantization"), fields.block("quantization_config")
     if not block:
         if other and ("quant_method" in other or "bits" not in other):

@@ -18,7 +18,7 @@ import mlx.core as mx
 from mlx_engine import memory
 from mlx_engine.drafters.context import LayerContext
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
-from mlx_engine.prefix.store import BLOCK, Part, PrefixStore
+from mlx_engine.prefix.store import BLOCK, PrefixStore, SavedPart
 
 STATES_EVERY = 4096  # tokens of a long prompt between saved states
 _LEAST_GAIN = 32  # tokens worth reading
@@ -43,7 +43,7 @@ class Found:
         length: number of shared tokens; the last part may have more.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[SavedPart, ...]
     length: int
 
 
@@ -52,7 +52,7 @@ class _Unsaved:
     """A branch with parts that aren't written yet."""
 
     branch: Branch
-    parts: list[Part]
+    parts: list[SavedPart]
     replaces: Sequence[str]
 
 
@@ -183,18 +183,18 @@ class DiskPrefixes:
         self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in ends]))
         branch.end_keys = ends
 
-    def _parts(self, branch: Branch) -> tuple[list[Part], tuple[str, ...]]:
+    def _parts(self, branch: Branch) -> tuple[list[SavedPart], tuple[str, ...]]:
         """Return a branch's parts, and the keys of those that only the next turn needs."""
         context, tokens = branch.context, branch.tokens
         length = min(branch.caches.length, context.position if context else len(tokens))
-        parts, parents = list[Part](), [self._pair]
+        parts, parents = list[SavedPart](), [self._pair]
         for at in range(0, length - BLOCK + 1, BLOCK):
-            parts.append(Part.of(self._pair, parents[-1], at, tokens[at : at + BLOCK], False))
+            parts.append(SavedPart.of(self._pair, parents[-1], at, tokens[at : at + BLOCK], False))
             parents.append(parts[-1].key)
         if not self._needs_states:
             if length % BLOCK:
                 at = length - length % BLOCK
-                parts.append(Part.of(self._pair, parents[-1], at, tokens[at:length], False))
+                parts.append(SavedPart.of(self._pair, parents[-1], at, tokens[at:length], False))
             return parts, tuple(part.key for part in parts[length // BLOCK :])
         positions = sorted({*(at for at in branch.marks if at <= length), *([length] if length == branch.caches.length else [])})
         own = [at for at in positions if at % STATES_EVERY]  # the first is usually the end of the system prompt
@@ -202,7 +202,7 @@ class DiskPrefixes:
         for at in positions:
             if at in ends or at in own[:1] or at % STATES_EVERY == 0:
                 start = at - at % BLOCK
-                parts.append(Part.of(self._pair, parents[start // BLOCK], start, tokens[start:at], True))
+                parts.append(SavedPart.of(self._pair, parents[start // BLOCK], start, tokens[start:at], True))
         return parts, tuple(part.key for part in parts if part.has_states and part.end in ends)
 
     def save_next(self, is_unused: Callable[[Branch], bool]) -> float | None:
@@ -232,7 +232,7 @@ class DiskPrefixes:
             return 0.0
         return None
 
-    def _copy(self, branch: Branch, part: Part) -> tuple[dict[str, Any], list[bytes]]:
+    def _copy(self, branch: Branch, part: SavedPart) -> tuple[dict[str, Any], list[bytes]]:
         """Return the safetensors header and the bytes of a part."""
         caches, context = branch.caches, branch.context
         rows = caches.rows(part.start, part.end) + (context.rows(part.start, part.end) if context else []) if part.tokens else []
@@ -288,7 +288,7 @@ def _unpack_mark(packed: dict[str, Any], arrays: dict[str, mx.array]) -> Mark:
 class _Written:
     """A part in the writer's queue."""
 
-    part: Part
+    part: SavedPart
     header: dict[str, Any]
     buffers: list[bytes] = field(repr=False)
     chat: str | None

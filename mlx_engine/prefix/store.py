@@ -61,7 +61,7 @@ def default_folder() -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class SavedPart:
     """Up to 256 tokens of a prompt, and the file with what was computed for them.
 
     Attributes:
@@ -91,7 +91,7 @@ class Part:
         return f"{self.key}-{self.digest}.safetensors"
 
     @classmethod
-    def of(cls, pair: str, parent: str, start: int, tokens: Sequence[int], has_states: bool) -> "Part":
+    def of(cls, pair: str, parent: str, start: int, tokens: Sequence[int], has_states: bool) -> "SavedPart":
         """Return a part that isn't stored yet."""
         return cls(key_of(parent, tokens, has_states), pair, parent, start, tuple(tokens), has_states)
 
@@ -162,14 +162,14 @@ class PrefixStore:
 
     # Lookup
 
-    def whole_parts(self, pair: str, tokens: Sequence[int]) -> list[Part]:
+    def whole_parts(self, pair: str, tokens: Sequence[int]) -> list[SavedPart]:
         """Return the stored whole parts at the beginning of a prompt, up to the first gap."""
         keys = chain(pair, tokens)
         found = {part.key: part for part in self._select("key", keys)}
         length = next((at for at, key in enumerate(keys) if key not in found), len(keys))
         return [found[key] for key in keys[:length]]
 
-    def following(self, parents: Sequence[str], has_states: bool) -> list[Part]:
+    def following(self, parents: Sequence[str], has_states: bool) -> list[SavedPart]:
         """Return the most recently used parts that follow one of `parents`.
 
         Args:
@@ -182,8 +182,8 @@ class PrefixStore:
         """Return which of these parts are stored."""
         return {part.key for part in self._select("key", keys)}
 
-    def _select(self, column: str, values: Sequence[str], has_states: bool | None = None) -> list[Part]:
-        parts = list[Part]()
+    def _select(self, column: str, values: Sequence[str], has_states: bool | None = None) -> list[SavedPart]:
+        parts = list[SavedPart]()
         with self._guarded():
             for at in range(0, len(values) if self._index else 0, _BATCH):
                 some = values[at : at + _BATCH]
@@ -209,7 +209,7 @@ class PrefixStore:
         if chat is not None:
             self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
 
-    def path(self, part: Part) -> Path | None:
+    def path(self, part: SavedPart) -> Path | None:
         """Return a part's file if its content is intact and the part's, or None.
 
         A damaged file is deleted.
@@ -225,7 +225,7 @@ class PrefixStore:
 
     def add(
         self,
-        part: Part,
+        part: SavedPart,
         header: Mapping[str, object],
         buffers: Sequence[bytes],
         chat: str | None = None,
@@ -280,7 +280,7 @@ class PrefixStore:
                 unfinished.unlink(missing_ok=True)
             return False
 
-    def remove(self, parts: Iterable[Part]) -> None:
+    def remove(self, parts: Iterable[SavedPart]) -> None:
         """Delete parts and their files."""
         with self._guarded():
             for part in parts:
@@ -386,7 +386,7 @@ class PrefixStore:
             else:
                 self._insert(part)
 
-    def _insert(self, part: Part) -> None:
+    def _insert(self, part: SavedPart) -> None:
         before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
         values = (part.key, part.digest, part.pair, part.parent, part.start, _packed(part.tokens), int(part.has_states), part.bytes)
         use = int(self.fact("uses") or 0)
@@ -416,7 +416,7 @@ class PrefixStore:
                 if excess <= 0:
                     break
 
-    def _all(self) -> Iterator[Part]:
+    def _all(self) -> Iterator[SavedPart]:
         return map(_part, self._execute(_SELECT, ()))
 
     def _execute(self, query: str, values: Sequence[object]) -> list:
@@ -449,14 +449,14 @@ class PrefixStore:
             log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
 
 
-def _part(row: Sequence) -> Part:
+def _part(row: Sequence) -> SavedPart:
     """Return a row of the index as a part.
 
     Raises:
         ValueError: the row is damaged. Other exceptions in `_FAULTS` are possible, too.
     """
     key, pair, parent, start, tokens, has_states, digest, size = row
-    part = Part.of(pair, parent, start, _unpacked(tokens), bool(has_states))
+    part = SavedPart.of(pair, parent, start, _unpacked(tokens), bool(has_states))
     if part.key != key:
         raise ValueError("damaged")
     return replace(part, digest=digest, bytes=size)
@@ -470,7 +470,7 @@ def _unpacked(data: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(data) // 4}I", data)
 
 
-def _read_header(path: Path) -> Part | None:
+def _read_header(path: Path) -> SavedPart | None:
     """Return the part that a file contains, or None if its header is damaged."""
     try:
         with path.open("rb") as file:
@@ -481,7 +481,7 @@ def _read_header(path: Path) -> Part | None:
         if facts["format"] != FORMAT:
             return None
         tokens = _unpacked(bytes.fromhex(facts["tokens"]))
-        part = Part.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
+        part = SavedPart.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
         return replace(part, digest=path.stem[-32:], bytes=path.stat().st_size)
     except (*_FAULTS, KeyError, RecursionError, AttributeError):
         return None

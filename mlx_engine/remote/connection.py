@@ -18,7 +18,7 @@ _CONTEXT_WORDS = ("maximum context length", "context size", "context window", "l
 
 
 @dataclass(frozen=True)
-class Connection:
+class RemoteConnection:
     """How to reach a server.
 
     Attributes:
@@ -111,7 +111,7 @@ def _is_private(host: str) -> bool:
     return all(each.is_private or each.is_link_local for each in addresses)
 
 
-def unreachable(connection: Connection, error: Exception) -> UserError:
+def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
     """Return what a failed connection means."""
     host = connection.host
     if isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
@@ -126,7 +126,7 @@ def unreachable(connection: Connection, error: Exception) -> UserError:
     return UserError("remote_lost", "The connection to “{host}” was lost. Try again.", host=host)
 
 
-def refused(connection: Connection, status: int, body: bytes, retry_after: str = "") -> UserError:
+def refused(connection: RemoteConnection, status: int, body: bytes, retry_after: str = "") -> UserError:
     """Return what an HTTP error means.
 
     Args:
@@ -148,7 +148,7 @@ def refused(connection: Connection, status: int, body: bytes, retry_after: str =
     return failure(connection, found, status)
 
 
-def failure(connection: Connection, found: Any, status: int = 0) -> UserError:
+def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserError:
     """Return what an error object of a server means."""
     host, reason, codes = connection.host, reason_of(found), _codes_of(found)
     if any(code in _CONTEXT_CODES for code in codes) or any(words in reason for words in _CONTEXT_WORDS):

@@ -15,7 +15,7 @@ from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, P
 from mlx_engine.host import Deliver, Job
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
-from mlx_engine.remote.connection import Connection, address, refused, unreachable
+from mlx_engine.remote.connection import RemoteConnection, address, refused, unreachable
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.stream import ReplyStream, data_of
 from mlx_engine.requests import CompareRequest, CountTokens, ForgetPrompts, GenerationRequest, LoadPair, Request, SavePrompts
@@ -48,7 +48,7 @@ class RemoteEngine:
     `remote_not_here`.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: RemoteConnection) -> None:
         self._connection = connection
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None

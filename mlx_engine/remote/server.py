@@ -9,7 +9,7 @@ import httpx2
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import PairInfo
-from mlx_engine.remote.connection import Connection, address, refused, unreachable
+from mlx_engine.remote.connection import RemoteConnection, address, refused, unreachable
 
 ServerKind = Literal["slipstream", "vllm", "sglang", "llamacpp", "mlx_vlm", "other"]
 
@@ -58,7 +58,7 @@ class RemoteServer:
         )
 
 
-async def discover(client: httpx2.AsyncClient, connection: Connection) -> RemoteServer:
+async def discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> RemoteServer:
     """Ask a server what it is and which models it has.
 
     Raises:
@@ -87,7 +87,7 @@ async def discover(client: httpx2.AsyncClient, connection: Connection) -> Remote
 
 
 async def _details(
-    client: httpx2.AsyncClient, connection: Connection, server: RemoteServer, entry: dict[str, Any], headers: httpx2.Headers
+    client: httpx2.AsyncClient, connection: RemoteConnection, server: RemoteServer, entry: dict[str, Any], headers: httpx2.Headers
 ) -> RemoteServer:
     owner, meta = str(entry.get("owned_by", "")), entry.get("meta")
     limits = [entry.get("max_model_len"), entry.get("context_length"), meta.get("n_ctx") if isinstance(meta, dict) else None]
@@ -117,7 +117,7 @@ async def _details(
     return known("other")
 
 
-async def _get(client: httpx2.AsyncClient, connection: Connection, path: str) -> tuple[int, bytes, httpx2.Headers]:
+async def _get(client: httpx2.AsyncClient, connection: RemoteConnection, path: str) -> tuple[int, bytes, httpx2.Headers]:
     """Return the status, the beginning of the body, and the headers. Only the list of models must be reachable."""
     try:
         async with client.stream("GET", address(connection.url, path)) as response:

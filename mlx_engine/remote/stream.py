@@ -8,7 +8,7 @@ from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, Event, Finished, Stats, StopReason
-from mlx_engine.remote.connection import Connection, failure
+from mlx_engine.remote.connection import RemoteConnection, failure
 from mlx_engine.remote.statistics import stats
 from mlx_engine.requests import GenerationRequest, ToolCall
 
@@ -54,7 +54,7 @@ class ReplyStream:
         finished: whether the server said how the reply ended.
     """
 
-    connection: Connection
+    connection: RemoteConnection
     request: GenerationRequest
     sent: float = field(default_factory=time.perf_counter)
     finished: bool = False

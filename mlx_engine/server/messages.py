@@ -11,7 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, openai, openai_tools
-from mlx_engine.server.messages_history import Blocks, ChatMessage, Tool, check_media, deferred_tools, functions, system_text
+from mlx_engine.server.messages_history import (
+    AnthropicMessage,
+    AnthropicTool,
+    Blocks,
+    check_media,
+    deferred_tools,
+    functions,
+    system_text,
+)
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
 
@@ -44,10 +52,10 @@ class OutputConfig(BaseModel):
 
 
 class MessagesFields(openai.SamplingFields):
-    messages: list[ChatMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
+    messages: list[AnthropicMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
     max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
     system: Blocks = Field([], description="text, or text blocks")
-    tools: list[Tool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
+    tools: list[AnthropicTool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
     tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
     thinking: Thinking | None = Field(None, description="turns thinking on, except for `disabled`; the budget is ignored")
     output_config: OutputConfig | None = Field(

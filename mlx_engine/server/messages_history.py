@@ -32,7 +32,7 @@ def _known(value: Any) -> Any:
     return {"type": "unknown"}
 
 
-class Tool(BaseModel):
+class AnthropicTool(BaseModel):
     """A tool. Types other than `custom` need Anthropic's servers or models."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
@@ -56,7 +56,7 @@ class Tool(BaseModel):
         return found | {"parameters": self.input_schema, "strict": self.strict}
 
 
-def deferred_tools(tools: Sequence[Tool]) -> dict[str, Tool]:
+def deferred_tools(tools: Sequence[AnthropicTool]) -> dict[str, AnthropicTool]:
     """Return the tools that the model sees only once a result refers to them."""
     if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
         return {}  # Anthropic's servers would search for them
@@ -85,12 +85,12 @@ class Block(BaseModel):
             given = given[_UNPARSED]
         return ToolCall(self.id, self.name, given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False))
 
-    def result(self, deferred: Mapping[str, Tool]) -> Message:
+    def result(self, deferred: Mapping[str, AnthropicTool]) -> Message:
         """Return the message for a `tool_result` block, which may refer to deferred tools."""
         text = text_of(self.content, deferred)
         return Message("tool", f"Error: {text}" if self.is_error else text, call_id=self.tool_use_id)
 
-    def shown(self, deferred: Mapping[str, Tool]) -> str:
+    def shown(self, deferred: Mapping[str, AnthropicTool]) -> str:
         """Return the block as text, such as “[image]”."""
         match self.type:
             case "text":
@@ -109,7 +109,7 @@ Blocks = Annotated[
 ]
 
 
-def text_of(blocks: Iterable[Block], deferred: Mapping[str, Tool] = MappingProxyType({})) -> str:
+def text_of(blocks: Iterable[Block], deferred: Mapping[str, AnthropicTool] = MappingProxyType({})) -> str:
     """Return the text of blocks, one paragraph each. Blank blocks are left out.
 
     Args:
@@ -124,14 +124,14 @@ def system_text(blocks: Iterable[Block]) -> str:
     return text_of(block.model_copy(update={"text": _BILLING.sub("", block.text or "")}) for block in blocks)
 
 
-class ChatMessage(BaseModel):
+class AnthropicMessage(BaseModel):
     """A message. System messages can be anywhere in the chat."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
     role: Literal["user", "assistant", "system"]
     content: Blocks
 
-    def messages(self, deferred: Mapping[str, Tool]) -> Iterator[Message]:
+    def messages(self, deferred: Mapping[str, AnthropicTool]) -> Iterator[Message]:
         """Yield the engine's messages: tool results, then the text."""
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
@@ -145,7 +145,7 @@ class ChatMessage(BaseModel):
             yield Message(self.role, text)
 
 
-def check_media(messages: Sequence[ChatMessage]) -> None:
+def check_media(messages: Sequence[AnthropicMessage]) -> None:
     """Refuse images and documents in the messages that the model should answer now.
 
     In earlier messages, and next to tool results, the model reads “[image]”, so that the chat can continue.
@@ -164,7 +164,7 @@ def check_media(messages: Sequence[ChatMessage]) -> None:
             raise ApiError(400, why, f"{name}.type", "unsupported_content")
 
 
-def functions(tools: Sequence[Tool], messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+def functions(tools: Sequence[AnthropicTool], messages: Iterable[AnthropicMessage]) -> list[dict[str, Any]]:
     """Return the tools that the model may call, in OpenAI's format.
 
     Deferred tools are defined in the messages that refer to them, so that the beginning of the prompt stays the same.

@@ -185,7 +185,7 @@ def resolved(schema: Any, root: dict) -> dict:
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """Part of a reply's text. Any calls in the part replace the text."""
 
     text: str
@@ -209,7 +209,7 @@ class CallReader:
         self._began = False  # whether text or calls were returned
         self.inside = False
 
-    def add(self, text: str) -> Iterator[Part]:
+    def add(self, text: str) -> Iterator[TextPart]:
         """Add text, and yield the parts that are complete."""
         self._text += text
         while self._text and (self.inside or (yield from self._open())):
@@ -223,7 +223,7 @@ class CallReader:
             if not self._format.in_value(block):
                 yield self._take(self._searched, self._format.calls(block, self._tools))
 
-    def finish(self, ended: bool) -> Iterator[Part]:
+    def finish(self, ended: bool) -> Iterator[TextPart]:
         """Yield the rest of the text.
 
         Args:
@@ -234,7 +234,7 @@ class CallReader:
             whole = self.inside and ended and not self._format.in_value(block)
             yield self._take(len(self._text), self._format.calls(block, self._tools) if whole else ())
 
-    def _open(self) -> Generator[Part, None, bool]:
+    def _open(self) -> Generator[TextPart, None, bool]:
         """Yield text before a block, and return whether the block has begun."""
         start = self._format.start
         if self._format.bare and not self._began:
@@ -252,8 +252,8 @@ class CallReader:
         self._searched = self._body
         return self.inside
 
-    def _take(self, size: int, calls: tuple[ToolCall, ...] = ()) -> Part:
-        part = Part(self._text[:size], calls)
+    def _take(self, size: int, calls: tuple[ToolCall, ...] = ()) -> TextPart:
+        part = TextPart(self._text[:size], calls)
         self._text = self._text[size:]
         self._began = self._began or bool(calls or part.text.strip())
         self.inside = False

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mlx_engine.engine import Engine
 from mlx_engine.prefix import disk
 from mlx_engine.prefix.branch import Branch
-from mlx_engine.prefix.store import Part, PrefixStore
+from mlx_engine.prefix.store import PrefixStore, SavedPart
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
@@ -166,7 +166,7 @@ def test_every_number_is_stored_as_it_is(tmp_path, dtype):
     raw = mx.array(list(random.Random(1).randbytes(2 * 3 * 8 * 8 * 8)), mx.uint8)
     array = (raw > 127 if dtype == mx.bool_ else raw.view(dtype)).reshape(2, 3, 8, -1)
     caches = SimpleNamespace(rows=lambda start, end: [array[:, :, start:end], array[:, 1:, start:end]])
-    part = Part.of("f" * 32, "f" * 32, 2, (1, 2, 3), False)
+    part = SavedPart.of("f" * 32, "f" * 32, 2, (1, 2, 3), False)
     store = PrefixStore(tmp_path, 10**9, keep_free=0)
     saved = disk.DiskPrefixes(store, part.pair, False)
     assert store.add(part, *saved._copy(cast(Branch, SimpleNamespace(caches=caches, context=None)), part))

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from mlx_engine.errors import UserError
 from mlx_engine.events import PairInfo
 from mlx_engine.host import events
-from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import LoadPair
 from tests.mlx_engine.remote.replay import recorded, replaying
@@ -39,7 +39,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "cert.pem", folder / "key.pem"
 
 
-def connect(connection: Connection) -> PairInfo:
+def connect(connection: RemoteConnection) -> PairInfo:
     engine = RemoteEngine(connection)
     try:
         *_, info = events(engine, LoadPair())
@@ -53,9 +53,9 @@ def test_only_a_trusted_certificate_is_accepted(certificate: tuple[Path, Path]) 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with replaying(MODELS, tls=context) as server:
-        assert connect(Connection(server.url, ca_file=certificate[0])).name == "demo-target"
+        assert connect(RemoteConnection(server.url, ca_file=certificate[0])).name == "demo-target"
         with pytest.raises(UserError) as refused:
-            connect(Connection(server.url))
+            connect(RemoteConnection(server.url))
         assert refused.value.text.code == "remote_certificate"
 
 
@@ -65,5 +65,5 @@ def test_a_bad_certificate_file_is_said(tmp_path: Path, content: bytes | None) -
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UserError) as refused:
-        connect(Connection("https://127.0.0.1:1", ca_file=file))
+        connect(RemoteConnection("https://127.0.0.1:1", ca_file=file))
     assert refused.value.text.code == "remote_bad_ca"

@@ -14,7 +14,7 @@ import pytest
 from mlx_engine.events import CompletedReply, PairInfo
 from mlx_engine.host import EngineDoor, EngineHost, events
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.terminal import generate
@@ -57,7 +57,7 @@ def replies(door: EngineDoor, target: Path | None = None) -> list[CompletedReply
 
 def test_greedy_text_equals_local_plain_decoding(server: str) -> None:
     target = demo_pair()[0]
-    remote, local = RemoteEngine(Connection(server, str(target))), EngineHost()
+    remote, local = RemoteEngine(RemoteConnection(server, str(target))), EngineHost()
     there, here = replies(remote), replies(local, target)
     assert [reply.text for reply in there] == [reply.text for reply in here]
     assert [reply.stats.tokens for reply in there] == [reply.stats.tokens for reply in here]

@@ -6,7 +6,7 @@ import pytest
 
 from mlx_engine.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.host import EngineDoor, Job, events
-from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import CompareRequest, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.terminal import generate
@@ -23,7 +23,7 @@ def server() -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def remote(server: Serving) -> Iterator[RemoteEngine]:
-    engine = RemoteEngine(Connection(f"{server.url}/v1", key="sk-test-key"))
+    engine = RemoteEngine(RemoteConnection(f"{server.url}/v1", key="sk-test-key"))
     yield engine
     assert engine.wait(5)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, TokenCount
-from mlx_engine.remote.connection import Connection
+from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
@@ -33,7 +33,7 @@ MLX_VLM = {MODELS: recorded("mlx_vlm_plain/v1_models")}
 @contextmanager
 def connected(responses: Responses, chunk: int = 1 << 16, **options: Any) -> Iterator[tuple[RemoteEngine, Replay]]:
     with replaying(responses, chunk) as replay:
-        engine = RemoteEngine(Connection(replay.url, **options))
+        engine = RemoteEngine(RemoteConnection(replay.url, **options))
         try:
             yield engine, replay
         finally:
@@ -240,7 +240,7 @@ class TestErrors:
     def test_nothing_listens(self) -> None:
         with replaying({}) as replay:
             url = replay.url
-        engine = RemoteEngine(Connection(url))
+        engine = RemoteEngine(RemoteConnection(url))
         assert failed(run(engine, LoadPair())).code == "remote_unreachable"
         assert engine.wait(5)
 
@@ -257,7 +257,7 @@ class TestErrors:
         ),
     )
     def test_bad_addresses_are_refused(self, url: str, code: str) -> None:
-        engine = RemoteEngine(Connection(url))
+        engine = RemoteEngine(RemoteConnection(url))
         assert failed(run(engine, LoadPair())).code == code
         assert engine.wait(5)
 
@@ -267,7 +267,7 @@ def test_a_plain_reply_goes_to_the_plain_address() -> None:
     with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_usage")}) as (engine, replay):
         assert failed(run(engine, plain)).code == "remote_no_plain"
         with replaying({CHAT: recorded("vllm_dflash/stream_usage")}) as other:
-            both = RemoteEngine(Connection(replay.url, plain_url=other.url))
+            both = RemoteEngine(RemoteConnection(replay.url, plain_url=other.url))
             assert isinstance(run(both, plain)[-1], Finished)
             assert [path for _, path, _, _ in other.seen] == [CHAT[1]]
             assert both.wait(5)

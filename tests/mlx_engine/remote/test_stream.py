@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Event, Finished
-from mlx_engine.remote.connection import Connection, failure, refused
+from mlx_engine.remote.connection import RemoteConnection, failure, refused
 from mlx_engine.remote.stream import ReplyStream, data_of
 from mlx_engine.requests import GenerationRequest, ToolCall
 from tests.mlx_engine.remote.replay import recorded
 
-CONNECTION = Connection("http://127.0.0.1:1", "demo")
+CONNECTION = RemoteConnection("http://127.0.0.1:1", "demo")
 WHOLE = recorded("vllm_dflash/stream_thinking").body
 NAMES = (
     *("choices", "delta", "content", "text", "reasoning", "reasoning_content", "tool_calls", "index", "id", "function", "name"),
