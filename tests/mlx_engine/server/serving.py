@@ -92,12 +92,17 @@ class Serving:
 
 @contextmanager
 def serving(
-    make_engine: Any = None, key: str | None = None, may_load: bool = False, origins: Sequence[str] = (), log_content: bool = False
+    make_engine: Any = None,
+    key: str | None = None,
+    may_load: bool = False,
+    origins: Sequence[str] = (),
+    log_content: bool = False,
+    load: LoadPair | None = None,
 ) -> Iterator[Serving]:
-    """Serve the demo pair, or what a scripted engine loads."""
+    """Serve a pair, by default the demo pair, or what a scripted engine loads."""
     host = EngineHost(make_engine)
     door = WatchedDoor(host)
-    loaded: list[Event] = list(events(door, LoadPair()))
+    loaded: list[Event] = list(events(door, load or LoadPair()))
     pair = loaded[-1]
     assert isinstance(pair, PairInfo)
     listener = Listener("127.0.0.1", 0)

@@ -1,7 +1,10 @@
 """Chat completions of the demo pair over HTTP: texts, streams, fields, and statistics."""
 
+import json
 import re
 from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
 from typing import Any, Literal
 
 import pytest
@@ -10,9 +13,10 @@ from hypothesis import strategies as st
 from openai import OpenAI
 from pydantic import BaseModel
 
-from mlx_engine.requests import GenerationRequest, Message, Sampling
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.requests import GenerationRequest, LoadPair, Message, Sampling
 from tests.examples import sampled
-from tests.mlx_engine.server.serving import Serving
+from tests.mlx_engine.server.serving import Serving, serving
 
 PATH = "/v1/chat/completions"
 QUESTION = "What is Slipstream?"
@@ -229,10 +233,15 @@ def test_a_schema_that_is_not_supported_is_refused(demo_server: Serving) -> None
     assert (response.status_code, error["code"], error["param"]) == (400, "bad_schema", "text.format")
 
 
-def test_tools_that_may_not_be_called_need_no_model_that_calls_tools(demo_server: Serving) -> None:
+def test_tools_that_may_not_be_called_need_no_model_that_calls_tools(tmp_path: Path) -> None:
+    target = copytree(demo_pair()[0], tmp_path / "target")
+    config = json.loads((target / "tokenizer_config.json").read_text())
+    template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
+    (target / "tokenizer_config.json").write_text(json.dumps(config | {"chat_template": template}))
     tools = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
     options: dict[str, Any] = {"max_tokens": 12, "temperature": 0}
-    without, answered = (demo_server.chat("Hi", **options, **more) for more in ({}, {"tools": tools, "tool_choice": "none"}))
-    assert answered["choices"] == without["choices"]
-    refused = demo_server.post(PATH, messages=[{"role": "user", "content": "Hi"}], tools=tools)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "takes_no_tools")
+    with serving(load=LoadPair(target)) as server:
+        without, answered = (server.chat("Hi", **options, **more) for more in ({}, {"tools": tools, "tool_choice": "none"}))
+        assert answered["choices"] == without["choices"]
+        refused = server.post(PATH, messages=[{"role": "user", "content": "Hi"}], tools=tools)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "takes_no_tools")
