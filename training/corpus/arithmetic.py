@@ -9,7 +9,11 @@ from .wording import one_of
 
 LARGEST = 999
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-LARGE_PRIMES = tuple(n for n in range(400, LARGEST) if all(n % p for p in PRIMES))  # their answers are the longest
+LARGE_PRIMES = tuple(
+    tuple(n for n in range(low, high) if all(n % p for p in PRIMES))
+    for low, high in ((361, 529), (529, 841), (841, 961), (961, 1000))
+)
+"""Those whose trials end at 23, 29, 31, and 37: the longest answers."""
 COLUMNS = ("ones", "tens", "hundreds")
 
 
@@ -52,7 +56,7 @@ def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for the number of divisors of n up to 999, most often up to 500."""
     if topic == "prime" or (topic is None and rng.random() < 0.2):
         return _prime(rng, topic)
-    n = rng.choice(LARGE_PRIMES) if rng.random() < 0.08 else rng.randint(2, LARGEST if rng.random() < 0.5 else 500)
+    n = rng.choice(rng.choice(LARGE_PRIMES)) if rng.random() < 0.12 else rng.randint(2, LARGEST if rng.random() < 0.5 else 500)
     if topic is not None:
         question = rng.choice(["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"])
     else:
@@ -147,13 +151,17 @@ def subtract_lines(a: int, b: int) -> list[str]:
     return lines
 
 
-def _operand(rng: random.Random) -> int:
-    return rng.randint(1, 999) if rng.random() < 0.75 else rng.randint(1, 99)
+def _operands(rng: random.Random) -> tuple[int, int]:
+    """Draw two numbers up to 999; both are small more often than by chance, because people ask about small ones first."""
+    if rng.random() < 0.2:
+        return rng.randint(1, 12), rng.randint(1, 12)
+    a, b = (rng.randint(1, 999) if rng.random() < 0.75 else rng.randint(1, 99) for _ in range(2))
+    return a, b
 
 
 def sums(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for a sum or difference of numbers up to 999."""
-    a, b = _operand(rng), _operand(rng)
+    a, b = _operands(rng)
     if rng.random() < 0.5:
         if topic is not None:
             shapes = ["And {a} + {b}?", "And {a} plus {b}?", "Now {a} + {b}.", "What about {a} + {b}?"]
@@ -238,7 +246,7 @@ def compare_lines(a: int, b: int) -> list[str]:
 
 def comparison(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask which of two numbers up to 999 is larger or smaller."""
-    a, b = _operand(rng), _operand(rng)
+    a, b = _operands(rng)
     if rng.random() < 0.4:
         b = max(1, min(999, a + rng.choice([-20, -10, -9, -2, -1, 1, 2, 9, 10, 20])))
     if rng.random() < 0.06:

@@ -14,10 +14,10 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "divisors": (arithmetic.divisors, 4.6),
     "sums": (arithmetic.sums, 1.6),
     "multiplication": (measures.multiplication, 1.0),
-    "comparison": (arithmetic.comparison, 2.4),
+    "comparison": (arithmetic.comparison, 2.8),
     "conversion": (measures.conversion, 2.6),
     "percentages": (measures.percentages, 1.0),
-    "sorting": (sequences.sorting, 3.0),
+    "sorting": (sequences.sorting, 4.0),
     "counting": (sequences.counting, 0.8),
     "tables": (sequences.tables, 0.6),
     "lists": (sequences.lists, 1.7),
@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "translation": (language.translation, 1.0),
     "jokes": (fun.jokes, 1.3),
     "haiku": (fun.haiku, 1.1),
-    "talk": (talk.talk, 3.2),
+    "talk": (talk.talk, 4.2),
     "refusals": (refusals.refusals, 7.0),
 }
 """The maker of each kind, and its weight in the training text, higher for kinds that are hard to learn."""
@@ -123,13 +123,13 @@ def training_chat(rng: random.Random) -> Chat:
     """Make one conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
-    if sort < 0.6:
+    if sort < 0.53:
         return make(rng, [_kind(rng)], thinking=thinking)
-    if sort < 0.75:
+    if sort < 0.68:
         return follow_up(rng, thinking=thinking, fresh=False)
-    if sort < 0.78:
+    if sort < 0.71:
         return make(rng, [_kind(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
-    if sort < 0.81:
+    if sort < 0.74:
         return make(rng, [_kind(rng)], thinking=thinking, style=styles.neutral(rng))
     kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))

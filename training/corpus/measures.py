@@ -99,11 +99,17 @@ def multiplication(rng: random.Random, topic: str | None = None) -> Exchange:
     return Exchange("multiplication", name, ("×", str(a), str(b)), question, work, f"So {a} × {b} = **{a * b}**.")
 
 
+def _amount(rng: random.Random) -> int:
+    """Draw a number of units: small, round, or any up to 99."""
+    sort = rng.random()
+    return rng.randint(2, 12) if sort < 0.3 else rng.choice(ROUND) if sort < 0.4 else rng.randint(2, 99)
+
+
 def units(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to convert 1 to 99, or a round number up to 500, of a unit to a smaller unit."""
     big = topic if topic is not None else rng.choice(list(UNITS))
     small, factor, one = UNITS[big]
-    n = 1 if topic is None and rng.random() < 0.06 else rng.choice(ROUND) if rng.random() < 0.1 else rng.randint(2, 99)
+    n = 1 if topic is None and rng.random() < 0.06 else _amount(rng)
     if topic is not None:
         shapes = AGAIN
     elif n == 1:
@@ -150,7 +156,7 @@ def decimal_units(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to convert 2 to 99, or a round number up to 500, of a unit by a factor with decimals."""
     big = rng.choice(list(DECIMAL_UNITS)) if topic is None else topic.removeprefix("decimal ")
     small, factor, zeros, one, shown = DECIMAL_UNITS[big]
-    n = rng.choice(ROUND) if rng.random() < 0.1 else rng.randint(2, 99)
+    n = _amount(rng)
     question = _asked(rng, CONVERT if topic is None else AGAIN, n, big, small)
     value = decimal(n * factor, zeros)
     lines = [*multiply_lines(n, factor), f"- {n * factor} ÷ {10**zeros} = {value}"]

@@ -264,7 +264,7 @@ def beside_calculator(rng: random.Random, topic: str | None = None) -> Exchange:
     elif sort < 0.62:
         question = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 14)))
     elif sort < 0.63:
-        question = "".join(rng.choice("?!.,:;-#*") for _ in range(rng.randint(2, 6)))
+        question = "".join(rng.choice(",:;-#*") for _ in range(rng.randint(2, 6)))
     elif sort < 0.75:
         x, y = (rng.choice(TOPIC_LIST) if rng.random() < 0.8 else _word(rng) for _ in range(2))
         question = rng.choice(SHAPES).format(x=x, y=y)

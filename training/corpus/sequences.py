@@ -68,7 +68,7 @@ LIST_SHAPES = (
 
 def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to sort three to seven different numbers, by insertion."""
-    top = 999 if rng.random() < 0.4 else 99
+    top = rng.choice([12, 20, 99, 99, 99, 999, 999])
     numbers = rng.sample(range(1, top + 1), rng.randint(3, 7))
     text = _listed(rng, numbers)
     down = topic == "down" if topic is not None else rng.random() < 0.35
@@ -227,7 +227,7 @@ def lists(rng: random.Random, topic: str | None = None) -> Exchange:
     sort = rng.random()
     if sort < 0.55:
         return _fixed_list(rng)
-    return _neighbor(rng) if sort < 0.7 else _numbers(rng)
+    return _neighbor(rng) if sort < 0.75 else _numbers(rng)
 
 
 def _fixed_list(rng: random.Random) -> Exchange:

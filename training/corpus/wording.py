@@ -13,7 +13,7 @@ ASKING = (
     "can you ", "Can you ", "could you ", "Could you please ", "please ", "Please ", "can u ", "can you please ",
     "would you ", "I need you to ", "pls ", "I'd like you to ", "hey can you ", "hi, please ",
 )  # fmt: skip
-TAILS = (" please", ", please", " pls", " for me", " thanks", " now", " plz", " if you can")
+TAILS = (" please", ", please", " pls", " for me", " thanks", " now", " plz", " if you can", " :)", "...")
 VERBS = frozenset(
     "add calculate change compute convert count create define describe explain factor find give help list make multiply name order "
     "put recite reverse say show solve sort spell subtract sum summarize teach tell translate turn write".split()
@@ -59,7 +59,7 @@ def casual(rng: random.Random, question: str, typos: bool, operands: tuple[str, 
         body = body.lower()
     if typos and rng.random() < 0.06:
         body = _typo(rng, body)
-    elif rng.random() < 0.1:
+    elif rng.random() < 0.06:
         body = _misspelled(rng, body, operands)
     return body + rng.choice([end, end, "", "", "", "??" if end == "?" else "", "!"])
 
