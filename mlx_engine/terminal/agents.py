@@ -192,10 +192,15 @@ class Server:
 def shell(name: str, server: Server) -> str:
     """Return commands that start an agent in any POSIX shell.
 
-    They contain the key, and delete the temporary folder that they create.
+    They contain the key, and delete the temporary folder that they create. The folder is the one that `slipstream launch` creates.
     """
     agent = AGENTS[name]
-    lines = ["(", "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT"]
+    lines = [
+        "(",
+        f"folder=${{TMPDIR:-/tmp}}; folder=${{folder%/}}/slipstream-{name}; number=1",
+        'until mkdir -m 700 "$folder-$number" 2> /dev/null; do [ "$number" -lt 99 ] || { mkdir "$folder-$number"; exit 1; }; number=$((number + 1)); done',
+        "folder=$folder-$number; trap 'rm -rf \"$folder\"' EXIT",
+    ]
     for file, text in agent.files.items():
         lines += [f"cat > \"$folder/{file}\" <<'END'", server.fill_file(text) + "END"]
     lines += [f"export {variable}={_quoted(server.fill(value))}" for variable, value in agent.environment.items()]

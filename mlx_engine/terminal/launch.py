@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from types import FrameType
 
@@ -37,11 +38,28 @@ def run(given: argparse.Namespace) -> int:
             raise UserError("no_server_running", "No server is running. Start one with “slipstream serve”, then try again.")
         say(*shell(given.agent, server).splitlines())
         return 0
-    with tempfile.TemporaryDirectory(prefix="slipstream-") as folder:
+    with _own_folder(given.agent) as folder:
         if server is not None:
-            return _start(given.agent, given.agent_arguments, server, Path(folder))
-        with _handling(_ENDING, _end), _own_server(given, Path(folder)) as server:  # so that the server always ends
-            return _start(given.agent, given.agent_arguments, server, Path(folder))
+            return _start(given.agent, given.agent_arguments, server, folder)
+        with _handling(_ENDING, _end), _own_server(given, folder) as server:  # so that the server always ends
+            return _start(given.agent, given.agent_arguments, server, folder)
+
+
+@contextmanager
+def _own_folder(name: str) -> Iterator[Path]:
+    """Create a temporary folder, with the same name each time unless it's in use.
+
+    Agents mention the folder in their system prompts, which otherwise would have to be read again.
+    """
+    for number in count(1):
+        folder = Path(tempfile.gettempdir()) / f"slipstream-{name}-{number}"
+        with suppress(FileExistsError):
+            folder.mkdir(0o700)
+            break
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _asked(url: str, key: str | None) -> Server | None:
@@ -110,13 +128,11 @@ def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[Server]:
 def _start(name: str, arguments: list[str], server: Server, folder: Path) -> int:
     """Run an agent in this terminal, and return its exit code."""
     agent = AGENTS[name]
-    home = folder / name
-    home.mkdir()
     for file, text in agent.files.items():
-        (home / file).write_text(server.fill_file(text), encoding="utf-8")
+        (folder / file).write_text(server.fill_file(text), encoding="utf-8")
 
     def filled(text: str) -> str:
-        return server.fill(text).replace(FOLDER, str(home))
+        return server.fill(text).replace(FOLDER, str(folder))
 
     environment = {**os.environ, **{variable: filled(value) for variable, value in agent.environment.items()}}
     command = [shutil.which(name) or name, *map(filled, agent.arguments), *arguments]

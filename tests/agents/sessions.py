@@ -133,7 +133,8 @@ def session(
     """
     program = folder_of(name)
     scratch, home, state = folder / "scratch", folder / "home", folder / "server.json"
-    for each in (scratch, home):
+    temporary = folder / "temporary"  # agents mention their folders in it, which other sessions mustn't take
+    for each in (scratch, home, temporary):
         each.mkdir(parents=True, exist_ok=True)
     (scratch / "hello.py").write_text(FOUND + "\n")
     engine = model(scratch) if model else ScriptedModel(HEADLESS[name].steps(scratch))
@@ -141,6 +142,7 @@ def session(
         "PATH": f"{program}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "HOME": str(home),
+        "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         # Nothing beyond this computer is reachable

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,6 +39,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(running, "_file", lambda: tmp_path / "cache" / "server.json")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("REPORT", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # read TMPDIR again
     for variable in {name for agent in AGENTS.values() for name in agent.environment}:
         monkeypatch.delenv(variable, raising=False)
     return tmp_path
@@ -99,12 +102,20 @@ def test_commands_to_copy_do_the_same(name: str, folder: Path, url: str) -> None
     result = subprocess.run(["sh", "-c", script + "; echo $folder$ANTHROPIC_MODEL"], capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "\n", "")
     copied = {variable: reported(folder)[variable] for variable in variables}
-    for variable, value in launched.items():
-        if variables[variable].startswith("$folder"):
-            assert value.endswith(variables[variable].removeprefix("$folder")) and not Path(copied[variable]).exists()
-        else:
-            assert copied[variable] == value
+    assert copied == launched
     assert sorted(path.name for path in (folder / "folder").glob("*")) == files
+    assert not [*folder.glob(f"slipstream-{name}-*")]
+
+
+def test_agents_find_the_same_folder_in_each_session(folder: Path, url: str) -> None:
+    """Their system prompts contain its path, and are read again if it changes."""
+    install(folder, "claude")
+    for busy in range(3):
+        for start in (lambda: launch("claude", url), lambda: os.system(shell("claude", Server(url, KEY, "tiny", CONTEXT)))):
+            assert start() == 0
+            assert reported(folder)["CLAUDE_CONFIG_DIR"] == str(folder / f"slipstream-claude-{busy + 1}")
+            subprocess.run(["rm", "-r", str(folder / "folder")], check=True)
+        (folder / f"slipstream-claude-{busy + 1}").mkdir()  # of another session
 
 
 def test_files_are_valid_whatever_the_key(folder: Path) -> None:
