@@ -198,7 +198,9 @@ def shell(name: str, server: Server) -> str:
     lines = [
         "(",
         f"folder=${{TMPDIR:-/tmp}}; folder=${{folder%/}}/slipstream-{name}; number=1",
-        'until mkdir -m 700 "$folder-$number" 2> /dev/null; do [ "$number" -lt 99 ] || { mkdir "$folder-$number"; exit 1; }; number=$((number + 1)); done',
+        'until mkdir -m 700 "$folder-$number" 2> /dev/null; do',
+        '[ "$number" -lt 99 ] || { mkdir "$folder-$number"; exit 1; }',
+        "number=$((number + 1)); done",
         "folder=$folder-$number; trap 'rm -rf \"$folder\"' EXIT",
     ]
     for file, text in agent.files.items():
