@@ -195,7 +195,9 @@ class Conductor(QObject):
         if self.comparison_job.running:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
         if (title := self.replying_elsewhere) and self.reply_job.waiting:
-            return Notice(tr("“{title}” needs your approval for a tool call. Decide or stop it there.", title=title), until="idle")
+            return Notice(
+                tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title), until="idle"
+            )
         if title:
             text = tr("A reply is being generated in “{title}”. Wait for it to finish, or stop it there.", title=title)
             return Notice(text, until="idle")

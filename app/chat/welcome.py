@@ -143,7 +143,7 @@ class Welcome(QWidget):
     def show_hosts(self, hosts: Sequence[str]) -> None:
         """Say where calls of tools are sent, if any are."""
         stays = tr("Everything you write stays on this computer.")
-        sent = tr("Calls of tools are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
+        sent = tr("Tool calls are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
         self.private.setText(sent if hosts else stays)
 
     def _arrange(self, columns: int) -> None:

@@ -141,8 +141,8 @@ class Preferences(QObject):
         True,
         lambda: tr("Save prompts on disk"),
         help=lambda: tr(
-            "Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes "
-            "all saved prompts."
+            "Speeds up replies in earlier chats and agents. Deleting a chat also deletes its saved prompts. Turning this off "
+            "deletes all saved prompts."
         ),
         pane="privacy",
     )

@@ -129,12 +129,12 @@ class ServerCard(QFrame):
         if allowed:
             revoke = button(
                 tr("Revoke"),
-                tr("Ask before each call of {tool}", tool=name),
+                tr("Ask before each call to {tool}", tool=name),
                 "quiet",
                 lambda: self._box.revoke(tool.server, tool.name),
             )
             holds = not tool.origin or self._box.approvals.allows(tool, "")  # a listed tool has an origin
-            text = tr("Always allowed") if holds else tr("Changed, asks again")
+            text = tr("Always allowed") if holds else tr("Changed · asks again")
             head.addWidget(small_label(self._theme, text, "secondary"))
             head.addWidget(revoke)
         description = one_line(tool.description, MAX_DESCRIPTION)
@@ -154,7 +154,7 @@ class ServerCard(QFrame):
 
     @Slot()
     def _remove(self) -> None:
-        question = tr("“{server}” will be removed with its secrets and approvals.", server=server_title(self.config))
+        question = tr("“{server}” will be removed along with its secrets and approvals.", server=server_title(self.config))
         if confirm(self, tr("Remove Server?"), question, tr("Remove")):
             self._box.remove(self.config.name)
 

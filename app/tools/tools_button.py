@@ -1,4 +1,4 @@
-"""The tools button of the composer: which tools the open chat has on."""
+"""The tools button of the composer: which tools are on in the open chat."""
 
 from dataclasses import replace
 from functools import partial
@@ -25,7 +25,7 @@ _PROBE = (Message("user", "."),)
 
 
 class ToolTokens(QObject):
-    """The number of tokens that the descriptions of the chat's tools take; None while unknown."""
+    """The token count of the chat's tool descriptions; None while unknown."""
 
     changed = Signal()
 
@@ -79,7 +79,7 @@ class ToolsButton(IconButton):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the state, and start the servers that the chat has on."""
+        """Show the state, and start the servers that are on in the chat."""
         conductor, settings = self._conductor, self._conductor.chat.settings
         can_call = conductor.can_call_tools
         self.setEnabled(can_call)
@@ -106,7 +106,7 @@ class ToolsButton(IconButton):
     @property
     def _cost(self) -> str:
         count = self.tokens.count
-        return tr("Their descriptions take {tokens}.", tokens=tokens(count)) if count else ""
+        return tr("Tool descriptions use {tokens}.", tokens=tokens(count)) if count else ""
 
     @Slot()
     def show_menu(self) -> None:
@@ -114,7 +114,7 @@ class ToolsButton(IconButton):
         menu.popup(self.mapToGlobal(QPoint(0, -menu.sizeHint().height())))
 
     def make_menu(self) -> QMenu:
-        """Return a menu with the servers, and with the tools of those that the chat has on."""
+        """Return a menu of the servers, and of the tools of those that are on."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
@@ -186,5 +186,5 @@ def menu_text(text: str) -> str:
 
 
 def sent_to(config: ServerConfig) -> str:
-    """Say where a server's calls go."""
-    return tr("Calls of {server} are sent to {host}.", server=server_title(config), host=host(config))
+    """Return a sentence that says where calls to a server are sent."""
+    return tr("Calls to {server} are sent to {host}.", server=server_title(config), host=host(config))

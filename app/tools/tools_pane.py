@@ -25,11 +25,11 @@ class ToolsPane(QWidget):
         super().__init__(parent)
         self._theme, self._box = theme, box
         self.cards: dict[str, ServerCard] = {}
-        about = tr("With tools, models can calculate, read files, or use other programs. You approve each call.")
+        about = tr("With tools, models can calculate, read files, and use other programs. You approve each call.")
         self.problem = NoticeView("", "error")
         self.add = button(tr("Add Server…"), look="bordered", clicked=partial(self._edit, None))
         self.imports = button(tr("Import…"), tr("Import servers from another app"), "bordered", self._choose_source)
-        self.show_file = button(tr("Show mcp.json"), tr("Show the folder of mcp.json"), "bordered", self._show_file)
+        self.show_file = button(tr("Show mcp.json"), tr("Show the folder that contains mcp.json"), "bordered", self._show_file)
         self.show_file.setVisible(box.file is not None)
         self._list = column(spacing=8)
         intro = small_label(theme, about, "secondary", wrap=True)

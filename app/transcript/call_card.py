@@ -119,7 +119,7 @@ class CallCard(QFrame):
         set_look(self, "asking" if record.state == "waiting" else "code")
         self.setAccessibleName(tr("Tool call: {tool}, {status}", tool=name, status=said))
         self.header.setText(f"{'▾' if is_open else '▸'}  {name}")
-        self.header.setAccessibleName(tr("Hide call of “{tool}”", tool=name) if is_open else tr("Show call of “{tool}”", tool=name))
+        self.header.setAccessibleName(tr("Hide call to “{tool}”", tool=name) if is_open else tr("Show call to “{tool}”", tool=name))
         server = server_name(record)
         self.preview.setText(server if is_open else f"{server} · {one_line(record.call.arguments, MAX_PREVIEW)}")
         self.status.setText(said)
@@ -145,7 +145,7 @@ class CallCard(QFrame):
                 ("once", tr("Allow Once"), tr("Allow “{tool}” once", tool=name)),
                 ("chat", tr("Allow in This Chat"), tr("Allow “{tool}” in this chat", tool=name)),
                 ("always", tr("Always Allow"), tr("Always allow “{tool}”", tool=name)),
-                ("deny", tr("Deny"), tr("Deny the call of “{tool}”", tool=name)),
+                ("deny", tr("Deny"), tr("Deny the call to “{tool}”", tool=name)),
             )
             decide = self._actions.decided.emit
             self.choices = [
@@ -157,7 +157,7 @@ class CallCard(QFrame):
             parts.append(flow(*self.choices))
         elif record.state == "running":
             cancel = partial(self._actions.call_canceled.emit, record.call.id)
-            parts.append(row(button(tr("Cancel"), tr("Cancel the call of “{tool}”", tool=name), "bordered", cancel), None))
+            parts.append(row(button(tr("Cancel"), tr("Cancel the call to “{tool}”", tool=name), "bordered", cancel), None))
         else:
             if record.result:
                 self.result = PlainTextView(self._theme, shown(record.result), tr("Result"))

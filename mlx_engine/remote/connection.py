@@ -69,7 +69,9 @@ class RemoteConnection:
             limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
             return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
         except (ValueError, TypeError):  # characters that a header can't have
-            raise UserError("remote_bad_header", "A header or the key has characters that HTTP doesn't allow. Change it.") from None
+            raise UserError(
+                "remote_bad_header", "The key or a header contains characters that HTTP doesn't allow. Correct it."
+            ) from None
 
 
 def address(url: str, path: str) -> str:
@@ -82,11 +84,11 @@ def _check(url: str) -> None:
     parts = _parsed(url)
     host = parts.host
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise UserError("remote_bad_address", "“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.", url=url)
+        raise UserError("remote_bad_address", "“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.", url=url)
     if parts.username or parts.password:
         raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
     if parts.scheme == "http" and not _is_private(host):
-        template = "The connection to “{host}” isn't encrypted. Use https, or an address in your own network."
+        template = "The connection to “{host}” isn't encrypted. Use https, or an address on your own network."
         raise UserError("remote_not_encrypted", template, host=host)
 
 
@@ -115,7 +117,7 @@ def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
     """Return what a failed connection means."""
     host = connection.host
     if isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
-        template = "The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection."
+        template = "The certificate of “{host}” isn't trusted. Add its certificate authority to the connection."
         return UserError("remote_certificate", template, host=host)
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         template = "“{host}” doesn't answer. Check the address, and that the server is running."
@@ -136,14 +138,14 @@ def refused(connection: RemoteConnection, status: int, body: bytes, retry_after:
     host = connection.host
     found = _json(body)
     if status in (401, 403):
-        return UserError("remote_key", "“{host}” rejects the key. Enter the right one in the connection.", host=host)
+        return UserError("remote_key", "“{host}” rejected the key. Enter the correct key for this connection.", host=host)
     if status == 429:
         if retry_after.isdecimal() and len(retry_after) < 6:
             template = "“{host}” is busy. Try again in {seconds} seconds."
             return UserError("remote_busy_until", template, host=host, seconds=int(retry_after))
         return UserError("remote_busy", "“{host}” is busy. Try again in a moment.", host=host)
     if found is None:
-        template = "“{host}” answers with HTTP status {status} and no readable reason. Check the address."
+        template = "“{host}” responded with HTTP status {status} and no message. Check the address."
         return UserError("remote_not_api", template, host=host, status=status)
     return failure(connection, found, status)
 
@@ -158,7 +160,7 @@ def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserEr
         template = "“{host}” doesn't offer “{model}” anymore: {reason}"
         return UserError("remote_no_model", template, host=host, model=connection.model, reason=reason)
     if 400 <= status < 500:
-        return UserError("remote_refused", "“{host}” refuses the request: {reason}", host=host, reason=reason)
+        return UserError("remote_refused", "“{host}” refused the request: {reason}", host=host, reason=reason)
     return UserError("remote_failed", "“{host}” failed: {reason}", host=host, reason=reason)
 
 

@@ -138,7 +138,7 @@ class RemoteEngine:
                 case SavePrompts() | ForgetPrompts():
                     _deliver(job, PromptsSaved())
                 case _:
-                    raise UserError("remote_not_here", "This isn't available while a remote server is used.")
+                    raise UserError("remote_not_here", "This isn't available with a remote server.")
         except UserError as error:
             _deliver(job, Failed.because(error))
         except httpx2.HTTPError as error:
@@ -147,7 +147,7 @@ class RemoteEngine:
             pass
         except Exception:
             log.exception("The remote engine failed on %s", type(job.request).__name__)
-            bug = UserError("remote_internal", "Something went wrong in Slipstream while it used the remote server. Try again.")
+            bug = UserError("remote_internal", "Something went wrong in Slipstream while using the remote server. Try again.")
             _deliver(job, Failed.because(bug))
         finally:
             _deliver(job, None)
@@ -173,7 +173,9 @@ class RemoteEngine:
         if request.mode == "plain" and server.speculates and server.kind != "slipstream":
             url = connection.plain_url
             if not url:
-                template = "“{host}” can't decode without speculation. Add the address of a server without it to the connection."
+                template = (
+                    "“{host}” can't decode without speculation. Add the address of a server without speculation to the connection."
+                )
                 raise UserError("remote_no_plain", template, host=connection.host)
         elif not server.speculates:
             request = replace(request, mode="plain")
@@ -185,7 +187,7 @@ class RemoteEngine:
                     beginning = await _beginning(response)
                     raise refused(connection, response.status_code, beginning, response.headers.get("retry-after", ""))
                 if "text/event-stream" not in response.headers.get("content-type", ""):
-                    template = "“{host}” doesn't answer like a server with OpenAI's API. Check the address."
+                    template = "“{host}” doesn't respond like an OpenAI-compatible server. Check the address."
                     raise UserError("remote_no_stream", template, host=connection.host)
                 async for data in data_of(response.aiter_bytes()):
                     for event in stream.events(data):

@@ -72,10 +72,10 @@ async def discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> 
     entries = [entry for entry in listed if isinstance(entry, dict) and entry.get("id")] if isinstance(listed, list) else []
     models = tuple(str(entry["id"]) for entry in entries)
     if not isinstance(listed, list):
-        template = "“{host}” doesn't answer like a server with OpenAI's API. Check the address."
+        template = "“{host}” doesn't respond like an OpenAI-compatible server. Check the address."
         raise UserError("remote_no_list", template, host=connection.host)
     if connection.model and models and connection.model not in models:
-        template = "“{host}” doesn't have “{model}”. It has: {models}."
+        template = "“{host}” doesn't have “{model}”. Available models: {models}."
         names = ", ".join(models[:10])
         raise UserError("remote_unknown_model", template, host=connection.host, model=connection.model, models=names)
     model = connection.model or next(iter(models), "")

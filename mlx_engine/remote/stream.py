@@ -27,7 +27,7 @@ async def data_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > LONGEST_LINE:
-            raise UserError("remote_line_too_long", "The server sent a line without end. Check what runs there.")
+            raise UserError("remote_line_too_long", "The server sent a line that is too long. Check the address.")
         for line in lines:
             if line.startswith(b"data:"):
                 yield line[5:].strip().decode("utf-8", "replace")
@@ -81,7 +81,7 @@ class ReplyStream:
             chunk = None
         if not isinstance(chunk, dict):
             host = self.connection.host
-            raise UserError("remote_bad_chunk", "“{host}” sent something that isn't a part of a reply. Try again.", host=host)
+            raise UserError("remote_bad_chunk", "“{host}” sent an invalid part of a reply. Try again.", host=host)
         if chunk.get("error"):
             raise failure(self.connection, chunk)
         for name in ("usage", "timings", "metrics", "sglext"):
@@ -144,7 +144,7 @@ class ReplyStream:
         """
         if not self.finished:
             host = self.connection.host
-            raise UserError("remote_cut", "“{host}” ended the reply too early. What came is kept. Try again.", host=host)
+            raise UserError("remote_cut", "“{host}” ended the reply too early. The partial reply is kept. Try again.", host=host)
         return Finished(self._reason, self.stats(), self._stop_string)
 
     def stats(self) -> Stats:

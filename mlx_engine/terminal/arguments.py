@@ -161,7 +161,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tools(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("tools, which the model may call after you approve")
+    group = parser.add_argument_group("tools, which the model may call with your approval")
     group.add_argument("--calculator", action="store_true", help="use the built-in calculator")
     group.add_argument(
         "--files", action="append", default=[], type=_folder, metavar="FOLDER", help="let the model read FOLDER; can be repeated"

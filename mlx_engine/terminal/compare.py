@@ -74,7 +74,7 @@ def verdict(result: CompareResult) -> str:
         exactly = ", exact mode" if result.plain.stats.exact else ""
         return f"The replies are identical ({len(result.plain.tokens) or result.plain.stats.tokens} tokens{exactly})."
     unit = "character" if result.in_characters else "token"
-    where = f"The replies differ from {unit} {result.first_difference + 1}."
+    where = f"The replies differ starting at {unit} {result.first_difference + 1}."
     if result.margin is None:
         return where
     gap = f"The logits of the two tokens differ by {result.margin:.2g}"

@@ -60,7 +60,7 @@ class TerminalTools:
             progress("")
         for status in self._servers.status():
             if status.state == "sign_in":
-                note(f"“{status.name}” needs a sign-in. Sign in once in the app, in Settings under Tools.")
+                note(f"“{status.name}” requires you to sign in. Sign in once in the app, in Settings under Tools.")
             elif status.state != "ready":
                 note(f"“{status.name}” can't be used: {status.error or 'no answer'}")
         names = {name for tool in self._offered().values() for name in self._names(tool)}
@@ -133,7 +133,7 @@ class TerminalTools:
         if record not in loop.waiting:
             return
         if not self._asks:
-            note(f"Denied, because nobody can be asked. Allow it with --allow “{record.server}/{record.tool}”.")
+            note(f"Denied, because there is nobody to ask. To allow it, use --allow “{record.server}/{record.tool}”.")
         decision: Decision | None = None if self._asks else "deny"
         while decision is None:
             try:

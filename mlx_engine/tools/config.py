@@ -229,20 +229,20 @@ def _refuse(constant: str) -> None:
 def _servers(content: dict[str, Any]) -> tuple[ServerConfig, ...]:
     entries = content.get("mcpServers", content.get("servers", {}))
     if (content and not {"mcpServers", "servers"} & set(content)) or not isinstance(entries, dict):
-        raise UserError("no_servers", "The file has no object “mcpServers”. Add it, or choose another file.")
+        raise UserError("no_servers", "The file has no “mcpServers” object. Add it, or choose another file.")
     return tuple(_server(name, entry) for name, entry in entries.items())
 
 
 def _server(name: str, entry: Any) -> ServerConfig:
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
-        template = "“{server}” can't be the name of a server. Use up to 64 characters, without control characters."
+        template = "“{server}” isn't a valid server name. Use up to 64 characters, without control characters."
         raise UserError("bad_server_name", template, server=name[:_LONGEST_NAME])
     rest, found = dict(entry) if isinstance(entry, dict) else {}, dict[str, Any]()
     for key, example in _EXAMPLES.items():
         if (value := rest.pop(key, None)) is not None:
             found[key] = value
             if not _is_like(value, example) or (key == "url" and not _is_address(value)):
-                template = "“{field}” of “{server}” isn't valid. Write it like {example}."
+                template = "“{field}” of “{server}” isn't valid. Use a value such as {example}."
                 raise UserError("bad_server_field", template, field=key, server=name, example=json.dumps(example))
     if [bool(found.get(key)) for key in ("builtin", "command", "url")].count(True) != 1:
         template = "“{server}” needs either a command or a URL. Correct its entry, then try again."
@@ -329,7 +329,7 @@ def _revealed(server: str, values: Values) -> Values:
 
                 secret = secret or keyring.get_password(_SERVICE, value)
         if secret is None:
-            template = "The system's keychain has no “{name}” of “{server}”. Enter it again in Settings."
+            template = "The system's keychain has no “{name}” for “{server}”. Enter it again in Settings."
             raise UserError("secret_missing", template, name=name, server=server)
         found.append((name, secret))
     return tuple(found)

@@ -99,7 +99,7 @@ class Connection:
         try:
             await self._update_tools(client)
             if tool.fingerprint not in [current.fingerprint for current in self._status.tools]:
-                template = "“{server}” has changed “{tool}” since it was offered. Nothing was called."
+                template = "“{server}” has changed “{tool}” since it was offered. The tool wasn't called."
                 return failed(EngineText.of("tool_changed", template, server=tool.server, tool=tool.name))
             request = CallToolRequest(params=CallToolRequestParams(name=tool.name, arguments=values))
             # Not Client.call_tool: it checks results against the server's own patterns, which may take forever
@@ -113,7 +113,7 @@ class Connection:
         except ValueError:
             return failed(EngineText.of("tool_bad_result", "“{tool}” didn't return a valid result.", tool=tool.name))
         if isinstance(result, InputRequiredResult):
-            template = "“{tool}” asked for something that Slipstream doesn't give to servers."
+            template = "“{tool}” requested something that Slipstream doesn't share with servers."
             return failed(EngineText.of("tool_asked", template, tool=tool.name))
         return ToolResult(_text(result), failed=bool(result.is_error))
 
@@ -144,7 +144,7 @@ class Connection:
                     if signing_in or link.unauthorized or isinstance(next(_causes(error)), SignInNeeded):
                         state, problem = "sign_in", problem if signing_in else None
                         if any(name.lower() == "authorization" for name, _ in self.config.headers):
-                            template = "“{server}” rejected the header Authorization. Change it in Settings."
+                            template = "“{server}” rejected the Authorization header. Change it in Settings."
                             state, problem = "failed", EngineText.of("tool_rejected", template, server=self.config.name)
                         return
                 attempt = 0 if time.monotonic() - began > _STABLE_S else attempt
@@ -243,7 +243,7 @@ def _problem(error: Exception, config: ServerConfig) -> EngineText:
         template = "Can't connect to “{server}” ({reason}). Check the address and the network."
         return EngineText.of("tool_cannot_connect", template, server=config.name, reason=reason)
     if isinstance(cause, MCPError) and cause.code == mcp_types.CONNECTION_CLOSED:
-        return EngineText.of("tool_ended", "“{server}” ended before it answered. Look at its output.", server=config.name)
+        return EngineText.of("tool_ended", "“{server}” exited before it responded. Check its output.", server=config.name)
     template = "“{server}” answered with an error ({reason})."
     return EngineText.of("tool_server_error", template, server=config.name, reason=reason)
 

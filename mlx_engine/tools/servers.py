@@ -219,12 +219,12 @@ class _Call:
 
     def limit(self, seconds: float) -> None:
         """End the call after this time."""
-        template = "“{tool}” had no result within {seconds:g} seconds, and was stopped."
+        template = "“{tool}” didn't finish within {seconds:g} seconds and was stopped."
         error = EngineText.of("tool_timed_out", template, tool=self.tool.name, seconds=seconds)
         self._timer = asyncio.get_running_loop().call_later(seconds, self.end, failed(error))
 
     def cancel(self) -> None:
-        self.end(failed(EngineText.of("tool_canceled", "The call of “{tool}” was canceled.", tool=self.tool.name)))
+        self.end(failed(EngineText.of("tool_canceled", "The call to “{tool}” was canceled.", tool=self.tool.name)))
 
     def end(self, result: ToolResult) -> None:
         if self._ended:

@@ -277,7 +277,7 @@ async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | 
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             link.end()  # the session has ended
         if response.headers.get("content-encoding", "identity") != "identity":
-            template = "“{server}” sent a compressed answer, which it wasn't asked for."
+            template = "“{server}” sent a compressed response that wasn't requested."
             raise link.fail(EngineText.of("tool_answer_compressed", template, server=config.name))
         response.stream = _BoundedStream(response, link, pace, config.name)
 

@@ -395,7 +395,7 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>“{title}” needs your approval for a tool call. Decide or stop it there.</source>
+            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
             <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
         </message>
         <message>
@@ -590,11 +590,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Calls of tools are sent to {hosts}. Everything else stays on this computer.</source>
-            <translation>Aufrufe von Werkzeugen werden an {hosts} gesendet. Alles andere bleibt auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Choose a Model…</source>
             <translation>Modell auswählen …</translation>
         </message>
@@ -667,6 +662,11 @@
             <location filename="../../app/chat/welcome.py" />
             <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
             <translation>Dieses winzige Paar zeigt die Beschleunigung, beantwortet aber nur wenige Arten von Fragen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Tool calls are sent to {hosts}. Everything else stays on this computer.</source>
+            <translation>Werkzeugaufrufe werden an {hosts} gesendet. Alles andere bleibt auf diesem Computer.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2765,11 +2765,6 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>Frühere Chats und Agenten antworten schneller. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
             <source>Generate chat titles</source>
             <translation>Chattitel erzeugen</translation>
         </message>
@@ -2827,6 +2822,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Space for saved prompts</source>
             <translation>Platz für gesicherte Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Speeds up replies in earlier chats and agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>Beschleunigt Antworten in früheren Chats und Agenten. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3150,13 +3150,13 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Ask before each call of {tool}</source>
+            <source>Ask before each call to {tool}</source>
             <translation>Vor jedem Aufruf von {tool} fragen</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Changed, asks again</source>
-            <translation>Geändert, fragt wieder</translation>
+            <source>Changed · asks again</source>
+            <translation>Geändert · fragt wieder</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
@@ -3240,13 +3240,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>“{server}” will be removed with its secrets and approvals.</source>
+            <source>“{server}” will be removed along with its secrets and approvals.</source>
             <translation>„{server}“ wird mit allen Geheimnissen und Genehmigungen entfernt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>A command runs with your rights. Add only servers that you trust.</source>
-            <translation>Ein Befehl läuft mit Ihren Rechten. Fügen Sie nur Server hinzu, denen Sie vertrauen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3260,8 +3255,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Add the chosen servers</source>
-            <translation>Die gewählten Server hinzufügen</translation>
+            <source>Add the selected servers</source>
+            <translation>Ausgewählte Server hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3277,6 +3272,11 @@
             <location filename="../../app/tools/server_form.py" />
             <source>Command or address</source>
             <translation>Befehl oder Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Commands run with your permissions. Add only servers that you trust.</source>
+            <translation>Befehle laufen mit Ihren Rechten. Fügen Sie nur Server hinzu, denen Sie vertrauen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3320,13 +3320,13 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Result of the test</source>
-            <translation>Ergebnis des Tests</translation>
+            <source>Test</source>
+            <translation>Testen</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Test</source>
-            <translation>Testen</translation>
+            <source>Test result</source>
+            <translation>Testergebnis</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3335,7 +3335,7 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Time-out</source>
+            <source>Timeout</source>
             <translation>Zeitlimit</translation>
         </message>
         <message>
@@ -3350,18 +3350,18 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
-            <source>Calls of {server} are sent to {host}.</source>
+            <source>Calls to {server} are sent to {host}.</source>
             <translation>Aufrufe von {server} werden an {host} gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Their descriptions take {tokens}.</source>
-            <translation>Ihre Beschreibungen brauchen {tokens}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
             <source>This model can't call tools.</source>
             <translation>Dieses Modell kann keine Werkzeuge aufrufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>Tool descriptions use {tokens}.</source>
+            <translation>Die Werkzeugbeschreibungen brauchen {tokens}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
@@ -3405,13 +3405,13 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>Show the folder of mcp.json</source>
-            <translation>Ordner von mcp.json anzeigen</translation>
+            <source>Show the folder that contains mcp.json</source>
+            <translation>Ordner mit mcp.json anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>With tools, models can calculate, read files, or use other programs. You approve each call.</source>
-            <translation>Mit Werkzeugen können Modelle rechnen, Dateien lesen oder andere Programme verwenden. Sie genehmigen jeden Aufruf.</translation>
+            <source>With tools, models can calculate, read files, and use other programs. You approve each call.</source>
+            <translation>Mit Werkzeugen können Modelle rechnen, Dateien lesen und andere Programme verwenden. Sie genehmigen jeden Aufruf.</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3455,7 +3455,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Cancel the call of “{tool}”</source>
+            <source>Cancel the call to “{tool}”</source>
             <translation>Aufruf von „{tool}“ abbrechen</translation>
         </message>
         <message>
@@ -3475,7 +3475,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Deny the call of “{tool}”</source>
+            <source>Deny the call to “{tool}”</source>
             <translation>Aufruf von „{tool}“ ablehnen</translation>
         </message>
         <message>
@@ -3490,7 +3490,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Hide call of “{tool}”</source>
+            <source>Hide call to “{tool}”</source>
             <translation>Aufruf von „{tool}“ ausblenden</translation>
         </message>
         <message>
@@ -3505,7 +3505,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Show call of “{tool}”</source>
+            <source>Show call to “{tool}”</source>
             <translation>Aufruf von „{tool}“ anzeigen</translation>
         </message>
         <message>
@@ -6004,43 +6004,43 @@
             <location filename="../../mlx_engine/remote/body.py" />
             <source>remote_no_continue</source>
             <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
-            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Erzeuge die Antwort stattdessen neu.</translation>
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Lassen Sie die Antwort stattdessen neu generieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_address</source>
-            <extracomment>“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.</extracomment>
-            <translation>„{url}“ ist keine Adresse. Verwende eine Form wie http://192.168.1.20:8000.</translation>
+            <extracomment>“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.</extracomment>
+            <translation>„{url}“ ist keine gültige Adresse. Geben Sie eine Adresse wie http://192.168.1.20:8000 ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_ca</source>
             <extracomment>The certificate file “{file}” can't be used: {reason}. Choose a PEM file.</extracomment>
-            <translation>Die Zertifikatsdatei „{file}“ kann nicht verwendet werden: {reason}. Wähle eine PEM-Datei.</translation>
+            <translation>Die Zertifikatsdatei „{file}“ kann nicht verwendet werden: {reason}. Wählen Sie eine PEM-Datei.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_header</source>
-            <extracomment>A header or the key has characters that HTTP doesn't allow. Change it.</extracomment>
-            <translation>Ein Header oder der Schlüssel enthält Zeichen, die HTTP nicht erlaubt. Ändere ihn.</translation>
+            <extracomment>The key or a header contains characters that HTTP doesn't allow. Correct it.</extracomment>
+            <translation>Der Schlüssel oder ein Header enthält Zeichen, die HTTP nicht erlaubt. Korrigieren Sie ihn.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_busy</source>
             <extracomment>“{host}” is busy. Try again in a moment.</extracomment>
-            <translation>„{host}“ ist ausgelastet. Versuche es gleich noch einmal.</translation>
+            <translation>„{host}“ ist ausgelastet. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_busy_until</source>
             <extracomment>“{host}” is busy. Try again in {seconds} seconds.</extracomment>
-            <translation>„{host}“ ist ausgelastet. Versuche es in {seconds} Sekunden erneut.</translation>
+            <translation>„{host}“ ist ausgelastet. Versuchen Sie es in {seconds} Sekunden noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_certificate</source>
-            <extracomment>The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection.</extracomment>
-            <translation>Dem Zertifikat von „{host}“ wird nicht vertraut. Füge der Verbindung die Stelle hinzu, die es signiert hat.</translation>
+            <extracomment>The certificate of “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
+            <translation>Dem Zertifikat von „{host}“ wird nicht vertraut. Fügen Sie der Verbindung die Zertifizierungsstelle hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6057,14 +6057,14 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_key</source>
-            <extracomment>“{host}” rejects the key. Enter the right one in the connection.</extracomment>
-            <translation>„{host}“ lehnt den Schlüssel ab. Gib in der Verbindung den richtigen ein.</translation>
+            <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
+            <translation>„{host}“ hat den Schlüssel abgelehnt. Geben Sie den richtigen Schlüssel für diese Verbindung ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_lost</source>
             <extracomment>The connection to “{host}” was lost. Try again.</extracomment>
-            <translation>Die Verbindung zu „{host}“ ist abgebrochen. Versuche es erneut.</translation>
+            <translation>Die Verbindung zu „{host}“ ist abgebrochen. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6075,38 +6075,38 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_api</source>
-            <extracomment>“{host}” answers with HTTP status {status} and no readable reason. Check the address.</extracomment>
-            <translation>„{host}“ antwortet mit HTTP-Status {status} und ohne lesbaren Grund. Prüfe die Adresse.</translation>
+            <extracomment>“{host}” responded with HTTP status {status} and no message. Check the address.</extracomment>
+            <translation>„{host}“ hat mit HTTP-Status {status} und ohne Meldung geantwortet. Prüfen Sie die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_encrypted</source>
-            <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address in your own network.</extracomment>
-            <translation>Die Verbindung zu „{host}“ ist nicht verschlüsselt. Verwende https oder eine Adresse in deinem eigenen Netzwerk.</translation>
+            <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address on your own network.</extracomment>
+            <translation>Die Verbindung zu „{host}“ ist nicht verschlüsselt. Verwenden Sie https oder eine Adresse in Ihrem eigenen Netzwerk.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_password_in_address</source>
             <extracomment>The address contains a password. Enter the key in its own field.</extracomment>
-            <translation>Die Adresse enthält ein Passwort. Gib den Schlüssel in seinem eigenen Feld ein.</translation>
+            <translation>Die Adresse enthält ein Passwort. Geben Sie den Schlüssel in seinem eigenen Feld ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_refused</source>
-            <extracomment>“{host}” refuses the request: {reason}</extracomment>
-            <translation>„{host}“ lehnt die Anfrage ab: {reason}</translation>
+            <extracomment>“{host}” refused the request: {reason}</extracomment>
+            <translation>„{host}“ hat die Anfrage abgelehnt: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_timed_out</source>
             <extracomment>“{host}” sent nothing for {seconds:g} seconds. Try again.</extracomment>
-            <translation>„{host}“ hat {seconds:g} Sekunden lang nichts gesendet. Versuche es erneut.</translation>
+            <translation>„{host}“ hat {seconds:g} Sekunden lang nichts gesendet. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” doesn't answer. Check the address, and that the server is running.</extracomment>
-            <translation>„{host}“ antwortet nicht. Prüfe die Adresse und ob der Server läuft.</translation>
+            <translation>„{host}“ antwortet nicht. Prüfen Sie die Adresse und ob der Server läuft.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
@@ -6117,8 +6117,8 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_internal</source>
-            <extracomment>Something went wrong in Slipstream while it used the remote server. Try again.</extracomment>
-            <translation>In Slipstream ist bei der Verwendung des entfernten Servers ein Fehler aufgetreten. Versuche es erneut.</translation>
+            <extracomment>Something went wrong in Slipstream while using the remote server. Try again.</extracomment>
+            <translation>In Slipstream ist bei der Verwendung des entfernten Servers ein Fehler aufgetreten. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
@@ -6129,32 +6129,32 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
-            <extracomment>“{host}” can't decode without speculation. Add the address of a server without it to the connection.</extracomment>
-            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Füge der Verbindung die Adresse eines Servers ohne Spekulation hinzu.</translation>
+            <extracomment>“{host}” can't decode without speculation. Add the address of a server without speculation to the connection.</extracomment>
+            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung die Adresse eines Servers ohne Spekulation hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_stream</source>
-            <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation>„{host}“ antwortet nicht wie ein Server mit der API von OpenAI. Prüfe die Adresse.</translation>
+            <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
+            <translation>„{host}“ antwortet nicht wie ein OpenAI-kompatibler Server. Prüfen Sie die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_not_here</source>
-            <extracomment>This isn't available while a remote server is used.</extracomment>
-            <translation>Das ist nicht verfügbar, während ein entfernter Server verwendet wird.</translation>
+            <extracomment>This isn't available with a remote server.</extracomment>
+            <translation>Das ist mit einem entfernten Server nicht verfügbar.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_list</source>
-            <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation>„{host}“ antwortet nicht wie ein Server mit der API von OpenAI. Prüfe die Adresse.</translation>
+            <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
+            <translation>„{host}“ antwortet nicht wie ein OpenAI-kompatibler Server. Prüfen Sie die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_models</source>
             <extracomment>“{host}” lists no models. Enter the name of the model in the connection.</extracomment>
-            <translation>„{host}“ listet keine Modelle auf. Gib den Namen des Modells in der Verbindung ein.</translation>
+            <translation>„{host}“ listet keine Modelle auf. Geben Sie den Namen des Modells in der Verbindung ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
@@ -6165,26 +6165,26 @@
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_unknown_model</source>
-            <extracomment>“{host}” doesn't have “{model}”. It has: {models}.</extracomment>
-            <translation>„{host}“ hat „{model}“ nicht. Vorhanden: {models}.</translation>
+            <extracomment>“{host}” doesn't have “{model}”. Available models: {models}.</extracomment>
+            <translation>„{host}“ hat „{model}“ nicht. Verfügbare Modelle: {models}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_bad_chunk</source>
-            <extracomment>“{host}” sent something that isn't a part of a reply. Try again.</extracomment>
-            <translation>„{host}“ hat etwas gesendet, das nicht zu einer Antwort gehört. Versuche es erneut.</translation>
+            <extracomment>“{host}” sent an invalid part of a reply. Try again.</extracomment>
+            <translation>„{host}“ hat einen ungültigen Teil einer Antwort gesendet. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_cut</source>
-            <extracomment>“{host}” ended the reply too early. What came is kept. Try again.</extracomment>
-            <translation>„{host}“ hat die Antwort zu früh beendet. Der empfangene Text bleibt erhalten. Versuche es erneut.</translation>
+            <extracomment>“{host}” ended the reply too early. The partial reply is kept. Try again.</extracomment>
+            <translation>„{host}“ hat die Antwort zu früh beendet. Der empfangene Text bleibt erhalten. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_line_too_long</source>
-            <extracomment>The server sent a line without end. Check what runs there.</extracomment>
-            <translation>Der Server hat eine Zeile ohne Ende gesendet. Prüfe, was dort läuft.</translation>
+            <extracomment>The server sent a line that is too long. Check the address.</extracomment>
+            <translation>Der Server hat eine zu lange Zeile gesendet. Prüfen Sie die Adresse.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />
@@ -6345,19 +6345,19 @@
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_field</source>
-            <extracomment>“{field}” of “{server}” isn't valid. Write it like {example}.</extracomment>
-            <translation>„{field}“ von „{server}“ ist ungültig. Schreiben Sie es wie {example}.</translation>
+            <extracomment>“{field}” of “{server}” isn't valid. Use a value such as {example}.</extracomment>
+            <translation>„{field}“ von „{server}“ ist ungültig. Verwenden Sie einen Wert wie {example}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_name</source>
-            <extracomment>“{server}” can't be the name of a server. Use up to 64 characters, without control characters.</extracomment>
-            <translation>„{server}“ kann nicht der Name eines Servers sein. Verwenden Sie bis zu 64 Zeichen, ohne Steuerzeichen.</translation>
+            <extracomment>“{server}” isn't a valid server name. Use up to 64 characters, without control characters.</extracomment>
+            <translation>„{server}“ ist kein gültiger Servername. Verwenden Sie bis zu 64 Zeichen, ohne Steuerzeichen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>no_servers</source>
-            <extracomment>The file has no object “mcpServers”. Add it, or choose another file.</extracomment>
+            <extracomment>The file has no “mcpServers” object. Add it, or choose another file.</extracomment>
             <translation>Die Datei hat kein Objekt „mcpServers“. Fügen Sie es hinzu, oder wählen Sie eine andere Datei.</translation>
         </message>
         <message>
@@ -6369,7 +6369,7 @@
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>secret_missing</source>
-            <extracomment>The system's keychain has no “{name}” of “{server}”. Enter it again in Settings.</extracomment>
+            <extracomment>The system's keychain has no “{name}” for “{server}”. Enter it again in Settings.</extracomment>
             <translation>Im Schlüsselbund des Systems fehlt „{name}“ von „{server}“. Geben Sie den Wert in den Einstellungen noch einmal ein.</translation>
         </message>
         <message>
@@ -6399,8 +6399,8 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_asked</source>
-            <extracomment>“{tool}” asked for something that Slipstream doesn't give to servers.</extracomment>
-            <translation>„{tool}“ hat etwas angefordert, das Slipstream keinem Server gibt.</translation>
+            <extracomment>“{tool}” requested something that Slipstream doesn't share with servers.</extracomment>
+            <translation>„{tool}“ hat etwas angefordert, das Slipstream Servern nicht gibt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
@@ -6423,13 +6423,13 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_changed</source>
-            <extracomment>“{server}” has changed “{tool}” since it was offered. Nothing was called.</extracomment>
-            <translation>„{server}“ hat „{tool}“ geändert, seit das Werkzeug angeboten wurde. Nichts wurde aufgerufen.</translation>
+            <extracomment>“{server}” has changed “{tool}” since it was offered. The tool wasn't called.</extracomment>
+            <translation>„{server}“ hat „{tool}“ geändert, seit das Werkzeug angeboten wurde. Es wurde nicht aufgerufen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_ended</source>
-            <extracomment>“{server}” ended before it answered. Look at its output.</extracomment>
+            <extracomment>“{server}” exited before it responded. Check its output.</extracomment>
             <translation>„{server}“ wurde beendet, bevor eine Antwort kam. Sehen Sie sich die Ausgabe an.</translation>
         </message>
         <message>
@@ -6447,8 +6447,8 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_rejected</source>
-            <extracomment>“{server}” rejected the header Authorization. Change it in Settings.</extracomment>
-            <translation>„{server}“ hat den Header Authorization abgelehnt. Ändern Sie ihn in den Einstellungen.</translation>
+            <extracomment>“{server}” rejected the Authorization header. Change it in Settings.</extracomment>
+            <translation>„{server}“ hat den Authorization-Header abgelehnt. Ändern Sie ihn in den Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
@@ -6489,7 +6489,7 @@
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_canceled</source>
-            <extracomment>The call of “{tool}” was canceled.</extracomment>
+            <extracomment>The call to “{tool}” was canceled.</extracomment>
             <translation>Der Aufruf von „{tool}“ wurde abgebrochen.</translation>
         </message>
         <message>
@@ -6501,13 +6501,13 @@
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_timed_out</source>
-            <extracomment>“{tool}” had no result within {seconds:g} seconds, and was stopped.</extracomment>
-            <translation>„{tool}“ hatte nach {seconds:g} Sekunden kein Ergebnis und wurde gestoppt.</translation>
+            <extracomment>“{tool}” didn't finish within {seconds:g} seconds and was stopped.</extracomment>
+            <translation>„{tool}“ wurde nicht innerhalb von {seconds:g} Sekunden fertig und wurde gestoppt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_answer_compressed</source>
-            <extracomment>“{server}” sent a compressed answer, which it wasn't asked for.</extracomment>
+            <extracomment>“{server}” sent a compressed response that wasn't requested.</extracomment>
             <translation>„{server}“ hat unaufgefordert eine komprimierte Antwort gesendet.</translation>
         </message>
         <message>

@@ -395,8 +395,8 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>“{title}” needs your approval for a tool call. Decide or stop it there.</source>
-            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定或停止。</translation>
+            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
+            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定，或停止回复。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -590,11 +590,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Calls of tools are sent to {hosts}. Everything else stays on this computer.</source>
-            <translation>工具调用会发送到 {hosts}。其他内容都留在这台电脑上。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Choose a Model…</source>
             <translation>选取模型…</translation>
         </message>
@@ -667,6 +662,11 @@
             <location filename="../../app/chat/welcome.py" />
             <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
             <translation>这个微型模型对用于展示加速效果，但只能回答少数几类问题。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Tool calls are sent to {hosts}. Everything else stays on this computer.</source>
+            <translation>工具调用会发送到 {hosts}。其他内容都留在这台电脑上。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2765,11 +2765,6 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Earlier chats and agents reply sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>以前的对话和智能体可更快回复。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
             <source>Generate chat titles</source>
             <translation>自动生成对话标题</translation>
         </message>
@@ -2827,6 +2822,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Space for saved prompts</source>
             <translation>已存储提示词的空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Speeds up replies in earlier chats and agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>以前的对话和智能体可更快回复。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3150,13 +3150,13 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Ask before each call of {tool}</source>
+            <source>Ask before each call to {tool}</source>
             <translation>每次调用 {tool} 前询问</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Changed, asks again</source>
-            <translation>已更改，会再次询问</translation>
+            <source>Changed · asks again</source>
+            <translation>已更改 · 会再次询问</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
@@ -3240,13 +3240,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>“{server}” will be removed with its secrets and approvals.</source>
+            <source>“{server}” will be removed along with its secrets and approvals.</source>
             <translation>“{server}”及其密钥和批准将被移除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>A command runs with your rights. Add only servers that you trust.</source>
-            <translation>命令以您的权限运行。请只添加您信任的服务器。</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3260,7 +3255,7 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Add the chosen servers</source>
+            <source>Add the selected servers</source>
             <translation>添加所选服务器</translation>
         </message>
         <message>
@@ -3277,6 +3272,11 @@
             <location filename="../../app/tools/server_form.py" />
             <source>Command or address</source>
             <translation>命令或地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/server_form.py" />
+            <source>Commands run with your permissions. Add only servers that you trust.</source>
+            <translation>命令以您的权限运行。请只添加您信任的服务器。</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3320,13 +3320,13 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Result of the test</source>
-            <translation>测试结果</translation>
+            <source>Test</source>
+            <translation>测试</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Test</source>
-            <translation>测试</translation>
+            <source>Test result</source>
+            <translation>测试结果</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3335,7 +3335,7 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Time-out</source>
+            <source>Timeout</source>
             <translation>超时</translation>
         </message>
         <message>
@@ -3350,18 +3350,18 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
-            <source>Calls of {server} are sent to {host}.</source>
-            <translation>{server} 的调用会发送到 {host}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Their descriptions take {tokens}.</source>
-            <translation>它们的描述占用 {tokens}。</translation>
+            <source>Calls to {server} are sent to {host}.</source>
+            <translation>对 {server} 的调用会发送到 {host}。</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
             <source>This model can't call tools.</source>
             <translation>此模型无法调用工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>Tool descriptions use {tokens}.</source>
+            <translation>工具描述占用 {tokens}。</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
@@ -3405,13 +3405,13 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>Show the folder of mcp.json</source>
-            <translation>显示 mcp.json 所在文件夹</translation>
+            <source>Show the folder that contains mcp.json</source>
+            <translation>显示 mcp.json 所在的文件夹</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>With tools, models can calculate, read files, or use other programs. You approve each call.</source>
-            <translation>借助工具，模型可以计算、读取文件或使用其他程序。每次调用都需要您批准。</translation>
+            <source>With tools, models can calculate, read files, and use other programs. You approve each call.</source>
+            <translation>借助工具，模型可以计算、读取文件和使用其他程序。每次调用都需要您批准。</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3455,7 +3455,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Cancel the call of “{tool}”</source>
+            <source>Cancel the call to “{tool}”</source>
             <translation>取消调用“{tool}”</translation>
         </message>
         <message>
@@ -3475,7 +3475,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Deny the call of “{tool}”</source>
+            <source>Deny the call to “{tool}”</source>
             <translation>拒绝调用“{tool}”</translation>
         </message>
         <message>
@@ -3490,7 +3490,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Hide call of “{tool}”</source>
+            <source>Hide call to “{tool}”</source>
             <translation>隐藏“{tool}”的调用</translation>
         </message>
         <message>
@@ -3505,7 +3505,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Show call of “{tool}”</source>
+            <source>Show call to “{tool}”</source>
             <translation>显示“{tool}”的调用</translation>
         </message>
         <message>
@@ -6009,8 +6009,8 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_address</source>
-            <extracomment>“{url}” isn't an address. Use a form such as http://192.168.1.20:8000.</extracomment>
-            <translation>“{url}”不是地址。请使用 http://192.168.1.20:8000 这样的形式。</translation>
+            <extracomment>“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.</extracomment>
+            <translation>“{url}”不是有效的地址。请输入类似 http://192.168.1.20:8000 的地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6021,8 +6021,8 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_bad_header</source>
-            <extracomment>A header or the key has characters that HTTP doesn't allow. Change it.</extracomment>
-            <translation>某个标头或密钥含有 HTTP 不允许的字符。请更改。</translation>
+            <extracomment>The key or a header contains characters that HTTP doesn't allow. Correct it.</extracomment>
+            <translation>密钥或某个标头含有 HTTP 不允许的字符。请更正。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6039,8 +6039,8 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_certificate</source>
-            <extracomment>The certificate of “{host}” isn't trusted. Add the authority that signed it to the connection.</extracomment>
-            <translation>“{host}”的证书不受信任。请将签署它的机构添加到连接中。</translation>
+            <extracomment>The certificate of “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
+            <translation>“{host}”的证书不受信任。请将其证书颁发机构添加到连接中。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6057,8 +6057,8 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_key</source>
-            <extracomment>“{host}” rejects the key. Enter the right one in the connection.</extracomment>
-            <translation>“{host}”拒绝了密钥。请在连接中输入正确的密钥。</translation>
+            <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
+            <translation>“{host}”拒绝了密钥。请为此连接输入正确的密钥。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6075,14 +6075,14 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_api</source>
-            <extracomment>“{host}” answers with HTTP status {status} and no readable reason. Check the address.</extracomment>
-            <translation>“{host}”以 HTTP 状态 {status} 应答，没有可读的原因。请检查地址。</translation>
+            <extracomment>“{host}” responded with HTTP status {status} and no message. Check the address.</extracomment>
+            <translation>“{host}”以 HTTP 状态 {status} 响应，没有附带消息。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_encrypted</source>
-            <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address in your own network.</extracomment>
-            <translation>与“{host}”的连接未加密。请使用 https，或你自己网络中的地址。</translation>
+            <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address on your own network.</extracomment>
+            <translation>与“{host}”的连接未加密。请使用 https，或您自己网络中的地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6093,7 +6093,7 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_refused</source>
-            <extracomment>“{host}” refuses the request: {reason}</extracomment>
+            <extracomment>“{host}” refused the request: {reason}</extracomment>
             <translation>“{host}”拒绝了请求：{reason}</translation>
         </message>
         <message>
@@ -6117,7 +6117,7 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_internal</source>
-            <extracomment>Something went wrong in Slipstream while it used the remote server. Try again.</extracomment>
+            <extracomment>Something went wrong in Slipstream while using the remote server. Try again.</extracomment>
             <translation>Slipstream 在使用远程服务器时出错。请重试。</translation>
         </message>
         <message>
@@ -6129,26 +6129,26 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
-            <extracomment>“{host}” can't decode without speculation. Add the address of a server without it to the connection.</extracomment>
+            <extracomment>“{host}” can't decode without speculation. Add the address of a server without speculation to the connection.</extracomment>
             <translation>“{host}”无法在不使用推测的情况下解码。请在连接中添加一个不使用推测的服务器地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_stream</source>
-            <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation>“{host}”的应答不像带有 OpenAI API 的服务器。请检查地址。</translation>
+            <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
+            <translation>“{host}”的响应不像与 OpenAI 兼容的服务器。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_not_here</source>
-            <extracomment>This isn't available while a remote server is used.</extracomment>
+            <extracomment>This isn't available with a remote server.</extracomment>
             <translation>使用远程服务器时此功能不可用。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_list</source>
-            <extracomment>“{host}” doesn't answer like a server with OpenAI's API. Check the address.</extracomment>
-            <translation>“{host}”的应答不像带有 OpenAI API 的服务器。请检查地址。</translation>
+            <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
+            <translation>“{host}”的响应不像与 OpenAI 兼容的服务器。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
@@ -6165,26 +6165,26 @@
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_unknown_model</source>
-            <extracomment>“{host}” doesn't have “{model}”. It has: {models}.</extracomment>
-            <translation>“{host}”没有“{model}”。现有：{models}。</translation>
+            <extracomment>“{host}” doesn't have “{model}”. Available models: {models}.</extracomment>
+            <translation>“{host}”没有“{model}”。可用的模型：{models}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_bad_chunk</source>
-            <extracomment>“{host}” sent something that isn't a part of a reply. Try again.</extracomment>
-            <translation>“{host}”发送的内容不是回复的一部分。请重试。</translation>
+            <extracomment>“{host}” sent an invalid part of a reply. Try again.</extracomment>
+            <translation>“{host}”发送了无效的回复片段。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_cut</source>
-            <extracomment>“{host}” ended the reply too early. What came is kept. Try again.</extracomment>
-            <translation>“{host}”过早结束了回复。已收到的内容会保留。请重试。</translation>
+            <extracomment>“{host}” ended the reply too early. The partial reply is kept. Try again.</extracomment>
+            <translation>“{host}”过早结束了回复。已收到的部分会保留。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_line_too_long</source>
-            <extracomment>The server sent a line without end. Check what runs there.</extracomment>
-            <translation>服务器发送了没有结尾的一行。请检查那里运行的程序。</translation>
+            <extracomment>The server sent a line that is too long. Check the address.</extracomment>
+            <translation>服务器发送了过长的一行。请检查地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />
@@ -6345,19 +6345,19 @@
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_field</source>
-            <extracomment>“{field}” of “{server}” isn't valid. Write it like {example}.</extracomment>
-            <translation>“{server}”的“{field}”无效。请按 {example} 的形式填写。</translation>
+            <extracomment>“{field}” of “{server}” isn't valid. Use a value such as {example}.</extracomment>
+            <translation>“{server}”的“{field}”无效。请使用类似 {example} 的值。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>bad_server_name</source>
-            <extracomment>“{server}” can't be the name of a server. Use up to 64 characters, without control characters.</extracomment>
-            <translation>“{server}”不能用作服务器名称。请使用不超过 64 个字符，且不含控制字符。</translation>
+            <extracomment>“{server}” isn't a valid server name. Use up to 64 characters, without control characters.</extracomment>
+            <translation>“{server}”不是有效的服务器名称。请使用不超过 64 个字符，且不含控制字符。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>no_servers</source>
-            <extracomment>The file has no object “mcpServers”. Add it, or choose another file.</extracomment>
+            <extracomment>The file has no “mcpServers” object. Add it, or choose another file.</extracomment>
             <translation>该文件中没有“mcpServers”对象。请添加它，或选取其他文件。</translation>
         </message>
         <message>
@@ -6369,7 +6369,7 @@
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>secret_missing</source>
-            <extracomment>The system's keychain has no “{name}” of “{server}”. Enter it again in Settings.</extracomment>
+            <extracomment>The system's keychain has no “{name}” for “{server}”. Enter it again in Settings.</extracomment>
             <translation>系统钥匙串中没有“{server}”的“{name}”。请在设置中重新输入。</translation>
         </message>
         <message>
@@ -6399,8 +6399,8 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_asked</source>
-            <extracomment>“{tool}” asked for something that Slipstream doesn't give to servers.</extracomment>
-            <translation>“{tool}”请求了 Slipstream 不会提供给服务器的内容。</translation>
+            <extracomment>“{tool}” requested something that Slipstream doesn't share with servers.</extracomment>
+            <translation>“{tool}”请求了 Slipstream 不会与服务器共享的内容。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
@@ -6423,13 +6423,13 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_changed</source>
-            <extracomment>“{server}” has changed “{tool}” since it was offered. Nothing was called.</extracomment>
-            <translation>“{server}”在提供“{tool}”之后更改了它。未进行任何调用。</translation>
+            <extracomment>“{server}” has changed “{tool}” since it was offered. The tool wasn't called.</extracomment>
+            <translation>“{server}”在提供“{tool}”之后更改了它。未调用该工具。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_ended</source>
-            <extracomment>“{server}” ended before it answered. Look at its output.</extracomment>
+            <extracomment>“{server}” exited before it responded. Check its output.</extracomment>
             <translation>“{server}”在响应之前已结束。请查看其输出。</translation>
         </message>
         <message>
@@ -6447,7 +6447,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_rejected</source>
-            <extracomment>“{server}” rejected the header Authorization. Change it in Settings.</extracomment>
+            <extracomment>“{server}” rejected the Authorization header. Change it in Settings.</extracomment>
             <translation>“{server}”拒绝了 Authorization 标头。请在设置中更改它。</translation>
         </message>
         <message>
@@ -6489,7 +6489,7 @@
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_canceled</source>
-            <extracomment>The call of “{tool}” was canceled.</extracomment>
+            <extracomment>The call to “{tool}” was canceled.</extracomment>
             <translation>对“{tool}”的调用已取消。</translation>
         </message>
         <message>
@@ -6501,13 +6501,13 @@
         <message>
             <location filename="../../mlx_engine/tools/servers.py" />
             <source>tool_timed_out</source>
-            <extracomment>“{tool}” had no result within {seconds:g} seconds, and was stopped.</extracomment>
-            <translation>“{tool}”在 {seconds:g} 秒内没有结果，已停止。</translation>
+            <extracomment>“{tool}” didn't finish within {seconds:g} seconds and was stopped.</extracomment>
+            <translation>“{tool}”在 {seconds:g} 秒内没有完成，已停止。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_answer_compressed</source>
-            <extracomment>“{server}” sent a compressed answer, which it wasn't asked for.</extracomment>
+            <extracomment>“{server}” sent a compressed response that wasn't requested.</extracomment>
             <translation>“{server}”发送了未请求的压缩响应。</translation>
         </message>
         <message>

@@ -90,12 +90,12 @@ def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Ru
     app.until(lambda: button.tokens.count == 120)
     assert button.toolTip().splitlines() == [
         "Tools in this chat: git&hub",
-        "Calls of git&hub are sent to api.example.",
-        "Their descriptions take 120 tokens.",
+        "Calls to git&hub are sent to api.example.",
+        "Tool descriptions use 120 tokens.",
     ]
-    assert "Their descriptions take 120 tokens." in entries(button.make_menu())
+    assert "Tool descriptions use 120 tokens." in entries(button.make_menu())
     private = app.window.transcript.welcome.private
-    assert private.text() == "Calls of tools are sent to api.example. Everything else stays on this computer."
+    assert private.text() == "Tool calls are sent to api.example. Everything else stays on this computer."
     app.type("Hello")
     app.until(lambda: app.engine.counted[-1].messages[-1].content == "Hello")
     assert len(app.engine.counted[-1].tools) == 3  # the context meter counts them too

@@ -113,7 +113,7 @@ def test_an_approval_is_listed_and_revoked(app: Running) -> None:
     box.approvals.record(CALCULATE, "", "always")
     card = pane_of(app).cards["Calculator"]
     app.until(lambda: "Always allowed" in texts(card))  # even while the calculator is off
-    click(card, "Ask before each call of calculator")
+    click(card, "Ask before each call to calculator")
     assert box.approvals.always() == ()
     app.until(lambda: "Always allowed" not in texts(card))
 
@@ -128,7 +128,7 @@ def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers
     app.until(lambda: not card.show_tools.isHidden())
     card.show_tools.click()
     assert card.show_tools.accessibleName() == "Hide Tools notes"
-    app.until(lambda: "Changed, asks again" in texts(card))
+    app.until(lambda: "Changed · asks again" in texts(card))
 
 
 def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

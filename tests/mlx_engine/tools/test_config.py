@@ -97,7 +97,7 @@ def test_secrets_of_removed_servers_leave_the_keychain(file: Path) -> None:
     write_config(file, [GITHUB, REMOTE])
     github, remote, *_ = read_config(file)
     write_config(file, [remote])
-    with pytest.raises(UserError, match="has no “GITHUB_TOKEN” of “github”"):
+    with pytest.raises(UserError, match="has no “GITHUB_TOKEN” for “github”"):
         resolved(github)
     assert resolved(remote) == REMOTE
 
@@ -143,14 +143,14 @@ def test_which_variables_are_secret(name: str, value: str, is_secret: bool, file
         ('{"mcpServers": {"x": {"command": "\\ud800"}}}', "isn't valid JSON"),
         ("[" * 100_000, "isn't valid JSON"),
         ('{"a": "' + "x" * 1_000_000 + '"}', "isn't valid JSON"),
-        ('{"name": "package"}', "no object “mcpServers”"),
-        ('{"mcpServers": []}', "no object “mcpServers”"),
+        ('{"name": "package"}', "no “mcpServers” object"),
+        ('{"mcpServers": []}', "no “mcpServers” object"),
         ('{"mcpServers": {"x": []}}', "“x” needs either a command or a URL"),
         (entry(), "“x” needs either a command or a URL"),
         (entry(command="a", url="https://a.b"), "“x” needs either a command or a URL"),
         (entry(builtin="files", command="a"), "“x” needs either a command or a URL"),
-        (entry(builtin="shell"), '“builtin” of “x” isn\'t valid. Write it like "calculator"'),
-        (entry(command=["a"]), '“command” of “x” isn\'t valid. Write it like "npx"'),
+        (entry(builtin="shell"), '“builtin” of “x” isn\'t valid. Use a value such as "calculator"'),
+        (entry(command=["a"]), '“command” of “x” isn\'t valid. Use a value such as "npx"'),
         (entry(command="a\0"), "“command” of “x” isn't valid"),
         (entry(command="a", args="b"), "“args” of “x” isn't valid"),
         (entry(command="a", args=[1]), "“args” of “x” isn't valid"),
@@ -164,9 +164,9 @@ def test_which_variables_are_secret(name: str, value: str, is_secret: bool, file
         (entry(url="https://a.b:99999"), "“url” of “x” isn't valid"),
         (entry(url="https://a.b/c d"), "“url” of “x” isn't valid"),
         (entry(url="file:///etc/passwd"), "“url” of “x” isn't valid"),
-        ('{"mcpServers": {"": {"command": "a"}}}', "can't be the name"),
-        ('{"mcpServers": {"a\\u202eb": {"command": "a"}}}', "can't be the name"),
-        ('{"mcpServers": {"' + "x" * 65 + '": {"command": "a"}}}', "can't be the name"),
+        ('{"mcpServers": {"": {"command": "a"}}}', "isn't a valid server name"),
+        ('{"mcpServers": {"a\\u202eb": {"command": "a"}}}', "isn't a valid server name"),
+        ('{"mcpServers": {"' + "x" * 65 + '": {"command": "a"}}}', "isn't a valid server name"),
     ],
 )
 def test_bad_files_are_refused_with_a_reason(text: str, message: str, file: Path) -> None:
