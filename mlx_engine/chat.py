@@ -98,7 +98,7 @@ def render(
 
 
 def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[str, ...]:
-    """Return a request's tools, or () if neither the request nor the model allows calls."""
+    """Return a request's tools, or () if the request and the model allow no calls."""
     return request.tools if request.tool_choice != "none" or call_format(tokenizer) else ()
 
 

@@ -318,7 +318,7 @@ class Stats:
     """Statistics of a reply. Values that weren't measured are None.
 
     Attributes:
-        ttft_s: seconds from the request to the first token, with all waiting.
+        ttft_s: seconds from the request to the first token, including all waiting.
         decode_tok_s: (tokens - 1) / decode_s.
         peak_memory_bytes: peak memory of all replies that ran at the same time.
         lookup_rounds: rounds whose drafts were copied from the prompt and reply.
@@ -380,7 +380,10 @@ class Stats:
 
     @property
     def share_of_drafts(self) -> float | None:
-        """Accepted / drafted, 0 to 1, which servers call acceptance; None if nothing was drafted."""
+        """Accepted / drafted tokens, 0 to 1; None if nothing was drafted.
+
+        Servers call this share acceptance.
+        """
         return self.accepted / self.drafted if self.drafted else None
 
 

@@ -1,4 +1,4 @@
-"""Read the tokenizer of a model's folder, whose rules come from the hub."""
+"""Read the tokenizer in a model's folder, and check its untrusted rules."""
 
 import base64
 import json

@@ -110,7 +110,7 @@ class Conductor(QObject):
 
     @property
     def tool_definitions(self) -> tuple[str, ...]:
-        """The same tools, as requests take them."""
+        """The definitions of the same tools, for requests."""
         return tuple(tool.definition(name) for name, tool in self.offered_tools.items())
 
     @property
@@ -311,7 +311,10 @@ class Conductor(QObject):
 
     @Slot()
     def new_chat(self) -> None:
-        """Open an empty chat with the settings of new chats and the current switches. It isn't private."""
+        """Open an empty chat with the settings of new chats and the current switches.
+
+        It isn't private.
+        """
         settings = Preset("", self.new_chats).applied_to(self.chat.settings)
         self._show(Chat(settings=replace(settings, private=False)))
         self.library.set_open_chat("")

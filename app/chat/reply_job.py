@@ -204,7 +204,10 @@ class ReplyJob(QObject):
                 self.asked.emit(self.turn)
 
     def _proceed(self) -> None:
-        """Start calls that are allowed. When all calls have ended, submit the next step or end the reply."""
+        """Start calls that are allowed.
+
+        When all calls have ended, submit the next step or end the reply.
+        """
         loop, turn, chat = self._loop, self.turn, self.chat
         assert loop is not None and turn is not None and chat is not None
         for record, tool in loop.ready:

@@ -141,7 +141,7 @@ class Welcome(QWidget):
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 
     def show_hosts(self, hosts: Sequence[str]) -> None:
-        """Say where calls of tools are sent, if any are."""
+        """Say which hosts tool calls are sent to, if any."""
         stays = tr("Everything you write stays on this computer.")
         sent = tr("Tool calls are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
         self.private.setText(sent if hosts else stays)

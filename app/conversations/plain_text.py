@@ -37,6 +37,6 @@ def title_from(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return an untrusted text as one line, cut, with hidden characters made visible."""
+    """Return untrusted text as one line, truncated, with hidden characters visible."""
     shown = visible(" ".join(text[: 4 * limit].split()))
     return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "…"

@@ -63,7 +63,7 @@ def text_of(node: Node) -> tuple[str, str]:
 
 
 def texts_of_calls(node: Node) -> str:
-    """Return what is searched of a reply's calls: names, arguments, and results."""
+    """Return the searchable text of calls: names, arguments, and results."""
     calls = node.reply.calls if node.reply else ()
     return "".join(f"\n{one.server} {one.tool or one.call.name} {one.call.arguments}\n{one.result}" for one in calls)
 
@@ -71,7 +71,10 @@ def texts_of_calls(node: Node) -> str:
 def node_from(
     role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any], supplied: str = ""
 ) -> Node:
-    """Return a message without a parent. An unfinished reply becomes interrupted, and open calls are stopped."""
+    """Return a message without a parent.
+
+    An unfinished reply becomes interrupted, and open calls are stopped.
+    """
     if role != "assistant":
         files = read_as(tuple[Attachment, ...], found.get("attachments"), ())
         return Node(role, text=text, attachments=files, id=node_id, created=created)
@@ -98,7 +101,7 @@ def node_from(
 
 
 def _closed_calls(reply: Reply) -> Iterator[CallRecord]:
-    """Yield a stored reply's calls, none of them open, with lengths that fit its texts."""
+    """Yield a stored reply's calls, all ended, with lengths that fit its text."""
     answered = thought = 0
     for one in reply.calls:
         answered = min(max(answered, one.answer_end), len(reply.answer))

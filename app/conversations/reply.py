@@ -229,7 +229,7 @@ class Reply:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The reply in later prompts; empty if it is never sent."""
+        """The reply's messages in later prompts; empty if it is never sent."""
         last = self.steps[-1]
         too_long = self.reason == "error" and not last.answer and not last.thinking  # a result that didn't fit, perhaps
         if (not self.answer.strip() and not self.calls) or (self.calls and too_long):

@@ -145,7 +145,7 @@ def ending(reply: Reply) -> str:
 
 
 def steps(stats: Sequence[Stats]) -> str:
-    """Return a line for each step of a reply with tool calls, such as "Step 1: 24 tokens · 512 tok/s"."""
+    """Return a line per step of a reply, such as "Step 1: 24 tokens · 512 tok/s"."""
     lines = []
     for at, step in enumerate(stats):
         parts = [tokens(step.tokens), *([rate(step.decode_tok_s)] if step.decode_tok_s is not None else [])]

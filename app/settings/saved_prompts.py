@@ -42,13 +42,16 @@ class SavedPrompts(QObject):
         return Path(str(self._preferences.file.value(_FOLDER) or "") or default_folder())
 
     def move(self, folder: Path) -> None:
-        """Save in a folder inside another folder from now on."""
+        """Save prompts in a subfolder of `folder` from now on."""
         self._preferences.file.setValue(_FOLDER, str(folder if folder.name == _NAME else folder / _NAME))
         self.apply()
 
     @Slot()
     def apply(self) -> None:
-        """Send the settings to the engine if they have changed. A folder that is no longer used is emptied."""
+        """Send the settings to the engine if they have changed.
+
+        A folder that is no longer used is emptied.
+        """
         saves, space = self._preferences.save_prompts, self._preferences.prompt_space
         request = SavePrompts(self.folder if saves else None, int(space) * 10**9 if space.isdigit() else None)
         if request != self._applied:
@@ -83,7 +86,7 @@ class SavedPrompts(QObject):
 
 
 class SavedPromptsRows(QObject):
-    """Rows of a form: the space that saved prompts use, with a button to delete them, and their folder."""
+    """Form rows for saved prompts: their space, a button to delete them, and folder."""
 
     def __init__(self, theme: Theme, prompts: SavedPrompts, form: Form, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""A server in the Tools pane: its state, its tools, and which may run without asking."""
+"""A server in the Tools pane: its state, its tools, and their approvals."""
 
 import shlex
 from collections.abc import Callable
@@ -26,7 +26,7 @@ LOG_LINES = 6
 
 
 class ServerCard(QFrame):
-    """A server with a switch, its state, buttons, and, if asked for, its tools."""
+    """A server with a switch, its state, buttons, and, on request, its tools."""
 
     edit_requested = Signal()
 
@@ -105,7 +105,7 @@ class ServerCard(QFrame):
             self._show_lists(tools, allowed)
 
     def _show_lists(self, tools: tuple[Tool, ...], allowed: list[str]) -> None:
-        """List folders, tools, and approvals. An approved tool is listed even while its server is off."""
+        """List folders, tools, and approvals, even those of a server that is off."""
         rows: list[QLayout] = []
         for folder in self.config.folders:
             name = tr("Remove the folder {folder}", folder=folder)
@@ -160,7 +160,7 @@ class ServerCard(QFrame):
 
 
 def server_title(config: ServerConfig) -> str:
-    """Return a server's name for people."""
+    """Return a server's display name."""
     return {"calculator": tr("Calculator"), "files": tr("Files")}.get(config.builtin) or one_line(config.name, MAX_NAME)
 
 
@@ -170,7 +170,7 @@ def target(config: ServerConfig) -> str:
 
 
 def host(config: ServerConfig) -> str:
-    """Return the host that a chat's data goes to, or an empty string for servers on this computer."""
+    """Return the host that calls are sent to; empty for servers on this computer."""
     return one_line(urlsplit(config.url).hostname or config.url, MAX_NAME)
 
 

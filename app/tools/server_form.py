@@ -167,7 +167,7 @@ class _PairsField(QPlainTextEdit):
 
 
 class ImportDialog(QDialog):
-    """A list of servers to add from another app. None of them is started."""
+    """A list of servers to import from another app, without starting them."""
 
     def __init__(self, theme: Theme, source: str, found: Sequence[ServerConfig], parent: QWidget | None = None) -> None:
         super().__init__(parent)

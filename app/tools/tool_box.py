@@ -26,7 +26,9 @@ BATCH_MS = 50  # between deliveries, however much the servers send
 
 
 class ToolBox(QObject):
-    """The tool servers and the approvals. Servers start only when a chat or the settings need them.
+    """The tool servers and the approvals.
+
+    Servers start only when a chat or the settings need them.
 
     Attributes:
         configs: the configured servers, built-in ones first.
@@ -65,23 +67,26 @@ class ToolBox(QObject):
         return next(config for config in self.configs if config.builtin == kind)
 
     def chosen(self, settings: ChatSettings) -> list[ServerConfig]:
-        """Return the servers that a chat has on and that may be used."""
+        """Return the usable servers that are on in a chat."""
         return [config for config in self.configs if config.enabled and config.name in settings.tool_servers]
 
     def offered(self, settings: ChatSettings) -> dict[str, Tool]:
-        """Return the ready tools that a chat has on, by their names for the model."""
+        """Return the ready tools that are on in a chat, by their names for the model."""
         status = self.status
         ready = [status[config.name] for config in self.chosen(settings) if status[config.name].state == "ready"]
         tools = (tool for server in ready for tool in server.tools)
         return named(tool for tool in tools if tool_key(tool) not in settings.tools_off)
 
     def warm(self, settings: ChatSettings | None = None) -> None:
-        """Start the servers that a chat has on, or all that are on. One that failed waits for the user."""
+        """Start the servers that are on in a chat, or all that are on.
+
+        Servers that failed wait for the user.
+        """
         configs, status = self.configs if settings is None else self.chosen(settings), self.status
         self.start(config.name for config in configs if config.enabled and status[config.name].state == "off")
 
     def connecting(self, settings: ChatSettings) -> bool:
-        """Return whether a server that a chat has on is starting."""
+        """Return whether a server that is on in a chat is starting."""
         status = self.status
         return any(status[config.name].state in ("off", "connecting") for config in self.chosen(settings))
 
@@ -123,7 +128,7 @@ class ToolBox(QObject):
         self.save([*others[:place], config, *others[place:]])
 
     def set_enabled(self, name: str, on: bool) -> None:
-        """Let chats use a server, or end it. The next use starts it."""
+        """Turn a server on or off. A server that is on starts at its next use."""
         self.save([replace(config, enabled=on) if config.name == name else config for config in self.configs])
 
     def remove(self, name: str) -> None:
@@ -132,7 +137,7 @@ class ToolBox(QObject):
         self.save([config for config in self.configs if config.name != name])
 
     def revoke(self, server: str, tool: str) -> None:
-        """Ask again before the next call of a tool."""
+        """Ask again before the next call to a tool."""
         try:
             self.approvals.revoke(server, tool)
         except UserError as error:
@@ -145,14 +150,14 @@ class ToolBox(QObject):
                 self.revoke(server, tool)
 
     def save(self, configs: Sequence[ServerConfig]) -> None:
-        """Use and store a changed list of servers. Its secrets move to the keychain."""
+        """Use and store a changed list of servers. Secrets are moved to the keychain."""
         self._use(configs)
         self.changed.emit()
         if self.file is not None:
             self._writer.start(partial(self._write, self.configs))
 
     def test(self, config: ServerConfig, verdict: Callable[[ServerStatus], object]) -> None:
-        """Connect to a server that isn't stored, and report how that ended."""
+        """Connect to a server that isn't stored, and report the result."""
 
         def check() -> None:
             found = servers.status()
@@ -167,14 +172,14 @@ class ToolBox(QObject):
         servers.start([config.name])
 
     def sign_in(self, name: str) -> None:
-        """Let the user sign in at a server, in the browser."""
+        """Let the user sign in to a server, in the browser."""
         self._servers.sign_in(name, lambda url: self._post(("sign in", name), partial(_open_page, url)))
 
     def sign_out(self, name: str) -> None:
         self._servers.sign_out(name)
 
     def close(self) -> None:
-        """End all servers, within two seconds."""
+        """Stop all servers within two seconds."""
         for servers in (self._servers, *self._tests):
             servers.close()
 
@@ -192,7 +197,7 @@ class ToolBox(QObject):
         self._servers.configure(self.configs)
 
     def _write(self, configs: tuple[ServerConfig, ...]) -> None:
-        """Store the servers, then use them without their secrets. Runs on a thread of its own."""
+        """Store the servers, then use them without their secrets. Runs on its own thread."""
         assert self.file is not None
         stored, problem = configs, ""
         try:
@@ -212,7 +217,7 @@ class ToolBox(QObject):
     # Threads
 
     def _post(self, sender: object, deliver: Callable[[], object]) -> None:
-        """Deliver on the window's thread, instead of what the sender posted before."""
+        """Deliver on the window's thread, in place of the sender's pending post."""
         with self._lock:
             first = not self._inbox
             self._inbox[sender] = deliver

@@ -1,4 +1,4 @@
-"""Cards of tool calls. All of their texts are untrusted and shown as plain text."""
+"""Cards for tool calls. All of their text is untrusted and shown as plain text."""
 
 import json
 from functools import partial
@@ -28,12 +28,12 @@ ONE_LINE = 72  # characters; longer arguments are indented
 
 
 def shown(text: str) -> str:
-    """Return an untrusted text without invisible characters, but with its line breaks."""
+    """Return untrusted text without invisible characters, but with its line breaks."""
     return visible(clean(text).replace("\r\n", "\n"))
 
 
 def one_line(text: str, length: int) -> str:
-    """Return the beginning of an untrusted text in one line."""
+    """Return the beginning of untrusted text on one line."""
     line = " ".join(shown(text[: 4 * length]).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
@@ -76,7 +76,7 @@ def status(record: CallRecord) -> str:
 class CallCard(QFrame):
     """A card with a call's tool, arguments, status, and result.
 
-    An open call shows its arguments. An ended one is a line until the user expands it.
+    An open call shows its arguments. A call that has ended is collapsed to one line.
     """
 
     def __init__(self, theme: Theme, record: CallRecord, actions: MessageActions, parent: QWidget) -> None:
@@ -101,7 +101,7 @@ class CallCard(QFrame):
         self._rebuild()
 
     def show_call(self, record: CallRecord, progress: str = "") -> None:
-        """Show a newer state of the call."""
+        """Show the call's new state."""
         self.report.setText(one_line(progress, MAX_PREVIEW))
         self.report.setVisible(bool(progress) and record.state == "running")
         if record != self.record:
@@ -113,7 +113,7 @@ class CallCard(QFrame):
 
     @Slot()
     def _rebuild(self) -> None:
-        """Build the parts that belong to the call's state. The others take no memory."""
+        """Build only the parts that the call's state needs, to save memory."""
         record, name, said = self.record, tool_name(self.record), status(self.record)
         is_open = self.header.isChecked()
         set_look(self, "asking" if record.state == "waiting" else "code")
@@ -167,7 +167,7 @@ class CallCard(QFrame):
         return parts
 
     def _release_focus(self, part: QWidget) -> None:
-        """Move the focus out of a part, but not to the next button, which may allow another call."""
+        """Move the focus out of a part. The next button might allow another call."""
         focus = QApplication.focusWidget()
         if focus is not None and part.isAncestorOf(focus):
             above = self.parentWidget()
@@ -178,7 +178,7 @@ class CallCard(QFrame):
 
 
 class PlainTextView(QPlainTextEdit):
-    """A read-only text as tall as its lines, up to a limit above which it scrolls."""
+    """Read-only text as tall as its lines. Above a limit, it scrolls."""
 
     def __init__(self, theme: Theme, text: str, name: str) -> None:
         super().__init__()

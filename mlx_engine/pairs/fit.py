@@ -49,7 +49,7 @@ class Fit:
 
     @property
     def snapshots(self) -> int:
-        """Bytes that snapshots of recent chats may use in addition."""
+        """Bytes that snapshots of recent chats may use in addition to `needed`."""
         weights = sum(line.bytes or 0 for line in self.lines if "eights" in line.what)
         return snapshot_budget(self.budget or 0, weights)[0]
 

@@ -210,7 +210,7 @@ class PrefixStore:
             self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
 
     def path(self, part: SavedPart) -> Path | None:
-        """Return a part's file if its content is intact and the part's, or None.
+        """Return a part's file if its content is intact and matches the part, or None.
 
         A damaged file is deleted.
         """
@@ -341,7 +341,10 @@ class PrefixStore:
     # Index
 
     def _open_index(self) -> None:
-        """Open the index, and match it to the files. An index that is damaged or of another version is built again."""
+        """Open the index, and match it to the files.
+
+        An index that is damaged or of another version is built again.
+        """
         path = self.folder / INDEX
         for is_last in (False, True):
             try:

@@ -11,7 +11,9 @@ _CONTINUES = ("vllm", "sglang")  # with `continue_final_message`
 
 
 def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict[str, Any]]:
-    """Return the path and the body of a request for a reply. Settings that have no effect are left out.
+    """Return the path and the body of a request for a reply.
+
+    Settings that have no effect are left out.
 
     Raises:
         UserError: the server can't do what the request asks.

@@ -53,7 +53,10 @@ def _whole(commits: list[Commit], end: Finished) -> CompletedReply:
 
 
 def _first_difference(a: CompletedReply, b: CompletedReply) -> int | None:
-    """Return the index of the first token that differs, or of the first character if a server sends no tokens."""
+    """Return the index of the first token that differs.
+
+    If a server sends no tokens, characters are compared.
+    """
     first, second = (a.tokens, b.tokens) if a.tokens and b.tokens else (a.thinking + a.text, b.thinking + b.text)
     if first == second:
         return None

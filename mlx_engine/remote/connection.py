@@ -1,4 +1,4 @@
-"""A connection to a server with OpenAI's API, and its problems in plain words."""
+"""A connection to a server with OpenAI's API, and messages for its errors."""
 
 import ipaddress
 import json
@@ -80,7 +80,7 @@ def address(url: str, path: str) -> str:
 
 
 def _check(url: str) -> None:
-    """Refuse addresses that aren't HTTP, and unencrypted ones outside private networks."""
+    """Refuse addresses other than HTTP, and unencrypted ones on public networks."""
     parts = _parsed(url)
     host = parts.host
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
@@ -114,7 +114,7 @@ def _is_private(host: str) -> bool:
 
 
 def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
-    """Return what a failed connection means."""
+    """Return the error for a failed connection."""
     host = connection.host
     if isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
         template = "The certificate of “{host}” isn't trusted. Add its certificate authority to the connection."
@@ -129,11 +129,11 @@ def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
 
 
 def refused(connection: RemoteConnection, status: int, body: bytes, retry_after: str = "") -> UserError:
-    """Return what an HTTP error means.
+    """Return the error for an HTTP status.
 
     Args:
         body: beginning of the response.
-        retry_after: the header of this name.
+        retry_after: value of the `Retry-After` header.
     """
     host = connection.host
     found = _json(body)
@@ -151,7 +151,7 @@ def refused(connection: RemoteConnection, status: int, body: bytes, retry_after:
 
 
 def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserError:
-    """Return what an error object of a server means."""
+    """Return the error for a server's error object."""
     host, reason, codes = connection.host, reason_of(found), _codes_of(found)
     if any(code in _CONTEXT_CODES for code in codes) or any(words in reason for words in _CONTEXT_WORDS):
         template = "The chat is too long for the model on “{host}”: {reason}"
@@ -165,7 +165,7 @@ def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserEr
 
 
 def reason_of(found: Any) -> str:
-    """Return a server's message, which may be in several places."""
+    """Return the message in an error response, which may be in several places."""
     for name in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(name):
             return reason_of(found[name])

@@ -1,4 +1,4 @@
-"""An engine on another computer, behind the same door as the one on this computer."""
+"""An engine on another computer, with the interface of the local engine."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ class RemoteEngine:
         self._thread.start()
 
     def submit(self, request: Request, deliver: Deliver) -> RemoteJob:
-        """Send a request. After the engine was closed, the job ends at once."""
+        """Send a request. If the engine is closed, the job ends at once."""
         job = RemoteJob(request, deliver)
         try:
             self._loop.call_soon_threadsafe(self._begin, job)

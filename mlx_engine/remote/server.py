@@ -1,4 +1,4 @@
-"""What a server is and can do, found by asking it."""
+"""Detection of a server's program, models, and capabilities."""
 
 import json
 from contextlib import suppress
@@ -23,12 +23,12 @@ class RemoteServer:
     """A server and its selected model.
 
     Attributes:
-        kind: the program, as far as it can be told.
+        kind: the server program, if recognized.
         version: its version; empty if unknown.
         models: all models that it offers.
         model: the selected one.
         context_limit: tokens of context; None if unknown.
-        speculates: whether it reports that it decodes speculatively.
+        speculates: whether it reports speculative decoding.
         block_size: most tokens per round; 0 if unknown.
     """
 
@@ -59,7 +59,7 @@ class RemoteServer:
 
 
 async def discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> RemoteServer:
-    """Ask a server what it is and which models it has.
+    """Detect a server's program and models.
 
     Raises:
         UserError: the server can't be reached, refuses the key, has no models, or doesn't have the connection's model.
@@ -118,7 +118,10 @@ async def _details(
 
 
 async def _get(client: httpx2.AsyncClient, connection: RemoteConnection, path: str) -> tuple[int, bytes, httpx2.Headers]:
-    """Return the status, the beginning of the body, and the headers. Only the list of models must be reachable."""
+    """Return the status, the beginning of the body, and the headers.
+
+    Only the list of models must be reachable.
+    """
     try:
         async with client.stream("GET", address(connection.url, path)) as response:
             body = b""

@@ -1,7 +1,7 @@
 """Statistics of a server's reply, from what the server reports.
 
-vLLM reports `metrics`, SGLang `sglext`, and llama.cpp, mlx-vlm, and Slipstream `timings`. Other servers report the number of tokens
-at most: times are then measured here. A number that nobody reports stays unknown.
+vLLM reports `metrics`, SGLang `sglext`, and llama.cpp, mlx-vlm, and Slipstream `timings`. Other servers report at
+most the number of tokens, and times are measured here. Numbers that aren't reported stay unknown.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
     """Return a reply's statistics.
 
     Args:
-        request: what was asked.
+        request: the request for the reply.
         reported: the objects `usage`, `timings`, `metrics`, and `sglext` that the server sent.
         tokens: number of token IDs that the server sent; 0 if it sends none.
         ttft_s: seconds from the request to the first text, measured here.

@@ -49,7 +49,7 @@ class ReplyStream:
     """The state of a streamed reply.
 
     Attributes:
-        request: what was asked.
+        request: the request for the reply.
         sent: time of the request, from `time.perf_counter`.
         finished: whether the server said how the reply ended.
     """
@@ -119,7 +119,7 @@ class ReplyStream:
             yield from (ToolCall(call.id or f"call{at}", call.name, call.arguments or "{}") for at, call in enumerate(calls))
 
     def _without_margin(self, channel: Channel, text: str) -> str:
-        """Return text without the whitespace with which a channel begins."""
+        """Strip the whitespace at the beginning of a channel."""
         if channel not in self._begun:
             text = text.lstrip()
             self._begun |= {channel} if text else set()

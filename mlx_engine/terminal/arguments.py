@@ -219,7 +219,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
 
 
 def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs_drafter: bool = False) -> None:
-    """Exit with a usage error if the options of the pair or of the server contradict each other."""
+    """Exit with a usage error if options of the pair or the server are in conflict."""
     if getattr(given, "remote", None):
         if given.target or given.drafter:
             parser.error("--remote can't be used with --target and --drafter.")

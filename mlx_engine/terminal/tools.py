@@ -1,4 +1,4 @@
-"""Tools in the terminal: their servers, the approval of calls, and the calls."""
+"""Tools in the terminal: servers, approvals, and calls."""
 
 import argparse
 import json
@@ -81,7 +81,7 @@ class TerminalTools:
         return ToolLoop(request, tools, self._approvals, chat)
 
     def make_calls(self, loop: ToolLoop) -> None:
-        """Ask about the calls of a step, and make those that are allowed. Ctrl-C stops the turn."""
+        """Ask about a step's calls, and make the allowed ones. Ctrl-C stops the turn."""
         results = queue.SimpleQueue[tuple[str, ToolResult]]()
         running = dict[str, tuple[Callable[[], None], float]]()  # how to cancel each call, and when it began
         try:
@@ -124,7 +124,10 @@ class TerminalTools:
         return named(tool for status in self._servers.status() if status.state == "ready" for tool in status.tools)
 
     def _names(self, tool: Tool) -> set[str]:
-        """Return a tool's names in `--allow`. Only one server's tools can be named without it, so that no other takes the name."""
+        """Return the names that `--allow` accepts for a tool.
+
+        With several servers, a name without its server would be ambiguous.
+        """
         return {f"{tool.server}/{tool.name}", *([tool.name] if len(self._configs) == 1 else [])}
 
     def _ask(self, loop: ToolLoop, record: CallRecord) -> None:

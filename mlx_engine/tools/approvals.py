@@ -1,4 +1,4 @@
-"""What the user allowed tools to do without asking again."""
+"""Tools that the user allowed to run without asking again."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ class Approvals:
     An approval belongs to a tool's fingerprint, so that it ends when the tool changes. Several programs may share the file.
 
     Args:
-        file: where approvals for always are kept; None keeps them in memory. If it is damaged, nothing is approved.
+        file: stores the permanent approvals; None keeps them in memory. If it is damaged, nothing is approved.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -39,13 +39,13 @@ class Approvals:
         self._chats = dict[tuple[str, str, str], str]()  # fingerprint by chat, server, and tool
 
     def allows(self, tool: Tool, chat: str) -> bool:
-        """Return whether the tool may run in a chat without a question."""
+        """Return whether the tool may run in a chat without asking."""
         if self._chats.get((chat, tool.server, tool.name)) == tool.fingerprint:
             return True
         return self._read().get((tool.server, tool.name)) == tool.fingerprint
 
     def record(self, tool: Tool, chat: str, decision: Decision) -> None:
-        """Keep a decision for the chat or for always. If it can't be saved, it is kept for the chat."""
+        """Keep a decision for the chat or permanently; only for the chat if saving fails."""
         if decision == "always":
             try:
                 with self._changed() as entries:
@@ -57,7 +57,7 @@ class Approvals:
             self._chats[chat, tool.server, tool.name] = tool.fingerprint
 
     def always(self) -> tuple[tuple[str, str], ...]:
-        """Return server and name of the tools that are always allowed, sorted."""
+        """Return the sorted (server, name) pairs of the tools that are always allowed."""
         return tuple(sorted(self._read()))
 
     def revoke(self, server: str, tool: str) -> None:
@@ -71,7 +71,7 @@ class Approvals:
             entries.pop((server, tool), None)
 
     def _read(self) -> _Entries:
-        """Return the approvals for always, or none if the file can't be read."""
+        """Return the permanent approvals, or none if the file can't be read."""
         if self._file is None:
             return self._always
         try:
@@ -81,7 +81,7 @@ class Approvals:
 
     @contextmanager
     def _changed(self) -> Iterator[_Entries]:
-        """Give the current approvals to change, then save them."""
+        """Yield the current approvals for changes, then save them."""
         if self._file is None:
             yield self._always
             return

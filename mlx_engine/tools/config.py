@@ -1,4 +1,4 @@
-"""The servers of tools in mcp.json, in the format that other apps have too."""
+"""The tool servers in mcp.json, in the format that other apps use."""
 
 import hashlib
 import json
@@ -48,14 +48,14 @@ _unsaved: dict[str, str] = {}  # secrets by reference, while there is no keychai
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """A server of tools: a built-in one, a program (stdio), or a web address (Streamable HTTP).
+    """A tool server: built-in, a program (stdio), or an address (Streamable HTTP).
 
     Attributes:
-        env: variables of the program. Their values may be references to the keychain; see `resolved`.
+        env: environment variables of the program. Their values may be references to the keychain; see `resolved`.
         cwd: folder in which the program runs; empty for the user's home folder.
         headers: headers of all requests, with values as in `env`.
         folders: absolute paths of the folders that the built-in Files may read.
-        timeout_s: longest time of a call in seconds.
+        timeout_s: time limit of a call in seconds.
         other: unknown fields of the entry, as a JSON object.
     """
 
@@ -74,7 +74,7 @@ class ServerConfig:
 
     @property
     def origin(self) -> str:
-        """A hash of what runs."""
+        """A hash of what runs: built-in server, command, or address."""
         parts = (self.builtin, self.command, self.args, self.cwd, self.url, self.folders)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -83,7 +83,7 @@ BUILTINS = (ServerConfig("Calculator", "calculator", enabled=False), ServerConfi
 
 
 def read_config(file: Path) -> tuple[ServerConfig, ...]:
-    """Return the servers of a file, and the built-in ones. A missing file has no servers.
+    """Return the servers in a file, and the built-in ones. A missing file is empty.
 
     Raises:
         UserError: the file can't be read, or an entry is invalid.
@@ -134,7 +134,7 @@ def resolved(config: ServerConfig) -> ServerConfig:
     """Return a server with its secrets from the keychain.
 
     Raises:
-        UserError: a secret is missing, or a text has a placeholder such as ${input:token}.
+        UserError: a secret is missing, or a value contains a placeholder such as ${input:token}.
     """
     for text in (config.command, *config.args, config.url, *(value for _, value in (*config.env, *config.headers))):
         if found := _PLACEHOLDER.search(text):
@@ -173,7 +173,7 @@ def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> t
 
 
 def other_apps() -> dict[str, Path]:
-    """Return the files of other apps' servers on this computer, by the name of the app."""
+    """Return the server lists of other apps on this computer, by app name."""
     home = Path.home()
     support = home / ("Library/Application Support" if sys.platform == "darwin" else ".config")
     files = {
@@ -198,7 +198,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """Return the object in a JSON text, which may have comments and commas at the end of lists."""
+    """Parse a JSON object that may have comments and trailing commas."""
     reason = "no object"
     for variant in (text, _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(lambda found: found[1] or " ", text))):
         try:
@@ -270,7 +270,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _is_like(value: Any, example: Any) -> bool:
-    """Return whether a value has the type of an example."""
+    """Return whether a value has the same type as an example."""
     if isinstance(example, dict):  # apps accept numbers here too
         return isinstance(value, dict) and all(_is_like(text, "") or _is_like(text, 0) for pair in value.items() for text in pair)
     if isinstance(example, list):

@@ -1,4 +1,4 @@
-"""The connection to one server of tools. This module takes most of a second to import."""
+"""The connection to a tool server. This module takes most of a second to import."""
 
 import asyncio
 import json
@@ -36,9 +36,11 @@ _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToo
 
 
 class Connection:
-    """A server, its tools, and calls of them. Belongs to the servers' thread, except `status`.
+    """A server, its tools, and calls of them.
 
-    What a server asks of its client (samples of the model, answers of the user, folders) is refused.
+    Belongs to the servers' thread, except `status`.
+
+    A server's requests to its client (sampling, elicitation, and roots) are refused.
     """
 
     def __init__(self, config: ServerConfig, changed: Callable[[], None]) -> None:

@@ -220,7 +220,10 @@ class _Writer:
         return f"{json.dumps('call:' + function['name'], ensure_ascii=False)} {value}"
 
     def _gemma_value(self, given: Any, root: dict, strict: bool) -> str:
-        """Return the rule of a value in Gemma's format: JSON with other quotes around texts, and none around keys."""
+        """Return the rule of a value in Gemma's format.
+
+        The format is JSON with other quotes, and none around keys.
+        """
         schema = given if given is root else resolved(given, root)
         if strict and isinstance(given, dict) and "$ref" in given and (given is root or not schema):
             raise BadSchema(f"$ref: “{given['$ref']}” isn't supported")

@@ -1,4 +1,4 @@
-"""The state machine of a turn with tool calls: reply, approval, calls, results, next reply."""
+"""The state machine of a turn with tool calls, from a reply to the next one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ MOST_STEPS = 25
 class ToolLoop:
     """The calls of one turn.
 
-    A call is ready only after `decide` allowed this very call, or while `approvals` allows its tool in this chat. Stored calls
+    A call is ready only after `decide` allowed this exact call, or while `approvals` allows its tool in this chat. Stored calls
     without a result are stopped, and never run.
 
     Args:
@@ -76,7 +76,7 @@ class ToolLoop:
         """Add the calls with which a step ended.
 
         Args:
-            calls: the calls; a call with a known ID gets a new one.
+            calls: the calls. A call whose ID is already used gets a new ID.
             answer: the answers of all steps so far.
             thinking: the thinking of all steps so far.
         """
@@ -110,7 +110,7 @@ class ToolLoop:
 
     @property
     def next(self) -> bool:
-        """Whether all calls of the last step have ended, and the model goes on."""
+        """Whether all calls of the last step have ended, and the model continues."""
         ended = all(record.ended for record in self._calls.values())
         return self._called and ended and not self._stopped and self._steps_left > 0
 

@@ -1,4 +1,6 @@
-"""Sign-in to remote servers with OAuth. Credentials are kept in the system's keychain.
+"""Sign-in to remote servers with OAuth.
+
+Credentials are kept in the system's keychain.
 
 This module takes most of a second to import.
 """
@@ -35,7 +37,7 @@ class SignInNeeded(Exception):
 
 
 class _Credentials:
-    """What is stored for an address: the tokens, this app's registration, and the sign-in server's addresses."""
+    """Stored data for an address: tokens, app registration, and sign-in addresses."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -69,7 +71,7 @@ class _Credentials:
 
 
 class _Provider(OAuthClientProvider):
-    """The SDK's sign-in, which can also renew a token that an earlier run of the app has stored."""
+    """The SDK's sign-in, which can also renew a token from an earlier run of the app."""
 
     def __init__(self, credentials: _Credentials, **arguments: Any) -> None:
         super().__init__(credentials.url, storage=credentials, **arguments)
@@ -85,7 +87,7 @@ class _Provider(OAuthClientProvider):
 
 @asynccontextmanager
 async def authorization(url: str, open_browser: Callable[[str], None] | None) -> AsyncIterator[OAuthClientProvider | None]:
-    """Yield what signs requests to an address, or None if there are no credentials.
+    """Yield the authentication for an address, or None if there are no credentials.
 
     Args:
         open_browser: called with the address of the sign-in page. None if the user hasn't asked for a sign-in; then a missing or

@@ -1,4 +1,4 @@
-"""Writing of files that only the user may read."""
+"""Writes files that only the user can read."""
 
 import os
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace a file atomically, readable and writable only for the user.
+    """Replace a file atomically, readable and writable only by the user.
 
     Raises:
         OSError: the file can't be written.

@@ -1,4 +1,4 @@
-"""The servers of tools that the user has configured, on a thread of their own."""
+"""The tool servers that the user has configured, on their own thread."""
 
 import asyncio
 import logging
@@ -38,7 +38,9 @@ class ServerStatus:
 
 
 class ToolServers:
-    """The servers of tools. All methods can be called from any thread, and don't wait for servers.
+    """The tool servers.
+
+    All methods can be called from any thread, and don't wait for servers.
 
     Args:
         changed: called after the status of a server has changed, on the servers' thread.
@@ -56,7 +58,7 @@ class ToolServers:
         self._closed = False
 
     def configure(self, configs: Sequence[ServerConfig]) -> None:
-        """Use these servers. Those that changed or left are closed."""
+        """Use these servers. Servers that changed or are no longer listed are closed."""
         self._configs = {config.name: config for config in configs}
         if self._loop is not None:
             self._post(self._close_changed)

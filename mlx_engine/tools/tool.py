@@ -1,4 +1,4 @@
-"""Tools, their definitions for the model, and the results of calls, as plain values."""
+"""Plain values for tools, their definitions for the model, and call results."""
 
 import hashlib
 import json
@@ -59,7 +59,10 @@ class ToolResult:
 
 
 def named(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Return tools by the names that the model sees: unique, with letters, digits, _ and - only."""
+    """Return tools by the names that the model sees.
+
+    The names are unique, with only letters, digits, _, and -.
+    """
     found: dict[str, Tool] = {}
     for tool in tools:
         name = tool.name

@@ -1,6 +1,6 @@
-"""Transports to servers of tools: programs (stdio) and web addresses (Streamable HTTP).
+"""Transports to tool servers: stdio for programs, Streamable HTTP for addresses.
 
-They bound what a server can send, because the SDK doesn't: the size of messages, and how fast they are read. This module takes most
+They limit what a server can send, because the SDK doesn't: the size of messages, and how fast they are read. This module takes most
 of a second to import.
 """
 
@@ -44,12 +44,12 @@ _FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin", "~/.local/bin", "~/.cargo/bin
 
 
 class Link:
-    """What a transport tells about its connection.
+    """What a transport reports about its connection.
 
     Attributes:
         lost: whether the connection has ended.
         problem: why it ended, if the transport ended it.
-        unauthorized: whether the server's last answer was that the user has to sign in.
+        unauthorized: whether the server's last response was that the user must sign in.
         woken: set when `lost` or the tools change.
         log: the last lines of the program's output; untrusted.
         process: the program.
@@ -80,7 +80,10 @@ class Link:
 
 
 class _Pace:
-    """Slows down the reading of a server that sends too much, so that it can't take the processor from the rest of the app."""
+    """Slows down reading from a server that sends too much.
+
+    It keeps the rest of the app responsive.
+    """
 
     def __init__(self) -> None:
         self._spent_until = 0.0
@@ -97,7 +100,7 @@ def _too_large(server: str) -> EngineText:
 
 
 def _values(data: bytes | bytearray) -> int:
-    """Return about how many values a JSON text has, or more if its strings look like values."""
+    """Estimate how many values JSON text has, counting strings that look like values."""
     return sum(map(data.count, (b",", b"[", b"{")))
 
 
@@ -207,7 +210,7 @@ async def _started(config: ServerConfig) -> Process:
 
 
 async def _shell_path() -> str:
-    """Return the PATH of the user's shell, which may be changed by a profile, such as that of nvm."""
+    """Return the PATH of the user's shell, which a profile (such as nvm's) may change."""
     shell, mark = os.environ.get("SHELL", "/bin/sh"), "slipstream-path:"
     with suppress(OSError, TimeoutError):
         process = await asyncio.create_subprocess_exec(
@@ -242,7 +245,10 @@ async def _end(process: Process) -> None:
 
 
 async def _exits(process: Process, seconds: float) -> bool:
-    """Return whether the program ends in this time. `Process.wait` would also wait for the pipes."""
+    """Return whether the program ends within this time.
+
+    `Process.wait` would also wait for the pipes.
+    """
     until = time.monotonic() + seconds
     while process.returncode is None and time.monotonic() < until:
         await asyncio.sleep(0.01)
@@ -292,7 +298,7 @@ async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | 
 
 
 def is_secure(url: str, server: str) -> bool:
-    """Return whether an address may be asked on behalf of a server: with TLS, or on this computer like the server."""
+    """Return whether an address is safe: it uses TLS, or is local like the server."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (
         parts.scheme == "http" and parts.hostname in _LOOPBACK and urlsplit(server).hostname in _LOOPBACK
@@ -300,7 +306,10 @@ def is_secure(url: str, server: str) -> bool:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The body of a response, which ends the connection if a message is too large. Streams of events may have any length."""
+    """A response body that ends the connection if a message is too large.
+
+    Event streams may have any length.
+    """
 
     def __init__(self, response: httpx2.Response, link: Link, pace: _Pace, server: str) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)

@@ -1,4 +1,4 @@
-"""Untrusted text with visible symbols in place of control and invisible characters."""
+"""Untrusted text with visible symbols for control and invisible characters."""
 
 _SEVEN_BITS = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"}
 _EIGHT_BITS = {0x80 + letter: "␛" + chr(0x40 + letter) for letter in range(0x20)}  # each stands for an escape and a letter

@@ -1,4 +1,7 @@
-"""Built-in servers of tools. They speak MCP like any other server, but run in this process."""
+"""Built-in tool servers.
+
+They speak MCP like any other server, but run in this process.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,7 +18,7 @@ _PATH = {"type": "string", "description": "For example Documents/notes.txt. It b
 
 
 def server(config: ServerConfig) -> "Server[Any]":
-    """Return the MCP server of a configuration with `builtin`."""
+    """Return the MCP server for a built-in server's configuration."""
     import anyio.to_thread  # slow to import
     from mcp import types
     from mcp.server.lowlevel import Server

@@ -1,4 +1,7 @@
-"""A calculator of arithmetic expressions. Errors are ValueErrors with a short message."""
+"""A calculator for arithmetic expressions.
+
+Errors are ValueErrors with a short message.
+"""
 
 import math
 import operator
@@ -34,7 +37,7 @@ def calculate(expression: str) -> str:
 
 
 class _Parser:
-    """A parser that evaluates what it reads, by precedence climbing."""
+    """A precedence-climbing parser that evaluates as it parses."""
 
     def __init__(self, text: str) -> None:
         self._text = text

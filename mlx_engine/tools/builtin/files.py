@@ -1,7 +1,9 @@
-"""Read-only tools for files in folders that the user chose. Errors are ValueErrors with a short message.
+"""Read-only tools for files in folders that the user chose.
+
+Errors are ValueErrors with a short message.
 
 Each part of a path is opened relative to the folder before it, and links are never followed. So no path leaves the chosen folders,
-even while another program replaces a folder by a link.
+even while another program replaces a folder with a link.
 """
 
 import errno
@@ -33,7 +35,9 @@ _WHY = {
 
 
 class Files:
-    """The chosen folders. Paths begin with the name of one of them, such as “Documents/notes.txt”.
+    """The chosen folders.
+
+    Paths begin with the name of one of them, such as “Documents/notes.txt”.
 
     Args:
         folders: absolute paths of the folders.
@@ -63,7 +67,7 @@ class Files:
         return "\n".join(found) or "[The folder is empty.]"
 
     def read_file(self, path: str, first_line: int = 1) -> str:
-        """Return the text of a file from a line on, up to a limit."""
+        """Return a file's text from a given line, up to a limit."""
         parts = self._parts(path)
         data = _content(self._open(parts, _FILE), _LARGEST)
         text = _decoded(data)
@@ -79,7 +83,7 @@ class Files:
         return "".join(lines) or "[No text here.]"
 
     def search_files(self, text: str, folder: str = "") -> str:
-        """Return files with a text in their name or content, without hidden folders. The case of letters is ignored."""
+        """Search file names and contents, ignoring case. Hidden folders are skipped."""
         wanted, until = _folded(text.strip()), time.monotonic() + _SEARCH_S
         if not wanted:
             raise ValueError("The text to search for is empty")
@@ -138,7 +142,7 @@ class Files:
 
 
 def _open(name: str, flags: int, folder: int | None = None) -> int:
-    """Open one name in an open folder. The name may have another Unicode normal form."""
+    """Open one name in an open folder. The name may be in another Unicode normal form."""
     try:
         try:
             return os.open(name, flags, dir_fd=folder)
@@ -182,7 +186,7 @@ def _entry(entry: os.DirEntry[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a name without characters that could pass for other lines."""
+    """Return a name without characters that could look like another line."""
     return name if name.isprintable() else ascii(name)[1:-1]
 
 
