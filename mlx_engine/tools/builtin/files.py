@@ -112,6 +112,8 @@ class Files:
                             hits = ((number, line.strip()) for number, line in lines if wanted in _folded(line))
                             for number, line in islice(hits, _MOST_FOUND_IN_FILE):
                                 yield f"{place}/{_shown(name)}:{number}: {line[:_LONGEST_LINE]}"
+        except OSError:  # `fwalk` can take a file for a folder that it has just replaced
+            yield "[A folder changed during the search. Search again.]"
         finally:
             os.close(start)
 

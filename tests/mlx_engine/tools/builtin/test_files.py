@@ -3,6 +3,7 @@
 import os
 import threading
 import unicodedata
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -234,3 +235,12 @@ def test_descriptors_are_closed(tools: Files) -> None:
             with suppress(ValueError):
                 call(path)
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_folder_that_changes_during_a_search_ends_the_search(tools: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def walk(*args: object, **options: object) -> Iterator[tuple[str, list[str], list[str], int]]:
+        yield from ()
+        raise NotADirectoryError("more")
+
+    monkeypatch.setattr(os, "fwalk", walk)
+    assert "changed during the search" in tools.search_files("chosen")
