@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from mlx_engine.prefix import store as stores
-from mlx_engine.prefix.store import BLOCK, Part, PrefixStore
+from mlx_engine.prefix.store import BLOCK, PrefixStore, SavedPart
 
 PAIR = "f" * 32
 ROOMY = 1 << 30
@@ -15,13 +15,13 @@ def tokens_of(chat: int, count: int) -> list[int]:
     return [*range(64), *(1000 * chat + at for at in range(count - 64))]
 
 
-def save(store: PrefixStore, tokens: list[int], chat: str = "chat", size: int = 64) -> list[Part]:
+def save(store: PrefixStore, tokens: list[int], chat: str = "chat", size: int = 64) -> list[SavedPart]:
     """Save all whole parts of a prompt with random content."""
-    parts, parent = list[Part](), PAIR
+    parts, parent = list[SavedPart](), PAIR
     keys = stores.chain(PAIR, tokens)
     store.touch(sorted(store.known(keys)), chat)
     for at in range(0, len(tokens) - BLOCK + 1, BLOCK):
-        part = Part.of(PAIR, parent, at, tokens[at : at + BLOCK], False)
+        part = SavedPart.of(PAIR, parent, at, tokens[at : at + BLOCK], False)
         if not store.known([part.key]):
             tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
             store.add(part, {"__metadata__": {"rows": "1"}, "rows.0": tensor}, [random.randbytes(size)], chat)
