@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -20,6 +21,10 @@ if not shutil.which("g++") and (clang := shutil.which("clang++")):
     commands = tempfile.TemporaryDirectory()
     Path(commands.name, "g++").symlink_to(clang)
     os.environ["PATH"] += os.pathsep + commands.name
+
+# A shell that runs tests in the background ignores Ctrl-C, and so do its programs: tests that press Ctrl-C would wait forever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import HealthCheck, settings
 
