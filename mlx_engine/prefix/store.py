@@ -16,6 +16,7 @@ import shutil
 import sqlite3
 import struct
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -36,7 +37,7 @@ _FILE = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.safetensors")  # any other file 
 _UNFINISHED = re.compile(r"[0-9a-f]{32}\.([0-9]+)\.unfinished")
 _LARGEST_HEADER = 4 << 20  # bytes
 _CANDIDATES = 64  # parts that are compared with the rest of a prompt
-_BUSY_S = 2.0  # seconds to wait for another process
+_BUSY_S, _RETRY_S = 2.0, 0.02  # seconds to wait for another process, and between tries to open the index
 _BATCH = 500  # parameters of one SQL statement
 _LARGEST_FACT = 1 << 53
 _FAULTS = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, struct.error)  # of a disk, or of a damaged index
@@ -345,16 +346,20 @@ class PrefixStore:
 
         An index that is damaged or of another version is built again.
         """
-        path = self.folder / INDEX
-        for is_last in (False, True):
+        path, until, is_new = self.folder / INDEX, time.monotonic() + _BUSY_S, False
+        while True:
             try:
                 self._connect(path)
                 self._match_index_to_files()
                 return
             except _FAULTS as error:
                 self.close()
-                if is_last or "locked" in str(error):
+                if "locked" in str(error) and time.monotonic() < until:  # SQLite doesn't wait when two processes open a new index
+                    time.sleep(_RETRY_S)
+                    continue
+                if is_new or "locked" in str(error):
                     raise
+            is_new = True
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{path}{suffix}").unlink(missing_ok=True)
 

@@ -10,7 +10,7 @@ from app.conversations.records import chat_to_json
 from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings
 from mlx_engine.errors import EngineText
-from mlx_engine.events import Stats
+from mlx_engine.events import MeasuredBy, Stats
 from mlx_engine.requests import GenerationRequest, Message, Sampling, ToolCall
 from mlx_engine.tools.record import CallRecord, CallState
 
@@ -46,6 +46,7 @@ reasons = st.builds(
 _kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s": rates, "why_plain": st.one_of(st.none(), reasons)}
 _kinds |= {"accepted_per_round": st.lists(counts, max_size=3).map(tuple), "widths": st.lists(counts, max_size=3).map(tuple)}
 _kinds |= {"plain_because": st.lists(st.tuples(reasons, counts), max_size=2).map(tuple), "exact": st.booleans()}
+_kinds |= {"measured_by": st.sampled_from(get_args(MeasuredBy))}
 stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fields(Stats)})
 
 

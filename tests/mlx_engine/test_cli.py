@@ -277,7 +277,7 @@ class TestCompare:
 
     def test_a_difference_is_printed_with_its_margin(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", "Hi"], lambda: ScriptedEngine(parts_at=1)) == 0
-        assert "differ from token 2." in capsys.readouterr().out
+        assert "differ starting at token 2." in capsys.readouterr().out
         assert main(["compare", "Hi", "--json"], lambda: ScriptedEngine(parts_at=1)) == 0
         report = json.loads(capsys.readouterr().out)
         assert (report["identical"], report["first_difference"], report["margin"], report["verdict"]) == (

@@ -9,8 +9,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -195,3 +197,19 @@ def test_the_default_quota_is_a_tenth_of_the_free_space(tmp_path, monkeypatch):
     for free, quota in ((30 * 10**9, 3 * 10**9), (500 * 10**9, stores.DEFAULT_QUOTA)):
         monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
         assert PrefixStore(tmp_path / str(free)).quota == quota
+
+
+def test_several_programs_can_create_a_store_at_the_same_time(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(10):
+        folder, together = tmp_path / str(number), threading.Barrier(6)
+
+        def create(folder: Path = folder, together: threading.Barrier = together) -> None:
+            together.wait()
+            PrefixStore(folder, 600_000, keep_free=0).close()
+
+        threads = [threading.Thread(target=create) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not caplog.records
