@@ -24,9 +24,10 @@ from pathlib import Path
 
 import platformdirs
 
+from mlx_engine.prefix.part import SavedPart, chain, packed, unpacked
+
 log = logging.getLogger(__name__)
 
-BLOCK = 256  # tokens of a whole part
 FORMAT = "slipstream-prefix-1"
 DEFAULT_QUOTA = 10_000_000_000  # bytes
 _QUOTA_SHARE = 0.1  # of the free disk space, if that is less
@@ -62,42 +63,6 @@ def default_folder() -> Path:
 
 
 @dataclass(frozen=True)
-class SavedPart:
-    """Up to 256 tokens of a prompt, and the file with what was computed for them.
-
-    Attributes:
-        pair: fingerprint of the pair.
-        parent: key of the previous part; the fingerprint for the first one.
-        start: position of the first token.
-        has_states: whether the part has states that are valid only at its end.
-        digest: checksum of the file.
-        bytes: size of the file.
-    """
-
-    key: str
-    pair: str
-    parent: str
-    start: int
-    tokens: tuple[int, ...]
-    has_states: bool
-    digest: str = ""
-    bytes: int = 0
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.tokens)
-
-    @property
-    def file_name(self) -> str:
-        return f"{self.key}-{self.digest}.safetensors"
-
-    @classmethod
-    def of(cls, pair: str, parent: str, start: int, tokens: Sequence[int], has_states: bool) -> "SavedPart":
-        """Return a part that isn't stored yet."""
-        return cls(key_of(parent, tokens, has_states), pair, parent, start, tuple(tokens), has_states)
-
-
-@dataclass(frozen=True)
 class StoreUse:
     """The contents of a store, and the computation that it has saved.
 
@@ -113,21 +78,6 @@ class StoreUse:
     quota: int
     pairs: tuple[tuple[str, int, int], ...]
     saved_tokens: int
-
-
-def key_of(parent: str, tokens: Sequence[int], has_states: bool = False) -> str:
-    """Return the key of the part after `parent`, 32 hexadecimal digits."""
-    kind = b"states" if has_states else b"rows"
-    return hashlib.sha256(parent.encode() + kind + _packed(tokens)).hexdigest()[:32]
-
-
-def chain(pair: str, tokens: Sequence[int]) -> list[str]:
-    """Return the keys of all whole parts of a prompt."""
-    keys, key = list[str](), pair
-    for at in range(0, len(tokens) - BLOCK + 1, BLOCK):
-        key = key_of(key, tokens[at : at + BLOCK])
-        keys.append(key)
-    return keys
 
 
 class PrefixStore:
@@ -242,7 +192,7 @@ class PrefixStore:
             replaces: keys of parts that are no longer needed.
         """
         facts = {"format": FORMAT, "key": part.key, "pair": part.pair, "parent": part.parent, "start": str(part.start)}
-        facts |= {"tokens": _packed(part.tokens).hex(), "has_states": str(int(part.has_states))}
+        facts |= {"tokens": packed(part.tokens).hex(), "has_states": str(int(part.has_states))}
         given = header.get("__metadata__", {})
         assert isinstance(given, dict)
         head = json.dumps({**header, "__metadata__": {**given, **facts}}).encode()
@@ -354,11 +304,12 @@ class PrefixStore:
                 return
             except _FAULTS as error:
                 self.close()
-                if "locked" in str(error) and time.monotonic() < until:  # SQLite doesn't wait when two processes open a new index
-                    time.sleep(_RETRY_S)
-                    continue
-                if is_new or "locked" in str(error):
+                is_locked = "locked" in str(error)
+                if time.monotonic() > until if is_locked else is_new:
                     raise
+            if is_locked:  # SQLite doesn't wait when two processes open a new index
+                time.sleep(_RETRY_S)
+                continue
             is_new = True
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{path}{suffix}").unlink(missing_ok=True)
@@ -396,7 +347,7 @@ class PrefixStore:
 
     def _insert(self, part: SavedPart) -> None:
         before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
-        values = (part.key, part.digest, part.pair, part.parent, part.start, _packed(part.tokens), int(part.has_states), part.bytes)
+        values = (part.key, part.digest, part.pair, part.parent, part.start, packed(part.tokens), int(part.has_states), part.bytes)
         use = int(self.fact("uses") or 0)
         self._execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, use))
         for other in before:
@@ -464,18 +415,10 @@ def _part(row: Sequence) -> SavedPart:
         ValueError: the row is damaged. Other exceptions in `_FAULTS` are possible, too.
     """
     key, pair, parent, start, tokens, has_states, digest, size = row
-    part = SavedPart.of(pair, parent, start, _unpacked(tokens), bool(has_states))
+    part = SavedPart.of(pair, parent, start, unpacked(tokens), bool(has_states))
     if part.key != key:
         raise ValueError("damaged")
     return replace(part, digest=digest, bytes=size)
-
-
-def _packed(tokens: Sequence[int]) -> bytes:
-    return struct.pack(f"<{len(tokens)}I", *tokens)
-
-
-def _unpacked(data: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(data) // 4}I", data)
 
 
 def _read_header(path: Path) -> SavedPart | None:
@@ -488,7 +431,7 @@ def _read_header(path: Path) -> SavedPart | None:
             facts = json.loads(file.read(length))["__metadata__"]
         if facts["format"] != FORMAT:
             return None
-        tokens = _unpacked(bytes.fromhex(facts["tokens"]))
+        tokens = unpacked(bytes.fromhex(facts["tokens"]))
         part = SavedPart.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
         return replace(part, digest=path.stem[-32:], bytes=path.stat().st_size)
     except (*_FAULTS, KeyError, RecursionError, AttributeError):
@@ -496,10 +439,9 @@ def _read_header(path: Path) -> SavedPart | None:
 
 
 def _is_running(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except PermissionError:
-        return True
-    except (ProcessLookupError, ValueError, OverflowError):
-        return False
+    with suppress(PermissionError):
+        try:
+            os.kill(int(pid), 0)
+        except (ProcessLookupError, ValueError, OverflowError):
+            return False
     return True

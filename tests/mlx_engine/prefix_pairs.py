@@ -14,7 +14,7 @@ from mlx_engine import generation
 from mlx_engine.decoding import prefill
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
-from mlx_engine.prefix import disk, store
+from mlx_engine.prefix import disk, part
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
@@ -38,7 +38,7 @@ def running(kind: str, folder: Path) -> Iterator[Engine]:
     drafter = sliding(pair / "drafter", folder / "drafter") if kind == "windows" else pair / "drafter"
     engine = loaded(pair / "target", drafter)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (store, disk):
+        for module in (part, disk):
             patch.setattr(module, "BLOCK", BLOCK)
         for module in (generation, disk):
             patch.setattr(module, "STATES_EVERY", STATES_EVERY)

@@ -4,7 +4,8 @@ import random
 from pathlib import Path
 
 from mlx_engine.prefix import store as stores
-from mlx_engine.prefix.store import BLOCK, PrefixStore, SavedPart
+from mlx_engine.prefix.part import BLOCK, SavedPart
+from mlx_engine.prefix.store import PrefixStore
 
 PAIR = "f" * 32
 ROOMY = 1 << 30

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from mlx_engine.engine import Engine
 from mlx_engine.prefix import disk
 from mlx_engine.prefix.branch import Branch
-from mlx_engine.prefix.store import PrefixStore, SavedPart
+from mlx_engine.prefix.part import SavedPart
+from mlx_engine.prefix.store import PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
