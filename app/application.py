@@ -33,6 +33,7 @@ from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from mlx_engine.events import Stats
 from mlx_engine.host import EngineHost
+from mlx_engine.remote.switch import EngineSwitch
 from mlx_engine.requests import LoadPair
 
 log = logging.getLogger(__name__)
@@ -51,8 +52,8 @@ class Slipstream(QObject):
         self._paths = paths
         self._settings = QSettings(str(paths.settings_file), QSettings.Format.IniFormat, self)
         self.theme = Theme(app)
-        self.host = EngineHost(make_engine, str(paths.log_file))
-        self.engine = EngineAdapter(self.host, self)
+        self.door = EngineSwitch(EngineHost(make_engine, str(paths.log_file)))
+        self.engine = EngineAdapter(self.door, self)
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
         self.tools = ToolBox(paths.data if paths.data_writable else None, self)
         self.conductor = Conductor(self.engine, self, self.store, self.tools)
@@ -228,7 +229,7 @@ def run(arguments: list[str]) -> int:
     slipstream.conductor.reply_job.interrupt()
     slipstream.window.server.close(SERVER_TIMEOUT_S)
     slipstream.tools.close()
-    ended = slipstream.host.wait(QUIT_TIMEOUT_S)
+    ended = slipstream.door.wait(QUIT_TIMEOUT_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended
     instance.release()

@@ -37,6 +37,7 @@ from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.requests import (
     Calibrate,
     CompareRequest,
+    Connect,
     CountTokens,
     ForgetPrompts,
     GenerationRequest,
@@ -45,6 +46,7 @@ from mlx_engine.requests import (
     Request,
     SavePrompts,
     SelectKernels,
+    UnloadPair,
 )
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.tuning import calibration, kernel_selection, roofline
@@ -91,6 +93,9 @@ class Engine:
             case LoadPair():
                 target, drafter = (request.target, request.drafter) if request.target else demo_pair()
                 return self.load(target, drafter, request.drafter_bits)
+            case UnloadPair():
+                self.unload()
+                return iter(())
             case GenerationRequest():
                 return self.generate(request, cancel)
             case CompareRequest():
@@ -111,6 +116,8 @@ class Engine:
                 return calibration.calibrate(self._idle_pair(), cancel)
             case SelectKernels(again=again):
                 return kernel_selection.select(self._idle_pair(), self.generate, cancel, again)
+            case Connect():
+                raise TypeError("EngineSwitch connects to servers")
 
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         """Replace the loaded pair. The current pair stays if the new files are refused.

@@ -54,6 +54,7 @@ class PairInfo:
         calibrated: whether the costs of passes are known, or not needed.
         kernels_selected: whether the Metal kernels to run are known, or not needed.
         kernels: evidence for the selected kernels, if known.
+        remote: host and port of the server that replies; empty for this computer.
     """
 
     name: str
@@ -73,6 +74,7 @@ class PairInfo:
     calibrated: bool = True
     kernels_selected: bool = True
     kernels: "KernelsSelected | None" = None
+    remote: str = ""
 
 
 @dataclass(frozen=True)

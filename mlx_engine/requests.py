@@ -1,8 +1,10 @@
 """All requests to an engine. The responses are in `events`."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 Mode = Literal["dflash", "plain"]
 Role = Literal["system", "user", "assistant", "tool"]
@@ -150,6 +152,52 @@ class LoadPair:
 
 
 @dataclass(frozen=True)
+class UnloadPair:
+    """A request to free the loaded pair's memory. It has no events."""
+
+
+@dataclass(frozen=True)
+class RemoteConnection:
+    """How to reach a server with OpenAI's API.
+
+    Attributes:
+        url: base address, which ends before or after “/v1”.
+        model: model to use; empty for the server's first one.
+        key: API key, if the server needs one.
+        plain_url: base address of the same model without speculative decoding, if there is one.
+        headers: additional headers of each request.
+        ca_file: certificate authority to trust, as a PEM file, instead of the system's.
+        timeout_s: seconds without any data after which the connection counts as lost.
+    """
+
+    url: str
+    model: str = ""
+    key: str = field(default="", repr=False)
+    plain_url: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    ca_file: Path | None = None
+    timeout_s: float = 120.0
+
+    @property
+    def host(self) -> str:
+        """Host and port, as shown to the user; empty if the address isn't valid."""
+        with suppress(ValueError):
+            return urlsplit(self.url).netloc.rpartition("@")[2]
+        return ""
+
+    @property
+    def is_encrypted(self) -> bool:
+        return all(url.lower().startswith("https://") for url in (self.url, self.plain_url) if url)
+
+
+@dataclass(frozen=True)
+class Connect:
+    """A request to use a server in place of the loaded pair. It is answered like `LoadPair`."""
+
+    connection: RemoteConnection
+
+
+@dataclass(frozen=True)
 class SavePrompts:
     """A request to save prompts on disk and read saved ones.
 
@@ -195,6 +243,8 @@ class SelectKernels:
 
 Request = (
     LoadPair
+    | UnloadPair
+    | Connect
     | GenerationRequest
     | CompareRequest
     | CountTokens

@@ -17,6 +17,7 @@ from mlx_engine.requests import (
     Request,
     SavePrompts,
     SelectKernels,
+    UnloadPair,
 )
 
 
@@ -51,5 +52,7 @@ class EngineDouble:
                 yield from own.calibrate(cancel)
             case SavePrompts() | ForgetPrompts():
                 pass
+            case UnloadPair():
+                own.unload()
             case SelectKernels():
                 yield from own.prove(cancel)

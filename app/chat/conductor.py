@@ -20,6 +20,7 @@ from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
 from app.store_thread import StoreThread
 from app.tools.tool_box import ToolBox
+from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import GenerationRequest, LoadPair, Mode, Sampling
 from mlx_engine.tools.tool import Tool
 
@@ -221,6 +222,13 @@ class Conductor(QObject):
             self._can_start()  # says why not
         else:
             self.loader.load(pair or LoadPair())
+
+    def connect_to(self, saved: SavedConnection) -> None:
+        """Use a server in place of the loaded pair."""
+        if self.busy:
+            self._can_start()  # says why not
+        else:
+            self.loader.connect_to(saved)
 
     # Replies
 

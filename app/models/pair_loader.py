@@ -1,11 +1,13 @@
 """Loading of pairs, one at a time."""
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
@@ -15,7 +17,8 @@ from app.notice import Notice
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.host import Job
-from mlx_engine.requests import LoadPair
+from mlx_engine.remote.saved import SavedConnection, with_secrets
+from mlx_engine.requests import Connect, LoadPair, RemoteConnection
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated
 
@@ -27,9 +30,12 @@ class PairLoader(QObject):
     loaded = Signal()  # also when a pair was unloaded
     notified = Signal(object)  # Notice
 
+    _secrets_read = Signal(object)  # RemoteConnection
+
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
+        self._secrets_read.connect(self._connect)
         self.tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
         self._also: Callable[[Event | None], object] = lambda event: None
@@ -39,11 +45,13 @@ class PairLoader(QObject):
         self.info: PairInfo | None = None  # as the engine reported it
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
+        self.connected_to: SavedConnection | None = None
+        self.connecting_to: SavedConnection | None = None
         self.progress: LoadProgress | None = None
 
     @property
     def running(self) -> bool:
-        return self._job is not None
+        return self.progress is not None
 
     @property
     def has_demo(self) -> bool:
@@ -57,17 +65,39 @@ class PairLoader(QObject):
         """
         if self.running:
             return False
-        self._also = also
-        self.progress, self.loading_from = LoadProgress(0.0, EngineText("", tr("Starting"))), pair
-        self._cancelled, self._replaces = False, self.pair is not None
+        self._also, self.loading_from = also, pair
+        self._start()
         self._job = self._engine.submit(pair, self._receive)
-        self.changed.emit()
         return True
+
+    def connect_to(self, saved: SavedConnection) -> None:
+        """Use a server in place of a pair, unless a pair is loading."""
+        if not self.running:
+            self._also, self.connecting_to = lambda event: None, saved
+            self._start()
+            threading.Thread(target=self._read_secrets, args=(saved,), name="keychain", daemon=True).start()
+
+    def _read_secrets(self, saved: SavedConnection) -> None:
+        connection = with_secrets(saved)  # the keychain may ask the user
+        with suppress(RuntimeError):  # the window is gone
+            self._secrets_read.emit(connection)
+
+    @Slot(object)
+    def _connect(self, connection: RemoteConnection) -> None:
+        if self._cancelled:
+            self._accept(None)
+        else:
+            self._job = self._engine.submit(Connect(connection), self._receive)
+
+    def _start(self) -> None:
+        self.progress = LoadProgress(0.0, EngineText("", tr("Starting")))
+        self._cancelled, self._replaces = False, self.pair is not None
+        self.changed.emit()
 
     def cancel(self) -> None:
         """Stop loading after the current file."""
+        self._cancelled = self.running
         if self._job:
-            self._cancelled = True
             self._job.cancel()
 
     def moved(self, old: Path, new: Path) -> None:
@@ -89,11 +119,12 @@ class PairLoader(QObject):
         match event:
             case LoadProgress() as progress:
                 self.progress = progress
-                if progress.fraction > 0 and self.pair is not None:  # at 0, files are checked and the old pair is still loaded
+                # At 0, files are checked and the old pair is still loaded. A server stays in use until a pair is loaded.
+                if progress.fraction > 0 and self.pair is not None and not self.pair.remote:
                     self._set_pair(None)
                 self.changed.emit()
             case PairInfo() as pair:
-                self.loaded_from = self.loading_from
+                self.loaded_from, self.connected_to = self.loading_from, self.connecting_to
                 self.info = pair
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
                 self._set_pair(replace(pair, name=self._listed_name() or name))
@@ -103,9 +134,9 @@ class PairLoader(QObject):
             case Failed() as failed:
                 self._notify_failure(translated(failed), "error")
             case None:
-                if self._cancelled and self.loaded_from is not self.loading_from:
+                if self._cancelled and (self.loaded_from, self.connected_to) != (self.loading_from, self.connecting_to):
                     self._notify_failure(tr("Loading was canceled."), "info")
-                self._job = self.progress = self.loading_from = None
+                self._job = self.progress = self.loading_from = self.connecting_to = None
                 self.changed.emit()
 
     def _listed_name(self) -> str:
@@ -117,7 +148,7 @@ class PairLoader(QObject):
     def _set_pair(self, pair: PairInfo | None) -> None:
         self.pair = pair
         if pair is None:
-            self.loaded_from = self.info = None
+            self.loaded_from = self.connected_to = self.info = None
         self.loaded.emit()
 
     def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:

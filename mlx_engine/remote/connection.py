@@ -1,77 +1,45 @@
-"""A connection to a server with OpenAI's API, and messages for its errors."""
+"""The HTTP client for a server with OpenAI's API, and messages for its errors."""
 
 import ipaddress
 import json
 import socket
 import ssl
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx2
 
 from mlx_engine.errors import UserError
+from mlx_engine.requests import RemoteConnection
 
 _LONGEST_REASON = 300  # characters of a server's own message
 _CONTEXT_CODES = ("context_length_exceeded", "exceed_context_size_error", "context_exceeded")
 _CONTEXT_WORDS = ("maximum context length", "context size", "context window", "longer than the maximum")
 
 
-@dataclass(frozen=True)
-class RemoteConnection:
-    """How to reach a server.
+def client_of(connection: RemoteConnection) -> httpx2.AsyncClient:
+    """Return an HTTP client for a connection.
 
-    Attributes:
-        url: base address, which ends before or after “/v1”.
-        model: model to use; empty for the server's first one.
-        key: API key, if the server needs one.
-        plain_url: base address of the same model without speculative decoding, if there is one.
-        headers: additional headers of each request.
-        ca_file: certificate authority to trust, as a PEM file, instead of the system's.
-        timeout_s: seconds without any data after which the connection counts as lost.
+    Raises:
+        UserError: the address or the certificate file can't be used.
     """
-
-    url: str
-    model: str = ""
-    key: str = field(default="", repr=False)
-    plain_url: str = ""
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    ca_file: Path | None = None
-    timeout_s: float = 120.0
-
-    @property
-    def host(self) -> str:
-        """Host and port, as shown to the user."""
-        return _parsed(self.url).netloc.decode()
-
-    @property
-    def is_encrypted(self) -> bool:
-        return all(_parsed(url).scheme == "https" for url in (self.url, self.plain_url) if url)
-
-    def client(self) -> httpx2.AsyncClient:
-        """Return an HTTP client for this connection.
-
-        Raises:
-            UserError: the address or the certificate file can't be used.
-        """
-        for url in (self.url, self.plain_url) if self.plain_url else (self.url,):
-            _check(url)
-        verify: ssl.SSLContext | bool = True
-        if self.ca_file is not None:
-            try:
-                verify = ssl.create_default_context(cafile=self.ca_file)
-            except (OSError, ssl.SSLError) as error:
-                template = "The certificate file “{file}” can't be used: {reason}. Choose a PEM file."
-                raise UserError("remote_bad_ca", template, file=str(self.ca_file), reason=str(error)) from None
-        headers = [*self.headers, *([("Authorization", f"Bearer {self.key}")] if self.key else [])]
+    for url in (connection.url, connection.plain_url) if connection.plain_url else (connection.url,):
+        _check(url)
+    verify: ssl.SSLContext | bool = True
+    if connection.ca_file is not None:
         try:
-            timeout = httpx2.Timeout(self.timeout_s, connect=min(10.0, self.timeout_s))
-            limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
-            return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
-        except (ValueError, TypeError):  # characters that a header can't have
-            raise UserError(
-                "remote_bad_header", "The key or a header contains characters that HTTP doesn't allow. Correct it."
-            ) from None
+            verify = ssl.create_default_context(cafile=connection.ca_file)
+        except (OSError, ssl.SSLError) as error:
+            template = "The certificate file “{file}” can't be used: {reason}. Choose a PEM file."
+            raise UserError("remote_bad_ca", template, file=str(connection.ca_file), reason=str(error)) from None
+    headers = [*connection.headers, *([("Authorization", f"Bearer {connection.key}")] if connection.key else [])]
+    try:
+        timeout = httpx2.Timeout(connection.timeout_s, connect=min(10.0, connection.timeout_s))
+        limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
+        return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
+    except (ValueError, TypeError):  # characters that a header can't have
+        raise UserError(
+            "remote_bad_header", "The key or a header contains characters that HTTP doesn't allow. Correct it."
+        ) from None
 
 
 def address(url: str, path: str) -> str:

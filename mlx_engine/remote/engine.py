@@ -15,10 +15,19 @@ from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, P
 from mlx_engine.host import Deliver, Job
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
-from mlx_engine.remote.connection import RemoteConnection, address, refused, unreachable
+from mlx_engine.remote.connection import RemoteConnection, address, client_of, refused, unreachable
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.stream import ReplyStream, data_of
-from mlx_engine.requests import CompareRequest, CountTokens, ForgetPrompts, GenerationRequest, LoadPair, Request, SavePrompts
+from mlx_engine.requests import (
+    CompareRequest,
+    Connect,
+    CountTokens,
+    ForgetPrompts,
+    GenerationRequest,
+    LoadPair,
+    Request,
+    SavePrompts,
+)
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +52,9 @@ class RemoteJob(Job):
 class RemoteEngine:
     """An `EngineDoor` to a server with OpenAI's API.
 
-    One thread with an event loop serves all requests at the same time; the server decides how many of them run. `LoadPair`
-    connects, whatever its folders. Requests that only concern this computer, such as calibration, fail with the code
-    `remote_not_here`.
+    One thread with an event loop serves all requests at the same time; the server decides how many of them run. `LoadPair` and
+    `Connect` connect to the server given to the constructor. Requests that only concern this computer, such as calibration, fail
+    with the code `remote_not_here`.
     """
 
     def __init__(self, connection: RemoteConnection) -> None:
@@ -127,7 +136,7 @@ class RemoteEngine:
         """Run a job. No exception leaves this method."""
         try:
             match job.request:
-                case LoadPair():
+                case LoadPair() | Connect():
                     await self._connect(job)
                 case GenerationRequest():
                     await _forward(job, self._reply(job.request))
@@ -160,7 +169,7 @@ class RemoteEngine:
 
     async def _connected(self) -> RemoteServer:
         if self._client is None:
-            self._client = self._connection.client()
+            self._client = client_of(self._connection)
         if self._server is None:
             self._server = await discover(self._client, self._connection)
         return self._server

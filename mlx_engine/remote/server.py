@@ -30,6 +30,7 @@ class RemoteServer:
         context_limit: tokens of context; None if unknown.
         speculates: whether it reports speculative decoding.
         block_size: most tokens per round; 0 if unknown.
+        host: host and port of the server.
     """
 
     kind: ServerKind
@@ -39,6 +40,7 @@ class RemoteServer:
     context_limit: int | None = None
     speculates: bool = False
     block_size: int = 0
+    host: str = ""
 
     @property
     def pair(self) -> PairInfo:
@@ -55,6 +57,7 @@ class RemoteServer:
             can_think=True,
             can_call_tools=True,
             why_plain=None if self.speculates else _NO_SPECULATION,
+            remote=self.host,
         )
 
 
@@ -94,7 +97,7 @@ async def _details(
     limit = next((value for value in limits if isinstance(value, int) and value > 0), None)
 
     def known(kind: ServerKind, version: str = "", speculates: bool = False, block_size: int = 0) -> RemoteServer:
-        return RemoteServer(kind, version, server.models, server.model, limit, speculates, block_size)
+        return RemoteServer(kind, version, server.models, server.model, limit, speculates, block_size, connection.host)
 
     if owner == "slipstream":
         size = entry.get("block_size")

@@ -123,7 +123,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
             running.engine.load_gate.set()
         running.window.close()
         running.window.server.close(120)
-        assert running.slipstream.host.wait(120)
+        assert running.slipstream.door.wait(120)
         assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")
         running.slipstream.theme.set_contrast("system")

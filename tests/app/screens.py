@@ -293,7 +293,7 @@ def main(code: str, folder: Path | None) -> int:
         dialog.close()
     models.close()
     window.close()
-    slipstream.host.wait(60)
+    slipstream.door.wait(60)
     slipstream.store.wait(60)
     print("\n".join(bad) or f"{number} screens")
     return bool(bad)

@@ -103,7 +103,7 @@ def main(code: str, folder: Path | None) -> int:
                 look(f"{name}-welcome", window)
                 conductor.open_chat(chat)
     window.close()
-    slipstream.host.wait(60)
+    slipstream.door.wait(60)
     slipstream.store.wait(60)
     print("\n".join(bad) or f"{len(screens)} screens")
     return bool(bad)

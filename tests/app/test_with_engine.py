@@ -48,7 +48,7 @@ def begin_with_demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path):  # type: 
     yield start
     for slipstream in started:
         slipstream.window.close()
-        assert slipstream.host.wait(PATIENCE_MS / 1000)
+        assert slipstream.door.wait(PATIENCE_MS / 1000)
         slipstream.window.deleteLater()
 
 

@@ -71,7 +71,7 @@ def _take(out: Path) -> int:
         until(lambda: conductor.loader.progress is None)
         if conductor.loader.pair is None:
             print("\n".join(window.foot.notices.texts()), file=sys.stderr)
-            slipstream.host.wait(20)
+            slipstream.door.wait(20)
             return 1
         growing: list[QPixmap] = []
 
@@ -111,7 +111,7 @@ def _take(out: Path) -> int:
             save(dialog, "compare.png")
             dialog.close()
         window.close()
-        slipstream.host.wait(20)
+        slipstream.door.wait(20)
     return 0 if growing else 1
 
 
