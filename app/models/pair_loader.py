@@ -14,7 +14,7 @@ from app.language import tr, translated
 from app.machine.measurements import BackgroundTuning
 from app.models.survey import listed_name
 from app.notice import Notice
-from mlx_engine.errors import EngineText
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.host import Job
 from mlx_engine.remote.saved import SavedConnection, with_secrets
@@ -30,7 +30,7 @@ class PairLoader(QObject):
     loaded = Signal()  # also when a pair was unloaded
     notified = Signal(object)  # Notice
 
-    _secrets_read = Signal(object)  # RemoteConnection
+    _secrets_read = Signal(object)  # RemoteConnection, or Failed
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -78,16 +78,22 @@ class PairLoader(QObject):
             threading.Thread(target=self._read_secrets, args=(saved,), name="keychain", daemon=True).start()
 
     def _read_secrets(self, saved: SavedConnection) -> None:
-        connection = with_secrets(saved)  # the keychain may ask the user
+        found: RemoteConnection | Failed
+        try:
+            found = with_secrets(saved)  # the keychain may ask the user
+        except UserError as error:
+            found = Failed.because(error)
         with suppress(RuntimeError):  # the window is gone
-            self._secrets_read.emit(connection)
+            self._secrets_read.emit(found)
 
     @Slot(object)
-    def _connect(self, connection: RemoteConnection) -> None:
-        if self._cancelled:
+    def _connect(self, found: RemoteConnection | Failed) -> None:
+        if isinstance(found, Failed):
+            self._accept(found)
+        if self._cancelled or isinstance(found, Failed):
             self._accept(None)
         else:
-            self._job = self._engine.submit(Connect(connection), self._receive)
+            self._job = self._engine.submit(Connect(found), self._receive)
 
     def _start(self) -> None:
         self.progress = LoadProgress(0.0, EngineText("", tr("Starting")))

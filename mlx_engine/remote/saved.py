@@ -1,18 +1,149 @@
 """Connections that the user has saved."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.requests import RemoteConnection
+from mlx_engine.tools.keychain import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
+from mlx_engine.tools.private_file import write_private
+
+_SERVICE = "Slipstream connections"
+_VERSION = 1
+_LARGEST = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
 class SavedConnection:
-    """A connection with a unique name, and without its key while on disk."""
+    """A connection with a unique name.
+
+    Once saved, its key and the values of its headers are references to the keychain.
+    """
 
     name: str
     connection: RemoteConnection
 
 
+def read_connections(file: Path) -> tuple[SavedConnection, ...]:
+    """Return the connections in a file. A missing file is empty.
+
+    Raises:
+        UserError: the file can't be read, comes from a newer version, or is damaged. A damaged file is renamed first.
+    """
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read(_LARGEST)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        template = "Can't read “{path}” ({reason}). Check its permissions."
+        raise UserError("cannot_read", template, path=str(file), reason=error.strerror or type(error).__name__) from None
+    try:
+        return _parsed(data)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        kept = _set_aside(file)
+        template = "The list of connections is damaged. It was renamed to “{file}”. Add your connections again."
+        raise UserError("connections_damaged", template, file=kept.name) from None
+
+
+def write_connections(file: Path, connections: Sequence[SavedConnection]) -> EngineText | None:
+    """Replace the connections of a file. Keys and headers go to the keychain.
+
+    Returns:
+        why secrets are kept only until the app quits, or None if all are saved.
+
+    Raises:
+        UserError: the file can't be read or written.
+    """
+    old = _references(read_connections(file))
+    stored = [SavedConnection(saved.name, _with(saved.connection, _stored)) for saved in connections]
+    content = {"version": _VERSION, "connections": [_entry(saved) for saved in stored]}
+    try:
+        write_private(file, json.dumps(content, indent=2))
+    except OSError as error:
+        raise _unwritable(file, error) from None
+    new = _references(stored)
+    forget(_SERVICE, old - new)
+    return None if all_saved(new) else SECRETS_NOT_SAVED
+
+
 def with_secrets(saved: SavedConnection) -> RemoteConnection:
-    """Return a connection with its key. Can block while the keychain asks the user."""
-    return saved.connection
+    """Return a connection with its key. Can block while the keychain asks the user.
+
+    Raises:
+        UserError: the keychain doesn't have the key or a header.
+    """
+
+    def revealed(value: str) -> str:
+        if (secret := reveal(_SERVICE, value)) is None:
+            template = "The system's keychain has no key for “{connection}”. Choose File > Models and enter it again."
+            raise UserError("connection_secret_missing", template, connection=saved.name)
+        return secret
+
+    return _with(saved.connection, revealed)
+
+
+def _stored(value: str) -> str:
+    return store(_SERVICE, value) if value and not is_reference(value) else value
+
+
+def _with(connection: RemoteConnection, change: Callable[[str], str]) -> RemoteConnection:
+    """Return a connection with its secrets changed."""
+    headers = tuple((name, change(value)) for name, value in connection.headers)
+    return replace(connection, key=change(connection.key), headers=headers)
+
+
+def _references(connections: Iterable[SavedConnection]) -> set[str]:
+    values = (value for saved in connections for value in (saved.connection.key, *dict(saved.connection.headers).values()))
+    return {value for value in values if is_reference(value)}
+
+
+def _entry(saved: SavedConnection) -> dict[str, Any]:
+    """Return the inverse of `_saved`."""
+    fields = {"name": saved.name, **vars(saved.connection)}
+    return fields | {"headers": dict(saved.connection.headers), "ca_file": str(saved.connection.ca_file or "")}
+
+
+def _parsed(data: bytes) -> tuple[SavedConnection, ...]:
+    content = json.loads(data)
+    if type(version := content["version"]) is int and version > _VERSION:
+        raise UserError(
+            "connections_newer", "A newer version of Slipstream wrote the list of connections. Update Slipstream to use them."
+        )
+    found = tuple(_saved(**entry) for entry in content["connections"])
+    if version != _VERSION or len({saved.name for saved in found}) < len(found):
+        raise ValueError
+    return found
+
+
+def _saved(*, name: str, headers: dict[str, str], ca_file: str, timeout_s: float, **texts: str) -> SavedConnection:
+    """Return a connection.
+
+    Raises:
+        ValueError, TypeError, AttributeError: a value is missing or invalid.
+    """
+    if not all(type(text) is str for text in (name, ca_file, *headers.values(), *texts.values())) or not 0 < timeout_s < 1e6:
+        raise ValueError
+    json.dumps([name, headers, texts], ensure_ascii=False).encode()  # refuses halves of characters
+    file = Path(ca_file) if ca_file else None
+    connection = RemoteConnection(headers=tuple(headers.items()), ca_file=file, timeout_s=float(timeout_s), **texts)
+    return SavedConnection(name, connection)
+
+
+def _set_aside(file: Path) -> Path:
+    """Rename a file to a name that isn't used, and return the new path."""
+    names = (file.with_name(f"{file.stem}-damaged{number or ''}{file.suffix}") for number in range(1000))
+    kept = next((name for name in names if not name.exists()), file)
+    try:
+        file.rename(kept)
+    except OSError as error:
+        raise _unwritable(file, error) from None
+    return kept
+
+
+def _unwritable(file: Path, error: OSError) -> UserError:
+    template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
+    return UserError("cannot_write", template, path=str(file), reason=error.strerror or type(error).__name__)

@@ -3,23 +3,21 @@
 import hashlib
 import json
 import re
-import secrets
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from mlx_engine.errors import EngineText, UserError
+from mlx_engine.tools.keychain import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 from mlx_engine.tools.private_file import write_private
 
 Builtin = Literal["", "calculator", "files"]
 Values = tuple[tuple[str, str], ...]
 
 _SERVICE = "Slipstream tools"
-_REFERENCE = "keychain:"
 _LARGEST = 1_000_000  # bytes
 _LONGEST_NAME = 64
 _TIMEOUT_S, _LONGEST_TIMEOUT_S = 60.0, 3600.0
@@ -43,7 +41,6 @@ _EXAMPLES: dict[str, Any] = {  # of the fields of an entry; others are kept as t
     "disabled": False,
     "timeoutSeconds": 60,
 }
-_unsaved: dict[str, str] = {}  # secrets by reference, while there is no keychain
 
 
 @dataclass(frozen=True)
@@ -119,15 +116,8 @@ def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | No
         template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
         raise UserError("cannot_write", template, path=str(file), reason=error.strerror or type(error).__name__) from None
     new = _references(stored)
-    for reference in old - new:
-        _unsaved.pop(reference, None)
-        with suppress(Exception):  # backends raise any type
-            import keyring
-
-            keyring.delete_password(_SERVICE, reference)
-    if new.isdisjoint(_unsaved):
-        return None
-    return EngineText.of("secrets_not_saved", "The system's keychain isn't available, so secrets are kept only until you quit.")
+    forget(_SERVICE, old - new)
+    return None if all_saved(new) else SECRETS_NOT_SAVED
 
 
 def resolved(config: ServerConfig) -> ServerConfig:
@@ -141,11 +131,6 @@ def resolved(config: ServerConfig) -> ServerConfig:
             template = "“{server}” has the placeholder “{text}”. Replace it with its value."
             raise UserError("placeholder_in_server", template, server=config.name, text=found[0])
     return replace(config, env=_revealed(config.name, config.env), headers=_revealed(config.name, config.headers))
-
-
-def is_reference(value: str) -> bool:
-    """Return whether a value of `env` or `headers` is kept in the keychain."""
-    return value.startswith(_REFERENCE)
 
 
 def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> tuple[ServerConfig, ...]:
@@ -305,15 +290,7 @@ def _stored(values: Values, all_secret: bool = False) -> Values:
     for name, value in values:
         is_secret = all_secret or _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
         if value and is_secret and not is_reference(value) and not _PLACEHOLDER.search(value):
-            reference = _REFERENCE + secrets.token_hex(8)  # random, so that no file can name another server's secret
-            _unsaved[reference] = value
-            with suppress(Exception):  # backends raise any type
-                import keyring  # slow to import
-
-                keyring.set_password(_SERVICE, reference, value)
-                if keyring.get_password(_SERVICE, reference) == value:
-                    del _unsaved[reference]
-            value = reference
+            value = store(_SERVICE, value)
         found.append((name, value))
     return tuple(found)
 
@@ -321,14 +298,7 @@ def _stored(values: Values, all_secret: bool = False) -> Values:
 def _revealed(server: str, values: Values) -> Values:
     found = []
     for name, value in values:
-        secret: str | None = value
-        if is_reference(value):
-            secret = _unsaved.get(value)
-            with suppress(Exception):
-                import keyring
-
-                secret = secret or keyring.get_password(_SERVICE, value)
-        if secret is None:
+        if (secret := reveal(_SERVICE, value)) is None:
             template = "The system's keychain has no “{name}” for “{server}”. Enter it again in Settings."
             raise UserError("secret_missing", template, name=name, server=server)
         found.append((name, secret))

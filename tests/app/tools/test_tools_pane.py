@@ -14,7 +14,8 @@ from app.settings.settings_dialog import SettingsDialog
 from app.tools.server_card import MAX_TOOLS, ServerCard
 from app.tools.server_form import HIDDEN, ImportDialog, ServerForm
 from app.tools.tools_pane import ToolsPane
-from mlx_engine.tools.config import ServerConfig, import_config, is_reference
+from mlx_engine.tools.config import ServerConfig, import_config
+from mlx_engine.tools.keychain import is_reference
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool
 from tests.app.conftest import Running

@@ -14,16 +14,17 @@ from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.errors import UserError
 from mlx_engine.tools import config
+from mlx_engine.tools import keychain as stored_secrets
 from mlx_engine.tools.config import (
     BUILTINS,
     ServerConfig,
     import_config,
-    is_reference,
     other_apps,
     read_config,
     resolved,
     write_config,
 )
+from mlx_engine.tools.keychain import is_reference
 from tests.examples import sampled
 from tests.keychain import keychain
 
@@ -108,7 +109,7 @@ def test_without_a_keychain_secrets_last_until_the_end(file: Path, monkeypatch: 
     assert problem is not None and "until you quit" in problem.message
     assert "ghp_1" not in file.read_text()
     assert resolved(read_config(file)[0]) == GITHUB
-    monkeypatch.setattr(config, "_unsaved", {})
+    monkeypatch.setattr(stored_secrets, "_unsaved", {})
     with pytest.raises(UserError, match="Enter it again"):
         resolved(read_config(file)[0])
 
