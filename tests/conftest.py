@@ -26,6 +26,7 @@ if not shutil.which("g++") and (clang := shutil.which("clang++")):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadline: a time says more about the machine than about the code. `sample` always tries the same examples, so that a change
@@ -41,3 +42,14 @@ def pytest_collection_finish() -> None:
     """Leave the many objects of imports and collection out of later garbage collections."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Turn automatic collections on again after tests of the window, which turn them off.
+
+    First delete the windows that are garbage by now: a collection on another thread would delete them there, and a later test of
+    the window could crash.
+    """
+    if not gc.isenabled() and "collector" not in getattr(item, "fixturenames", ()):
+        gc.collect()
+        gc.enable()

@@ -1,6 +1,5 @@
 """The window under test: the real thread, a scripted engine, folders that vanish."""
 
-import gc
 import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -87,11 +87,10 @@ def draw_sidebar(app: Running, width: int) -> None:
 
 @pytest.fixture(scope="package", autouse=True)
 def collector(qapp: QApplication) -> Iterator[GarbageCollector]:
-    """Collects garbage as in the app. Windows of earlier tests are garbage, and each window starts threads."""
+    """Collects garbage as in the app until a test without a window: see `pytest_runtest_setup`."""
     collector = GarbageCollector(qapp)
     yield collector
     collector.deleteLater()
-    gc.enable()
 
 
 @pytest.fixture
@@ -130,3 +129,4 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
         running.slipstream.theme.set_text_size(DEFAULT_TEXT_SIZE)
         running.window.deleteLater()
     qapp.processEvents()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
