@@ -63,6 +63,7 @@ NOT_RUNNABLE: dict[str, str] = {
     "mimo_v2": "MiMo V2.5",
     "minimax_m3": "MiniMax M3",
     "qwen3_5_text": "The text-only Qwen3.5",
+    "qwen4_exp": "Qwen3.8-Flash-Next",
     "alpamayo": "Alpamayo",
 }
 

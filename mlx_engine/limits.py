@@ -13,6 +13,7 @@ MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't 
 _MAX_TEMPERATURE = 100.0  # sampling is random at much lower temperatures
 _MAX_PENALTY = 100.0  # positive or negative
 _MAX_BIAS = 100.0  # positive or negative, as in OpenAI's API
+WINDOWED_CONTEXT = 100_000  # tokens beyond which few drafts of drafters that see only a window were reported to be accepted
 MAX_LOGPROBS = 20  # most likely tokens per position, as in OpenAI's API
 _ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
 _ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")

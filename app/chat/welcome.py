@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSiz
 
 from app.conversations.wording import size
 from app.language import number, tr, translated
-from app.models.survey import Recommendation
+from app.models.survey import Recommendation, precision_note
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
@@ -62,10 +62,11 @@ class RecommendedPair(QFrame):
         facts = [weights, tr("Fits comfortably")]
         if found.max_speed:
             facts.append(tr("Up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
-        if speedups := [ratio for reported in found.entry.reported for ratio in reported.speedup]:
+        if speedups := [ratio for reported in found.entry.drafters[0].reported for ratio in reported.speedup]:
             low, high = number(min(speedups), 1), number(max(speedups), 1)
             facts.append(tr("{low} to {high}× as fast with DFlash", low=low, high=high))
-        self.facts.setText(" · ".join(facts))
+        note = precision_note(found.target.bits) if len(found.entry.targets) > 1 else ""
+        self.facts.setText("\n".join(filter(None, (" · ".join(facts), note))))
 
 
 class Welcome(QWidget):

@@ -11,10 +11,11 @@ from app.language import number, tr, translated
 from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
 from app.models.picker import Picker
-from app.models.survey import Candidate, Variant
+from app.models.survey import Candidate, Variant, precision_note
 from app.widgets.controls import ThinBar, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
+from mlx_engine.limits import WINDOWED_CONTEXT
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import needs_token
 
@@ -31,8 +32,13 @@ class PairCard(ScrollingPage):
         self.title = styled_label(theme, size=1.4, bold=True, wrap=True)
         self.variants = QComboBox()
         self.variants.setAccessibleName(tr("Quantization"))
-        theme.set_font(self.variants, SMALL)
-        self.variants.activated.connect(picker.show_variant)
+        self.variants.activated.connect(self._choose_quantization)
+        self.drafters = QComboBox()
+        self.drafters.setAccessibleName(tr("Drafter"))
+        self.drafters.activated.connect(self._choose_drafter)
+        for box in (self.variants, self.drafters):
+            theme.set_font(box, SMALL)
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.verdict = small_label(theme)
         self.unconfirmed = small_label(theme, tr("Not verified"), "chip")
         self.unconfirmed.setToolTip(tr("Not verified by Slipstream"))
@@ -57,7 +63,7 @@ class PairCard(ScrollingPage):
         column(
             self.title,
             flow(self.verdict, self.unconfirmed),
-            flow(self.main, self.variants, self.pause, self.cancel, self.delete, self.remove),
+            flow(self.main, self.variants, self.drafters, self.pause, self.cancel, self.delete, self.remove),
             self.bar,
             self.progress,
             self._panel,
@@ -92,12 +98,31 @@ class PairCard(ScrollingPage):
         self.facts.show_facts(facts_of(one, self._picker.machine_measured))
 
     def _show_variants(self, one: Candidate, state: PairState) -> None:
-        labels = [variant.label for variant in one.variants]
-        if [self.variants.itemText(index) for index in range(self.variants.count())] != labels:
-            self.variants.clear()
-            self.variants.addItems(labels)
-        self.variants.setCurrentIndex(one.index)
-        self.variants.setVisible(len(labels) > 1 and state not in ("waiting", "running", "loading"))
+        chosen = state in ("waiting", "running", "loading")
+        drafters = [_drafter_label(one.variants[index]) for index in one.alternatives]
+        boxes = (
+            (self.variants, one.labels, one.labels.index(one.shown.label)),
+            (self.drafters, drafters, one.alternatives.index(one.index)),
+        )
+        for box, labels, index in boxes:
+            if [box.itemText(at) for at in range(box.count())] != labels:
+                box.clear()
+                box.addItems(labels)
+            box.setCurrentIndex(index)
+            box.setVisible(len(labels) > 1 and not chosen)
+
+    @Slot(int)
+    def _choose_quantization(self, index: int) -> None:
+        """Show another quantization with the same drafter if it is on offer."""
+        if (one := self._picker.current) is not None:
+            offered = [at for at, variant in enumerate(one.variants) if variant.label == one.labels[index]]
+            same = [at for at in offered if one.variants[at].drafter == one.shown.drafter]
+            self._picker.show_variant((same or offered)[0])
+
+    @Slot(int)
+    def _choose_drafter(self, index: int) -> None:
+        if (one := self._picker.current) is not None:
+            self._picker.show_variant(one.alternatives[index])
 
     def _show_actions(self, one: Candidate, state: PairState) -> None:
         busy = self._conductor.busy
@@ -144,7 +169,7 @@ class PairCard(ScrollingPage):
         problem = one.shown.problem if state == "absent" else None
         reason = one.why_not or (download.note if download is not None and failed else problem)
         text = translated(reason) if reason else ""
-        if not text and state == "absent" and one.entry is not None and one.entry.gated:
+        if not text and state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:
             text = tr("This model is gated: you may have to accept its conditions on the hub first.")
         self.problem.setText(text)
         self._panel.setVisible(bool(text))
@@ -195,24 +220,21 @@ class FactTable(QWidget):
 
 def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     """Return the names and values of a pair's facts, most important first."""
-    shown, entry, unknown = one.shown, one.entry, tr("Unknown")
+    shown, entry, drafter, unknown = one.shown, one.entry, one.shown.drafter, tr("Unknown")
     facts = {
         tr("Why this pair"): _advantages(one),
         **_speeds(one, machine_measured),
         tr("Published speedups"): _reported(one),
-        tr("Context"): tokens(shown.context) if shown.context else unknown,
+        tr("Context"): _context(shown) or unknown,
         tr("License"): license_name(shown.license or (entry.license if entry else None) or "unknown"),
     }
-    if entry and entry.drafter_license:
-        facts[tr("License")] += ", " + tr("drafter: {license}", license=license_name(entry.drafter_license))
+    if drafter and drafter.license:
+        facts[tr("License")] += ", " + tr("drafter: {license}", license=license_name(drafter.license))
     if shown.to_download is not None and shown.folders is None:
         facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
-    kinds = []
-    if entry and entry.generation:
-        kinds.append("DFlash 2" if entry.generation == 2 else "DFlash")
-    if entry and entry.block_size:
-        kinds.append(tr("block size {count}", count=entry.block_size))
-    facts[tr("Kind")] = ", ".join(filter(None, (*kinds, one.family)))
+    block = shown.config.block_size if shown.config else drafter.block_size if drafter else None
+    kinds = (shown.kind, tr("block size {count}", count=block) if block else "", one.family)
+    facts[tr("Kind")] = ", ".join(filter(None, kinds))
     if shown.pair is not None:
         facts[tr("Target")] = shown.pair.target
         facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
@@ -229,6 +251,7 @@ def license_name(id: str) -> str:
         "bsd-3-clause": "BSD 3-Clause",
         "openmdw-1.1": "OpenMDW 1.1",
         "gemma": "Gemma Terms of Use",
+        "glm-5.3": "GLM-5.3 License",
         "other": tr("Other"),
         "unknown": tr("Unknown"),
     }
@@ -239,6 +262,33 @@ def license_name(id: str) -> str:
     return names.get(id, id)
 
 
+def _context(shown: Variant) -> str:
+    """Return the context length, and how much of it DFlash speeds up if that is known to be less."""
+    if not shown.context:
+        return ""
+    if shown.config is None or not shown.config.windowed or shown.context <= WINDOWED_CONTEXT:
+        return tokens(shown.context)
+    least = number(WINDOWED_CONTEXT)
+    return tr("{context}. DFlash gains little beyond about {least}.", context=tokens(shown.context), least=least)
+
+
+def _drafter_label(variant: Variant) -> str:
+    """Return a drafter's kind, maker, precision, size, and expected or reported speed."""
+    drafter = variant.drafter
+    if drafter is None:
+        return variant.kind
+    parts = [tr("{kind} by {maker}", kind=variant.kind or tr("Drafter"), maker=drafter.repo.split("/")[0])]
+    if drafter.bits:
+        parts.append(tr("{bits}-bit", bits=drafter.bits))
+    if drafter.size_gb:
+        parts.append(size(round(drafter.size_gb * 1e9)))
+    if speed := variant.speeds.get("dflash"):
+        parts.append(rate_range(speed.low, speed.high))
+    elif ratios := [ratio for reported in drafter.reported for ratio in reported.speedup]:
+        parts.append(tr("{low} to {high}× reported", low=number(min(ratios), 1), high=number(max(ratios), 1)))
+    return " · ".join(parts)
+
+
 def _advantages(one: Candidate) -> str:
     sentences = []
     if one.verdict == "comfortable":
@@ -247,11 +297,18 @@ def _advantages(one: Candidate) -> str:
         sentences.append(tr("Fits, with little memory to spare."))
     if "coding" in one.tags:
         sentences.append(tr("Trained for code."))
-    if one.entry is not None and one.entry.generation == 2:
+    if one.shown.kind == "DFlash 2":
         sentences.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
+    if len(one.labels) > 1:
+        sentences.append(precision_note(one.shown.bits))
     if "small" in one.tags and one.shown.size and one.shown.folders is None:
         sentences.append(tr("Quick to download and light on memory."))
-    return " ".join([*sentences, one.note]).strip()
+    notes = {
+        "The drafter was trained on non-thinking replies.": tr("The drafter was trained on non-thinking replies."),
+        "The drafter was fine-tuned for Three.js code.": tr("The drafter was fine-tuned for Three.js code."),
+    }
+    note = one.shown.drafter.note if one.shown.drafter else ""
+    return " ".join(filter(None, [*sentences, notes.get(note, note), one.note]))
 
 
 def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
@@ -270,7 +327,7 @@ def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
 
 def _reported(one: Candidate) -> str:
     texts = []
-    for reported in one.entry.reported if one.entry else ():
+    for reported in one.shown.drafter.reported if one.shown.drafter else ():
         low, high = (number(ratio, 2) for ratio in reported.speedup)
         if low == high:
             texts.append(tr("{ratio}× the plain speed on {machine}", ratio=low, machine=reported.machine))

@@ -17,10 +17,10 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, TargetRepo, load_catalog
+from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo, load_catalog
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.download import inspect_pair
-from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import LocalModel, local_models, repo_of
@@ -45,10 +45,13 @@ MIN_SPEED = 5  # tokens per second, about reading speed
 
 @dataclass(frozen=True)
 class Variant:
-    """One quantization of a pair. Sizes are in bytes."""
+    """One quantization of a target with one of its drafters. Sizes are in bytes."""
 
-    label: str = ""
+    label: str = ""  # of the quantization
     pair: Pair | None = None
+    bits: int | None = None  # per weight of the target, as the catalog lists it
+    drafter: DrafterRepo | None = None  # as the catalog lists it
+    config: DrafterConfig | None = None  # of the drafter, if its files or the hub were read
     folders: Folders | None = None  # if on disk
     size: int = 0  # of the weights; 0 if unknown
     estimated: bool = True  # whether the size is estimated
@@ -62,6 +65,13 @@ class Variant:
     context: int | None = None
     checked: bool = False  # the hub has responded
     removable: bool = False  # in the hub cache
+
+    @property
+    def kind(self) -> str:
+        """The drafter's kind, or an empty string if it is unknown."""
+        if self.config is not None:
+            return "DFlash 2" if self.config.selector else "DFlash"
+        return (self.drafter.kind if self.drafter else None) or ""
 
     @property
     def speed_key(self) -> str:
@@ -94,6 +104,16 @@ class Candidate:
     @property
     def shown(self) -> Variant:
         return self.variants[self.index]
+
+    @property
+    def labels(self) -> list[str]:
+        """The quantizations on offer."""
+        return list(dict.fromkeys(variant.label for variant in self.variants))
+
+    @property
+    def alternatives(self) -> tuple[int, ...]:
+        """The indices of all variants with the shown quantization, one per drafter."""
+        return tuple(index for index, variant in enumerate(self.variants) if variant.label == self.shown.label)
 
     @property
     def on_disk(self) -> bool:
@@ -223,7 +243,7 @@ def listed_name(folders: Folders) -> str:
         if pair.name and (pair.folders == folders if pair.is_local else (pair.target, pair.drafter) == repos):
             return pair.name
     for entry in load_catalog().entries:
-        if (folders == demo_pair() and BUILT_IN in entry.tags) or (repos[0] in entry.repos[:-1] and repos[1] == entry.drafter):
+        if (folders == demo_pair() and BUILT_IN in entry.tags) or repos in [pair.repos for pair in entry.pairs]:
             return entry.name
     return ""
 
@@ -248,8 +268,9 @@ class Estimator:
             context = min(CONTEXT, limit or CONTEXT)
             fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
             speeds = measured_speeds(self._measured.rates(variant.speed_key))
+            parsed = parse(drafter) if drafter else None
+            variant = replace(variant, config=parsed)
             if self.facts is not None:
-                parsed = parse(drafter) if drafter else None
                 generation = 2 if parsed and parsed.selector else 1
                 speeds = predict_speeds(self.facts, target, parsed, sizes, context, generation) | speeds
             slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
@@ -346,18 +367,16 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
             variants = [estimator.from_folders(demo_pair())]
     for target in entry.targets:
         label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
-        variant = Variant(label, context=entry.context)
-        if entry.drafter is not None:
-            variant = replace(variant, pair=Pair(target.repo, entry.drafter))
-            variant = estimator.from_pair(variant, entry.name, estimate_size(entry, target)[0], models)
-        variants.append(variant)
+        for drafter in entry.drafters:
+            variant = Variant(label, Pair(target.repo, drafter.repo), target.bits, drafter, context=entry.context)
+            variants.append(estimator.from_pair(variant, entry.name, estimate_size(entry, target, drafter)[0], models))
+        if not entry.drafters:
+            variants.append(Variant(label, bits=target.bits, context=entry.context))
     variants.sort(key=lambda variant: variant.folders is None)  # downloaded ones first
     name, note = entry.name, entry.note
     if BUILT_IN in entry.tags:
         name = tr("Demo pair")
         note = tr("A tiny built-in demo for simple arithmetic, lists, and code.")
-    elif note == "The drafter was trained on non-thinking replies.":
-        note = tr("The drafter was trained on non-thinking replies.")
     return Candidate(entry.id, name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
 
 
@@ -421,13 +440,22 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
         for entry in catalog.entries
         if entry.confirmed and not entry.why_not and BUILT_IN not in entry.tags
         for target in entry.targets
-        for needed, estimated in [estimate_size(entry, target)]
+        for needed, estimated in [estimate_size(entry, target, entry.drafters[0])]
         if needed and needed <= _COMFORTABLE * budget
         for speed in [max_speed(entry.name, needed, facts) if facts is not None else 0.0]
         if facts is None or speed >= MIN_SPEED
     ]
     # Of pairs with the same size, the later entry is the newer model.
     return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None
+
+
+def precision_note(bits: int | None) -> str:
+    """Return what a quantization is best for: the speedup or tokens per second."""
+    if bits is None:
+        return ""
+    if bits >= 8:
+        return tr("The largest speedup with DFlash. Fewer bits usually give more tokens per second.")
+    return tr("Usually the most tokens per second. More bits give a larger speedup with DFlash.")
 
 
 def max_speed(name: str, size: int, facts: MachineFacts) -> float:
@@ -440,12 +468,11 @@ def max_speed(name: str, size: int, facts: MachineFacts) -> float:
     return facts.bandwidth / (size * min(share, 1.0))
 
 
-def estimate_size(entry: CatalogEntry, target: TargetRepo) -> tuple[int, bool]:
+def estimate_size(entry: CatalogEntry, target: TargetRepo, drafter: DrafterRepo) -> tuple[int, bool]:
     """Return the bytes of both models (0 if unknown), and whether they are estimated."""
-    drafter = entry.drafter_gb or 0.0
     if target.size_gb:
-        return round((target.size_gb + drafter) * 1e9), entry.drafter_gb is None
+        return round((target.size_gb + (drafter.size_gb or 0)) * 1e9), drafter.size_gb is None
     found = _WEIGHTS.search(entry.name)
     if not found or not target.bits:
         return 0, True
-    return round((float(found[1]) * target.bits / 8 * _OVERHEAD + drafter) * 1e9), True
+    return round((float(found[1]) * target.bits / 8 * _OVERHEAD + (drafter.size_gb or 0)) * 1e9), True

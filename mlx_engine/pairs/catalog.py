@@ -20,6 +20,12 @@ from mlx_engine.pairs.repo import check_repo
 from mlx_engine.pairs.target_config import dflash_problem
 
 BUILT_IN = "built in"  # tag of pairs that need no download
+RUNNABLE_KINDS = ("DFlash", "DFlash 2")  # of drafters; the catalog may list others, which aren't offered
+_NEEDS_CODE = EngineText.of(
+    "tokenizer_needs_own_code",
+    "Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.",
+    file="tokenization_kimi.py",
+)
 _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")
 
 
@@ -42,56 +48,69 @@ class ReportedSpeedup:
 
 
 @dataclass(frozen=True)
+class DrafterRepo:
+    """A drafter for a target. Unknown facts are None."""
+
+    repo: str
+    kind: str | None  # such as “DFlash 2”
+    bits: int | None  # per weight if it is published quantized for MLX
+    block_size: int | None
+    size_gb: float | None  # in 10^9 bytes, as published
+    gated: bool | None
+    license: str | None
+    note: str
+    reported: tuple[ReportedSpeedup, ...]
+
+
+@dataclass(frozen=True)
 class CatalogEntry:
-    """A pair in the catalog. Unknown facts are None."""
+    """A target in the catalog and its drafters, best first. Unknown facts are None."""
 
     id: str
     name: str
     targets: tuple[TargetRepo, ...]
-    drafter: str | None  # repo
-    generation: int | None
-    block_size: int | None
-    drafter_gb: float | None
-    gated: bool | None
-    drafter_license: str | None
+    drafters: tuple[DrafterRepo, ...]
     family: str | None  # the target's model_type
-    license: str | None
+    license: str | None  # of the target
     context: int | None  # tokens
     tags: tuple[str, ...]
     note: str
-    reported: tuple[ReportedSpeedup, ...]
-    measured: tuple[ReportedSpeedup, ...]
     reason: str  # why it can't run
     custom: bool = False  # added by the user
 
     @property
     def confirmed(self) -> bool:
         """Whether the shipped catalog confirms all repo names."""
-        return BUILT_IN in self.tags or bool(self.targets and self.drafter and not self.custom)
+        return BUILT_IN in self.tags or bool(self.targets and self.drafters and not self.custom)
 
     @property
     def why_not(self) -> EngineText | None:
         """Why the pair can't run; None if it can, as far as is known without the hub."""
         if self.reason:
-            return EngineText(f"catalog_reason_{self.id}", self.reason)
+            return _NEEDS_CODE if self.reason == str(_NEEDS_CODE) else EngineText(f"catalog_reason_{self.id}", self.reason)
         if self.family:
             config = {"model_type": self.family}
             if problem := why_not_runnable(config) or dflash_problem(config):
                 return problem
-        if BUILT_IN not in self.tags and not (self.targets and self.drafter):
+        if BUILT_IN not in self.tags and not (self.targets and self.drafters):
             return EngineText.of("catalog_repos_unknown", "This pair's repo names aren't known yet.")
         return None
 
     @property
     def repos(self) -> tuple[str, ...]:
-        """The target repos, then the drafter repo."""
-        return (*(target.repo for target in self.targets), *filter(None, [self.drafter]))
+        """The target repos, then the drafter repos."""
+        return (*(target.repo for target in self.targets), *(drafter.repo for drafter in self.drafters))
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every target with every drafter."""
+        return tuple(Pair(target.repo, drafter.repo) for target in self.targets for drafter in self.drafters)
 
     def pair(self, bits: int | None = None) -> Pair:
-        """Return the pair with the given quantization, or with the first one listed."""
+        """Return the target with the given quantization, or the first one, with the best drafter."""
         if BUILT_IN in self.tags:
             raise UserError("pair_is_built_in", "{name} comes with Slipstream and can't be downloaded or removed.", name=self.name)
-        if not self.targets or not self.drafter:
+        if not self.targets or not self.drafters:
             template = "{name} can't be downloaded. {reason}"
             raise UserError("pair_not_downloadable", template, name=self.name, reason=self.why_not or "")
         offered = [target for target in self.targets if bits in (None, target.bits)]
@@ -99,7 +118,7 @@ class CatalogEntry:
             available = ", ".join(str(target.bits) for target in self.targets)
             template = "{name} isn't available at {bits} bits. Choose from {available}."
             raise UserError("bits_not_offered", template, name=self.name, bits=str(bits), available=available)
-        return Pair(offered[0].repo, self.drafter)
+        return Pair(offered[0].repo, self.drafters[0].repo)
 
 
 @dataclass(frozen=True)
@@ -154,33 +173,40 @@ def load_catalog() -> Catalog:
 
 def parse_entry(raw: Any, custom: bool = True) -> CatalogEntry:
     fields = _Fields(raw, "id")
-    drafter = fields.part("drafter")
     id = fields.required("id", lambda value: isinstance(value, str) and _ID.fullmatch(value))
+    listed = [*fields.parts("drafters"), fields.part("drafter")]
+    drafters = [_drafter(one) for one in listed if one.get("repo", _is_line)]
     return CatalogEntry(
         id=id,
         name=fields.get("name", _is_line, id),
         targets=tuple(map(_target, fields.parts("targets"))),
-        drafter=drafter.repo() if drafter.get("repo", _is_line) else None,
-        generation=drafter.get("generation", _is_integer),
-        block_size=drafter.get("block_size", _is_integer),
-        drafter_gb=drafter.get("size_gb", _is_number),
-        gated=drafter.get("gated", lambda value: isinstance(value, bool)),
-        drafter_license=drafter.get("license", _is_line),
+        drafters=tuple(one for one in drafters if one.kind is None or one.kind in RUNNABLE_KINDS),
         family=fields.get("family", _is_line),
         license=fields.get("license", _is_line),
         context=fields.get("context", _is_integer),
         tags=tuple(fields.get("tags", lambda value: isinstance(value, list) and all(map(_is_line, value)), ())),
         note=fields.get("note", _is_line, ""),
-        reported=tuple(map(_speedup, fields.parts("reported"))),
-        measured=tuple(map(_speedup, fields.parts("measured"))),
         reason=fields.get("why_not", _is_line, ""),
         custom=custom,
     )
 
 
 def _target(fields: "_Fields") -> TargetRepo:
-    bits = fields.get("bits", lambda value: _is_integer(value) and 1 <= value <= 64)
-    return TargetRepo(fields.repo(), bits, fields.get("size_gb", _is_number))
+    return TargetRepo(fields.repo(), fields.get("bits", _is_bits), fields.get("size_gb", _is_number))
+
+
+def _drafter(fields: "_Fields") -> DrafterRepo:
+    return DrafterRepo(
+        repo=fields.repo(),
+        kind=fields.get("kind", _is_line),
+        bits=fields.get("bits", _is_bits),
+        block_size=fields.get("block_size", _is_integer),
+        size_gb=fields.get("size_gb", _is_number),
+        gated=fields.get("gated", lambda value: isinstance(value, bool)),
+        license=fields.get("license", _is_line),
+        note=fields.get("note", _is_line, ""),
+        reported=tuple(map(_speedup, fields.parts("reported"))),
+    )
 
 
 def _speedup(fields: "_Fields") -> ReportedSpeedup:
@@ -227,6 +253,10 @@ def _is_line(value: Any) -> bool:
 
 def _is_integer(value: Any) -> bool:
     return type(value) is int
+
+
+def _is_bits(value: Any) -> bool:
+    return _is_integer(value) and 1 <= value <= 64
 
 
 def _is_number(value: Any) -> bool:

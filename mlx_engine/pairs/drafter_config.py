@@ -118,6 +118,11 @@ class DrafterConfig:
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
     stored: Stored | None
 
+    @property
+    def windowed(self) -> bool:
+        """Whether every layer sees only a window of the context."""
+        return None not in self.windows
+
 
 class ConfigFields:
     """The fields of a config by name. An explicit null counts as absent.

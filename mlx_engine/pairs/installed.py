@@ -41,9 +41,10 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
 
 
 def _drafter(target: LocalModel, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]) -> Path | None:
-    """Return the folder of the user's or the catalog's drafter, or of another match."""
+    """Return the folder of the user's or the catalog's best drafter, or of another match."""
     entry = catalog.with_target(target.repo)
-    preferred = [pair.drafter for pair in custom if pair.target == target.repo] + [entry.drafter if entry else None]
+    preferred: list[str | None] = [pair.drafter for pair in custom if pair.target == target.repo]
+    preferred += [drafter.repo for drafter in entry.drafters] if entry else []
     fitting = [model for model in local if model.is_drafter and model.problem is None and _fits(target, model)]
     fitting.sort(key=lambda model: preferred.index(model.repo) if model.repo in preferred else len(preferred))
     return fitting[0].folder if fitting else None

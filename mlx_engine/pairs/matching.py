@@ -33,7 +33,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
     config = hub.read_json(hub.listing(target), "config.json")
     _check_for_dflash(config)
     entry = catalog.with_target(target)
-    names = [entry.drafter] if entry and entry.drafter else []
+    names = [drafter.repo for drafter in entry.drafters] if entry else []
     names += [model.repo for model in local if model.is_drafter and "/" in model.repo and _is_named_for(model.repo, target)]
     names += [name for name in hub.search(f"{base_name(target)}-DFlash") if _is_named_for(name, target)]
     refused = []
@@ -72,11 +72,12 @@ def _check_for_dflash(config: dict) -> None:
 def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
     """Return the catalog's suggestions for a pair that doesn't fit together."""
     found = []
-    if (entry := catalog.with_target(pair.target)) and entry.drafter:
+    if (entry := catalog.with_target(pair.target)) and entry.drafters:
         template = "For {target}, use the drafter {drafter}."
-        found.append(EngineText.of("drafter_for_target", template, target=pair.target, drafter=entry.drafter))
+        found.append(EngineText.of("drafter_for_target", template, target=pair.target, drafter=entry.drafters[0].repo))
     for entry in catalog.entries:
-        if pair.drafter and entry.drafter and entry.drafter.lower() == pair.drafter.lower() and entry.targets:
+        names = [drafter.repo.lower() for drafter in entry.drafters]
+        if pair.drafter and pair.drafter.lower() in names and entry.targets:
             template = "{drafter} was made for {name}, such as {target}."
             target = entry.targets[0].repo
             found.append(EngineText.of("target_for_drafter", template, drafter=pair.drafter, name=entry.name, target=target))
@@ -86,7 +87,7 @@ def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
 def shared_repos(catalog: Catalog, local: list[LocalModel], pair: Pair) -> dict[str, str]:
     """Return the shared repos of a pair, each with its partner in another local pair."""
     here = {model.repo.lower() for model in local if model.problem is None}
-    others = [Pair(target.repo, entry.drafter) for entry in catalog.entries if entry.drafter for target in entry.targets]
+    others = [pair for entry in catalog.entries for pair in entry.pairs]
     others += [one.pair for one in custom_pairs() if not one.is_local and one.drafter]
     own = {repo.lower(): repo for repo in pair.repos}
     needed: dict[str, str] = {}

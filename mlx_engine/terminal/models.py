@@ -122,11 +122,11 @@ def _search(given: argparse.Namespace) -> int:
 def _line(entry: CatalogEntry, here: list[LocalModel]) -> str:
     mark = "✗" if entry.why_not else "✓" if _is_here(entry, here) else " " if entry.confirmed else "?"
     parts = [", ".join(f"{target.bits} bits" for target in entry.targets if target.bits)]
-    parts.append(f"block {entry.block_size}" if entry.block_size else "")
-    if entry.reported:
-        low, high = min(one.speedup[0] for one in entry.reported), max(one.speedup[1] for one in entry.reported)
+    parts.append(" or ".join(dict.fromkeys(drafter.kind for drafter in entry.drafters if drafter.kind)))
+    if reported := [ratio for drafter in entry.drafters for one in drafter.reported for ratio in one.speedup]:
+        low, high = min(reported), max(reported)
         parts.append(f"reported speedup {low:g}×" if low == high else f"reported speedup {low:g}–{high:g}×")
-    parts += ["gated" if entry.gated else "", str(entry.why_not or "")]
+    parts += ["gated" if entry.drafters and entry.drafters[0].gated else "", str(entry.why_not or "")]
     return f"{mark} {entry.id:<20} {entry.name:<22} " + " · ".join(filter(None, parts))
 
 
@@ -135,11 +135,7 @@ def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
     if BUILT_IN in entry.tags:
         return True
     repos = {one.repo.lower() for one in here if not one.problem}
-    return (
-        entry.drafter is not None
-        and entry.drafter.lower() in repos
-        and any(target.repo.lower() in repos for target in entry.targets)
-    )
+    return any(repos.issuperset(repo.lower() for repo in pair.repos) for pair in entry.pairs)
 
 
 def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:

@@ -1940,6 +1940,16 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>The drafter was fine-tuned for Three.js code.</source>
+            <translation>Der Drafter wurde für Three.js-Code nachtrainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>The weights need about {needed} of memory.</source>
             <translation>Die Gewichte brauchen etwa {needed} Speicher.</translation>
         </message>
@@ -2027,6 +2037,26 @@
             <location filename="../../app/models/pair_card.py" />
             <source>{action}: {name}</source>
             <translation>{action}: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{context}. DFlash gains little beyond about {least}.</source>
+            <translation>{context}. Ab etwa {least} bringt DFlash wenig.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{kind} by {maker}</source>
+            <translation>{kind} von {maker}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{low} to {high}× reported</source>
+            <translation>laut Berichten {low}- bis {high}-mal so schnell</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2410,8 +2440,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>The drafter was trained on non-thinking replies.</source>
-            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
+            <source>The largest speedup with DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>Die größte Beschleunigung mit DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2430,8 +2460,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} Bit</translation>
+            <source>Usually the most tokens per second. More bits give a larger speedup with DFlash.</source>
+            <translation>Meist die meisten Token pro Sekunde. Mehr Bit ergeben eine größere Beschleunigung mit DFlash.</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -5339,6 +5369,12 @@
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
             <translation>{name} kann nicht geladen werden. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>tokenizer_needs_own_code</source>
+            <extracomment>Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.</extracomment>
+            <translation>Der Tokenizer braucht eigenen Python-Code ({file}), der nie geladen und nie ausgeführt wird.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />

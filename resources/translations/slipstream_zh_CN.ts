@@ -1940,6 +1940,16 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>The drafter was fine-tuned for Three.js code.</source>
+            <translation>该草稿模型针对 Three.js 代码进行了微调。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>草稿模型是用非思考回复训练的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>The weights need about {needed} of memory.</source>
             <translation>权重约需 {needed} 内存。</translation>
         </message>
@@ -2027,6 +2037,26 @@
             <location filename="../../app/models/pair_card.py" />
             <source>{action}: {name}</source>
             <translation>{action}：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{context}. DFlash gains little beyond about {least}.</source>
+            <translation>{context}。超过约 {least} 后，DFlash 提升很小。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{kind} by {maker}</source>
+            <translation>{maker} 的 {kind}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>{low} to {high}× reported</source>
+            <translation>据报告 {low} 到 {high} 倍</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2410,8 +2440,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>The drafter was trained on non-thinking replies.</source>
-            <translation>草稿模型是用非思考回复训练的。</translation>
+            <source>The largest speedup with DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2430,8 +2460,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} 位</translation>
+            <source>Usually the most tokens per second. More bits give a larger speedup with DFlash.</source>
+            <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -5339,6 +5369,12 @@
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
             <translation>无法下载 {name}。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>tokenizer_needs_own_code</source>
+            <extracomment>Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.</extracomment>
+            <translation>其分词器需要自带的 Python 代码（{file}），该代码绝不会被下载或运行。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />

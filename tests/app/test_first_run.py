@@ -69,7 +69,7 @@ def test_a_published_size_takes_precedence_over_an_estimate() -> None:
     unknown = replace(coder, targets=tuple(replace(target, size_gb=None) for target in coder.targets))
     found = recommend(Catalog((unknown,)), 100 * GB)
     assert found and found.estimated and abs(found.needed / GB - 17.2) < 1
-    nameless = replace(unknown, name="Thirty billion", drafter_gb=1.0)
+    nameless = replace(unknown, name="Thirty billion")
     assert recommend(Catalog((nameless,)), 100 * GB) is None
 
 

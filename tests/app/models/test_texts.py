@@ -53,7 +53,7 @@ def test_licenses_have_readable_names(id: str, name: str) -> None:
 
 def test_every_license_of_the_catalog_has_a_readable_name() -> None:
     entries = load_catalog().entries
-    ids = {id for entry in entries for id in (entry.license, entry.drafter_license) if id}
+    ids = {id for entry in entries for id in (entry.license, *(drafter.license for drafter in entry.drafters)) if id}
     assert ids and [id for id in ids if license_name(id) == id] == []
 
 

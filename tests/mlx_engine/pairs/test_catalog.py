@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import resources
 from mlx_engine.errors import UserError
-from mlx_engine.families import FAMILIES, NOT_RUNNABLE
-from mlx_engine.pairs.catalog import custom_catalog_file, load_catalog, parse_entry
+from mlx_engine.families import FAMILIES
+from mlx_engine.pairs.catalog import RUNNABLE_KINDS, custom_catalog_file, load_catalog, parse_entry
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
 
 RAW = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
+REPORTED = [one for raw in RAW["pairs"] for drafter in raw["drafters"] for one in drafter["reported"]]
 ASKED_FOR = (
     "qwen3-4b qwen3-8b qwen3-coder-30b-a3b qwen3-coder-next qwen3.5-4b qwen3.5-9b qwen3.5-27b qwen3.5-35b-a3b qwen3.5-122b-a10b"
 )
@@ -24,8 +25,9 @@ ASKED_FOR += (
     " qwen3.6-27b qwen3.6-35b-a3b qwen3.8-27b gemma-4-12b gemma-4-26b-a4b gemma-4-31b gpt-oss-20b gpt-oss-120b llama-3.1-8b"
 )
 ASKED_FOR += " muse-glimmer-30b minimax-m2.5 kimi-k2.5 glm-5.1 glm-5.3-flash demo"
-ASKED_FOR += " qwen3.5-397b-a17b gemma-4-31b-redhat muse-glimmer-30b-v1 minimax-m2.7 laguna-xs-2.1 laguna-s-2.1"
-ASKED_FOR += " qwen3.5-4b-vl qwen3.6-27b-fluxmire ternary-bonsai-2-27b gemma-4-e2b"
+ASKED_FOR += " qwen3.5-397b-a17b minimax-m2.7 laguna-xs-2.1 laguna-s-2.1"
+ASKED_FOR += " ternary-bonsai-2-27b gemma-4-e2b"
+ASKED_FOR += " qwen3.8-flash-next glm-5.3 minimax-m3.1-flash kimi-k2.6 kimi-k2.7-code nemotron-3.5-lightning"
 
 
 def facts(value: Any) -> list[dict]:
@@ -40,47 +42,56 @@ class TestShippedCatalog:
         assert sorted(entry.id for entry in load_catalog().entries) == sorted(ASKED_FOR.split())
 
     def test_every_entry_has_the_same_fields(self) -> None:
-        fields, drafter = set(RAW["pairs"][0]), set(RAW["pairs"][0]["drafter"])
+        fields, drafter = set(RAW["pairs"][0]), set(RAW["pairs"][1]["drafters"][0])
         for raw in RAW["pairs"]:
-            assert set(raw) == fields and set(raw["drafter"]) == drafter
+            assert set(raw) == fields and all(set(one) == drafter for one in raw["drafters"])
             assert all(set(target) == {"repo", "bits", "size_gb"} for target in raw["targets"])
-            assert all(set(one) == {"speedup", "machine", "target", "from"} for one in raw["reported"])
+        assert all(set(one) == {"speedup", "machine", "target", "from"} for one in REPORTED)
 
     def test_every_fact_names_a_source_and_every_source_is_used(self) -> None:
-        used = {fact["from"] for fact in facts(RAW["pairs"])} | {one["from"] for raw in RAW["pairs"] for one in raw["reported"]}
+        used = {fact["from"] for fact in facts(RAW["pairs"])} | {one["from"] for one in REPORTED}
         assert used == set(RAW["sources"])
         assert all(fact["is"] not in (None, "") for fact in facts(RAW["pairs"]))
 
     def test_all_other_fields_are_facts(self) -> None:
-        plain = {"id", "name", "note", "tags", "targets", "drafter", "reported", "measured", "bits"}
+        plain = {"id", "name", "note", "tags", "targets", "drafters", "reported", "bits"}
         for raw in RAW["pairs"]:
-            for part in (raw, raw["drafter"], *raw["targets"]):
+            for part in (raw, *raw["drafters"], *raw["targets"]):
                 assert all(name in plain or value is None or set(value) == {"is", "from"} for name, value in part.items())
-
-    def test_there_are_no_measurements_yet(self) -> None:
-        assert not any(entry.measured for entry in load_catalog().entries)
 
     def test_every_family_is_known_or_has_a_reason(self) -> None:
         for entry in load_catalog().entries:
-            assert entry.family is None or entry.family in FAMILIES or entry.family in NOT_RUNNABLE
+            assert entry.family is None or entry.family in FAMILIES or entry.why_not
         reasons = {entry.id: entry.why_not for entry in load_catalog().entries if entry.why_not}
-        assert set(reasons) == {"kimi-k2.5", "glm-5.1", "glm-5.3-flash"}
+        assert set(reasons) == {
+            "glm-5.3-flash",
+            "kimi-k2.5",
+            "kimi-k2.6",
+            "kimi-k2.7-code",
+            "minimax-m3.1-flash",
+            "nemotron-3.5-lightning",
+            "qwen3.8-flash-next",
+        }
 
     def test_repo_names_are_valid_and_pairs_unique(self) -> None:
-        pairs = [entry.pair(target.bits) for entry in load_catalog().entries if entry.drafter for target in entry.targets]
+        pairs = [pair for entry in load_catalog().entries for pair in entry.pairs]
         assert len(pairs) == len(set(pairs)) and all(check_repo(repo) for pair in pairs for repo in pair.repos)
 
-    def test_the_official_drafter_of_a_target_comes_first(self) -> None:
+    def test_the_drafter_of_dflashs_authors_comes_first(self) -> None:
         """It is used if only the target is given."""
-        targets = [target.repo for entry in load_catalog().entries for target in entry.targets]
-        twice = {repo for repo in targets if targets.count(repo) > 1}
-        first = {repo: load_catalog().with_target(repo) for repo in twice}
-        assert twice and all(entry and entry.drafter and entry.drafter.startswith("z-lab/") for entry in first.values())
+        several = [entry for entry in load_catalog().entries if len(entry.drafters) > 1]
+        assert several and all(entry.drafters[0].repo.startswith(("z-lab/", "incoai/")) for entry in several)
 
-    def test_the_demo_entry_matches_the_demo_pair(self) -> None:
-        config = json.loads((Path(resources.__file__).parent / "demo_pair/drafter/config.json").read_text())
-        demo = load_catalog().find("demo")
-        assert demo.block_size == config["block_size"]
+    def test_each_target_has_one_entry(self) -> None:
+        targets = [target.repo for entry in load_catalog().entries for target in entry.targets]
+        assert len(targets) == len(set(targets))
+
+    def test_drafters_that_cannot_run_yet_are_not_offered(self) -> None:
+        kinds = {drafter.kind for entry in load_catalog().entries for drafter in entry.drafters}
+        assert kinds <= {*RUNNABLE_KINDS, None}
+        drafters = [{"repo": "c/spark", "kind": "DSpark"}, {"repo": "c/flash", "kind": "DFlash"}]
+        entry = parse_entry({"id": "mine", "targets": [{"repo": "a/b", "bits": 4}], "drafters": drafters})
+        assert entry.pairs == (Pair("a/b", "c/flash"),) and "c/spark" not in entry.repos
 
     def test_a_pair_is_found_by_id_and_quantization(self) -> None:
         entry = load_catalog().find("Qwen3.8-27B")
@@ -119,7 +130,8 @@ class TestCustomEntries:
             {"id": "mine", "tags": "x"},
             {"id": "mine", "name": "x\x1b[2J"},
             {"id": "mine", "context": "many"},
-            {"id": "mine", "reported": [{"speedup": [1]}]},
+            {"id": "mine", "drafter": {"repo": "c/d", "reported": [{"speedup": [1]}]}},
+            {"id": "mine", "drafters": {"repo": "c/d"}},
             {"id": "mine", "targets": [{"repo": "a/b", "bits": 10**9}]},
             "x",
             None,
@@ -152,6 +164,6 @@ class TestCustomEntries:
         )
     )
     def test_any_field_value_is_parsed_or_refused(self, value: Any) -> None:
-        for name in ("id", "name", "targets", "drafter", "family", "context", "tags", "reported", "why_not"):
+        for name in ("id", "name", "targets", "drafter", "drafters", "family", "context", "tags", "why_not"):
             with suppress(UserError):
                 parse_entry({"id": "mine", name: value})

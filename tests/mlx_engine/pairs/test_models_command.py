@@ -241,7 +241,7 @@ class TestOtherCommands:
         assert "owner/drafter  drafter, 0.00 GB, hub cache" in shown and "✗ kimi-k2.5" in shown
 
     def test_search(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
-        coding = {"qwen3-coder-30b-a3b", "qwen3-coder-next", "laguna-xs-2.1", "laguna-s-2.1"}
+        coding = {"qwen3-coder-30b-a3b", "qwen3-coder-next", "laguna-xs-2.1", "laguna-s-2.1", "kimi-k2.7-code"}
         assert {one["id"] for one in models(capsys, "search", "coding")[1]["pairs"]} == coding
         assert models(capsys, "search", "owner", "--hub")[1]["repos"] == ["owner/drafter", "owner/target"]
         assert main(["models", "search", "zebra"]) == 0
@@ -303,8 +303,8 @@ class TestOtherCommands:
         for entry in load_catalog().entries:
             for target in entry.targets:
                 pair.repo(target.repo, target_files(1000))
-            if entry.drafter:
-                pair.repo(entry.drafter, drafter_files(1000))
+            for drafter in entry.drafters:
+                pair.repo(drafter.repo, drafter_files(1000))
         status, printed = models(capsys, "check", "--catalogue")
         assert (status, printed["missing"]) == (0, [])
         gone = load_catalog().find("qwen3-8b").targets[0].repo

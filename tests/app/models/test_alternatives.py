@@ -1,0 +1,35 @@
+"""Several drafters of one target in the picker, and what the card says about each."""
+
+from mlx_engine.pairs.pair import Pair
+from tests.app.models.picker_page import Start, card, look_at, opened
+
+
+def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
+    """Each shows its size and expected speedup. Another quantization keeps the chosen drafter."""
+    app = start()
+    opened(app)
+    one = look_at(app, "qwen3.8-27b")
+    box, quantizations = card(app).drafters, card(app).variants
+    assert [box.itemText(index) for index in range(box.count())] == [
+        "DFlash 2 by z-lab · 3.9 GB · 1.8 to 3.7× reported",
+        "DFlash 2 by seabit-ai · 4-bit · 1.1 GB",
+    ]
+    assert box.isVisible() and [quantizations.itemText(index) for index in range(2)] == ["4-bit", "8-bit"]
+    assert "Usually the most tokens per second." in card(app).facts.shown["Why this pair"]
+    box.activated.emit(1)
+    quantizations.activated.emit(1)
+    one = look_at(app, "qwen3.8-27b")
+    assert one.shown.pair == Pair("mlx-community/Qwen3.8-27B-8bit", "seabit-ai/Qwen3.8-27B-DFlash2-4bit")
+    assert (quantizations.currentText(), box.currentIndex()) == ("8-bit", 1)
+    facts = card(app).facts.shown
+    assert "The largest speedup with DFlash." in facts["Why this pair"] and facts["License"].endswith("drafter: Apache 2.0")
+    assert facts["Kind"] == "DFlash 2, block size 8, qwen3_5" and "Published speedups" not in facts
+    look_at(app, "gemma-4-12b")
+    assert not box.isVisible() and not quantizations.isVisible()
+
+
+def test_the_kind_of_a_pair_on_disk_comes_from_its_files(start: Start) -> None:
+    app = start()
+    opened(app)
+    look_at(app, "demo")
+    assert card(app).facts.shown["Kind"] == "DFlash, block size 16, qwen3"
