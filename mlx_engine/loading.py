@@ -24,6 +24,7 @@ from mlx_engine import chat, memory
 from mlx_engine.channels import call_format
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.decoding.width import PairHistory
+from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import usual_bits
@@ -242,10 +243,14 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         takes_effort=chat.takes_effort(tokenizer),
         can_call_tools=call_format(tokenizer) is not None,
         why_plain=why_plain,
-        drafter_weights="" if not drafter else f"{drafter.bits} bit" if drafter.bits < 16 else str(dtype).removeprefix("mlx.core."),
+        drafter_weights=_format(drafter) if drafter else "",
         sampling=recommended_sampling(target_folder),
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size))
+
+
+def _format(drafter: DFlashDrafter) -> str:
+    return f"{drafter.bits} bit" if drafter.bits < 16 else str(drafter.dtype).removeprefix("mlx.core.")
 
 
 def _refuse_nonfinite(arrays: list[tuple[str, mx.array]], folder: Path) -> None:

@@ -123,6 +123,11 @@ class DFlashDrafter:
         return self._layers[0].gate_up.bits
 
     @property
+    def dtype(self) -> mx.Dtype:
+        """Dtype of all computations."""
+        return self._final_norm.dtype
+
+    @property
     def _multiply(self) -> Callable[..., mx.array] | None:
         """The `verify_matmul` kernel, or None if it isn't used."""
         return None if self.operations.verify_matmul is PLAIN.verify_matmul else self.operations.verify_matmul

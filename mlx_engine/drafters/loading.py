@@ -22,9 +22,17 @@ def make(
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
 ) -> DFlashDrafter:
-    """Create a drafter, with the arguments and errors of `DFlashDrafter`."""
-    kind = DFlashDrafter if config.selector is None else DFlash2Drafter
-    return kind(config, weights, dtype, embed, head, bits)
+    """Create a drafter, with the arguments and errors of `DFlashDrafter`.
+
+    For a float16 target, DFlash 2 drafters compute in bfloat16, because their activations exceed the range of float16.
+    """
+    if config.selector is None:
+        return DFlashDrafter(config, weights, dtype, embed, head, bits)
+    if dtype != mx.float16:
+        return DFlash2Drafter(config, weights, dtype, embed, head, bits)
+    wide = mx.bfloat16
+    ends = (lambda tokens: embed(tokens).astype(wide)), (lambda hidden: head(hidden.astype(dtype)))
+    return DFlash2Drafter(config, weights, wide, *ends, bits)
 
 
 def load(
