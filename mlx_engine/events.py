@@ -45,6 +45,7 @@ class PairInfo:
     """A loaded pair.
 
     Attributes:
+        family: the target's family, or the name and version of a server's program.
         can_think: whether replies can contain thinking.
         why_plain: why DFlash isn't available, or None.
         drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
@@ -55,6 +56,8 @@ class PairInfo:
         kernels_selected: whether the Metal kernels to run are known, or not needed.
         kernels: evidence for the selected kernels, if known.
         remote: host and port of the server that replies; empty for this computer.
+        why_not_plain: why DFlash can't be turned off, or None.
+        context_known: whether `context_limit` is known. Servers refuse longer prompts anyway.
     """
 
     name: str
@@ -75,6 +78,8 @@ class PairInfo:
     kernels_selected: bool = True
     kernels: "KernelsSelected | None" = None
     remote: str = ""
+    why_not_plain: EngineText | None = None
+    context_known: bool = True
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class AttachmentReader(QObject):
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
         self._readings: list[Reading] = []  # for all messages, in order per message
-        self._can_count = False  # whether a pair is loaded
+        self._can_count = False
 
     @property
     def reading(self) -> list[Reading]:
@@ -91,10 +91,9 @@ class AttachmentReader(QObject):
             self.files.remove(one)
             self.changed.emit()
 
-    @Slot()
-    def count_all(self) -> None:
+    def count_all(self, can_count: bool) -> None:
         """Count all tokens again, because another pair may have another tokenizer."""
-        self._can_count = True
+        self._can_count = can_count
         self.counts.clear()
         for one in self.files:
             self._count(one)

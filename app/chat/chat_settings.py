@@ -111,7 +111,7 @@ class ChatSettingsForm(QWidget):
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
         self.thinking.hide()
-        self.private = QCheckBox(tr("Don't cache this chat's prompts on disk"))
+        self.private = QCheckBox(tr("Don't cache this chat's prompts or send them to servers"))
         self.private.setAccessibleName(self.private.text())
         self.private.toggled.connect(self._change)
         self.private.hide()

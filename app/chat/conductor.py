@@ -77,12 +77,17 @@ class Conductor(QObject):
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
         self.roofline_job.kernels_selected.connect(self.loader.tuning.use)
-        self.loader.loaded.connect(self.attachments.count_all)
+        self.loader.loaded.connect(self._count_files)
 
     @Slot(object)
     def notify(self, notice: Notice | str) -> None:
         """Show a notice above the composer."""
         self.notified.emit(Notice(notice) if isinstance(notice, str) else notice)
+
+    @Slot()
+    def _count_files(self) -> None:
+        """Count the tokens of attached files. Drafts aren't sent to a server to be counted."""
+        self.attachments.count_all(self.loader.pair is not None and not self.sent_to)
 
     # The settings of the open chat
 
@@ -90,6 +95,21 @@ class Conductor(QObject):
     def can_dflash(self) -> bool:
         """Whether DFlash can be turned on; true while no pair is loaded."""
         return self.loader.pair is None or not self.loader.pair.why_plain
+
+    @property
+    def can_plain(self) -> bool:
+        """Whether DFlash can be turned off."""
+        return self.loader.pair is None or not self.loader.pair.why_not_plain
+
+    @property
+    def sent_to(self) -> str:
+        """Host of the server that messages are sent to, or an empty string."""
+        return self.loader.pair.remote if self.loader.pair is not None else ""
+
+    @property
+    def stays_here(self) -> bool:
+        """Whether the open chat is private, so that it can't be sent to the server."""
+        return self.chat.settings.private and bool(self.sent_to)
 
     @property
     def can_think(self) -> bool:
@@ -117,7 +137,7 @@ class Conductor(QObject):
     @property
     def next_mode(self) -> Mode:
         """Decoding mode of the next reply."""
-        return "dflash" if self.chat.settings.dflash and self.can_dflash else "plain"
+        return "dflash" if self.can_dflash and (self.chat.settings.dflash or not self.can_plain) else "plain"
 
     @property
     def default_sampling(self) -> Sampling:
@@ -184,7 +204,23 @@ class Conductor(QObject):
 
     @property
     def can_compare(self) -> bool:
-        return self.loader.pair is not None and not self.busy and self.can_dflash
+        return not self.busy and not self.why_no_comparison
+
+    @property
+    def why_no_comparison(self) -> str:
+        """Why both modes can't be compared with the loaded pair, or an empty string."""
+        pair = self.loader.pair
+        if pair is None:
+            return tr("To compare, load a pair first.")
+        if pair.why_plain:
+            return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))
+        if pair.why_not_plain:
+            return tr("Plain replies aren't available: {why}", why=translated(pair.why_not_plain))
+        return self._why_private if self.stays_here else ""
+
+    @property
+    def _why_private(self) -> str:
+        return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=self.sent_to)
 
     @property
     def can_compare_last(self) -> bool:
@@ -208,6 +244,8 @@ class Conductor(QObject):
             return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
         if self.loader.pair is None:
             return Notice(tr("No models are loaded."), offer="load")
+        if self.stays_here:
+            return Notice(self._why_private, offer="load", until="chat")
         return None
 
     def _can_start(self) -> bool:
@@ -390,10 +428,10 @@ class Conductor(QObject):
         """Compare both modes on a turn, with its messages, seed, and settings."""
         if not self._can_start():
             return
-        if self.can_dflash:
+        if why := self.why_no_comparison:
+            self.notify(why)
+        else:
             self._compare(replace(same_again(turn, self.tool_definitions), exact=exact), turn.prompt, repeats, turn)
-        elif self.loader.pair is not None and self.loader.pair.why_plain is not None:
-            self.notify(tr("DFlash isn't available: {why_plain}", why_plain=translated(self.loader.pair.why_plain)))
 
     def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False) -> None:
         """Compare both modes on a prompt, with the open chat's settings."""
@@ -403,4 +441,5 @@ class Conductor(QObject):
 
     def _compare(self, request: GenerationRequest, prompt: str, repeats: int, turn: Turn | None = None) -> None:
         if self.loader.pair is not None and self.can_compare:
+            request = replace(request, private=self.chat.settings.private)
             self.comparison_job.start(request, prompt, repeats, self.loader.pair, turn)

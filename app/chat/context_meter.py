@@ -92,7 +92,7 @@ class ContextMeter(QObject):
     def may_exceed(self, text: str) -> bool:
         """Whether a text might not fit, assuming at least one byte per token."""
         pair = self._conductor.loader.pair
-        if pair is None:
+        if pair is None or pair.remote:
             return False
         messages = (*self._conductor.chat.history(), Message("system", self._conductor.chat.settings.system))
         used = self.use.used if self.use is not None else sum(len(message.content.encode()) for message in messages)
@@ -124,6 +124,10 @@ class ContextMeter(QObject):
         conductor = self._conductor
         if conductor.loader.pair is None or conductor.busy:
             return  # counted when the reply has ended
+        if conductor.sent_to:  # drafts aren't sent to a server to be counted
+            self._request = self._counting = None
+            self._show(self._reported())
+            return
         messages, after = self._messages()
         settings = conductor.chat.settings
         options = (conductor.thinking, conductor.chat.rolling_after(after), settings.max_tokens, conductor.tool_definitions)
@@ -136,6 +140,14 @@ class ContextMeter(QObject):
             conductor.engine.submit(request, partial(self._counted, request))
             if self.slow:
                 self.changed.emit()
+
+    def _reported(self) -> ContextUse | None:
+        """Return the use that a server reported for the last reply."""
+        turns, pair = self._conductor.chat.turns, self._conductor.loader.pair
+        stats = next((stats for stats in turns[-1].reply.step_stats[-1:] or [turns[-1].reply.stats]), None) if turns else None
+        if pair is None or not pair.context_known or stats is None or not stats.prompt_tokens:
+            return None
+        return ContextUse(stats.prompt_tokens + stats.tokens, pair.context_limit, exact=False)
 
     def _messages(self) -> tuple[tuple[Message, ...], Node | None]:
         """Return the next request's messages, and the message before the draft."""

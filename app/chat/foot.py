@@ -10,6 +10,7 @@ from app.chat.composer import Composer
 from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter, ContextUse
 from app.chat.full_context import FullContextBar
+from app.chat.welcome import messages_go_to
 from app.conversations.attachments import prompt_text
 from app.conversations.wording import number
 from app.language import tr
@@ -40,7 +41,8 @@ class Foot(QWidget):
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(self.cancel_sending)
         self.legend = SourceLegend(theme)
-        self.notes = row((self.legend, 1), spacing=0, margins=(18, 0, 18, 0))
+        self.goes_to = small_label(theme, look="faint", elided=True)
+        self.notes = row((self.legend, 1), (self.goes_to, 1), spacing=0, margins=(18, 0, 18, 0))
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN + 24)
@@ -59,6 +61,9 @@ class Foot(QWidget):
         conductor.notified.connect(self.notices.add)
         conductor.turn_added.connect(self._clear_notices)
         conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
+        for signal in (conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
+            signal.connect(self._show_destination)
+        self._show_destination()
         for signal in (conductor.chat_changed, conductor.editing_changed):  # the composer has another text now
             signal.connect(self.cancel_sending)
 
@@ -135,6 +140,13 @@ class Foot(QWidget):
         super().resizeEvent(event)
         directions = QBoxLayout.Direction
         self.notes.setDirection(directions.TopToBottom if self.width() < NARROW else directions.LeftToRight)
+
+    @Slot()
+    def _show_destination(self) -> None:
+        host = self._conductor.sent_to
+        stays = tr("This private chat isn't sent to {host}", host=host)
+        self.goes_to.setText(stays if self._conductor.stays_here else messages_go_to(host) if host else "")
+        self.goes_to.setVisible(bool(host))
 
     @Slot()
     def _set_draft(self) -> None:

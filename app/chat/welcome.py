@@ -27,6 +27,10 @@ def examples() -> tuple[tuple[str, str], ...]:
     )
 
 
+def messages_go_to(host: str) -> str:
+    return tr("Messages go to {host}", host=host)
+
+
 class RecommendedPair(QFrame):
     """The recommended pair, with size, fit, speed, and a button that opens the picker."""
 
@@ -132,6 +136,8 @@ class Welcome(QWidget):
             self.subtitle.setText(f"{translated(loading.step)}…")
         elif pair is None:
             self.subtitle.setText(tr("No models are loaded."))
+        elif pair.remote:
+            self.subtitle.setText(tr("Connected to {host}", host=pair.remote))
         elif demo:
             self.subtitle.setText(tr("This tiny pair shows the speedup, but answers only a few kinds of questions."))
         elif not pair.why_plain:
@@ -141,11 +147,11 @@ class Welcome(QWidget):
         else:
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 
-    def show_hosts(self, hosts: Sequence[str]) -> None:
-        """Say which hosts tool calls are sent to, if any."""
+    def show_hosts(self, hosts: Sequence[str], sent_to: str = "") -> None:
+        """Say which hosts messages and tool calls are sent to, if any."""
         stays = tr("Everything you write stays on this computer.")
-        sent = tr("Tool calls are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
-        self.private.setText(sent if hosts else stays)
+        calls = tr("Tool calls are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
+        self.private.setText(messages_go_to(sent_to) if sent_to else calls if hosts else stays)
 
     def _arrange(self, columns: int) -> None:
         if columns != self._columns:

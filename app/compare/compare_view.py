@@ -17,7 +17,7 @@ from app.conversations import wording
 from app.conversations.chat_tree import Turn, messages_before_prompt
 from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, verdict_on
 from app.conversations.reply import Reply
-from app.language import tr, translated
+from app.language import tr
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
@@ -198,7 +198,9 @@ class CompareDialog(QDialog):
         self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
         self.prompt.setReadOnly(self.running)
         self.repeats.setEnabled(not self.running)
-        self.exact.setEnabled(not self.running)
+        self.exact.setEnabled(not self.running and not self._conductor.sent_to)
+        if self._conductor.sent_to:
+            self.exact.setChecked(False)
         self.hint.setText(self._hint(prompt))
         for export in (self.save_button, self.copy_button, self.image_button):
             export.setEnabled(self.record is not None and not self.running)
@@ -209,10 +211,7 @@ class CompareDialog(QDialog):
         if not self.running and not self._conductor.can_compare:
             if self._conductor.busy:
                 return tr("To compare, stop the reply or wait for it to finish.")
-            pair = self._conductor.loader.pair
-            if pair is None or pair.why_plain is None:
-                return tr("To compare, load a pair first.")
-            return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))
+            return self._conductor.why_no_comparison
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:

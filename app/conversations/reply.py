@@ -6,11 +6,11 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from app.language import translated
 from mlx_engine.errors import EngineText
-from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress, Round, Source, Stats, StopReason
+from mlx_engine.events import Commit, Event, Failed, Finished, MeasuredBy, PrefillProgress, Round, Source, Stats, StopReason
 from mlx_engine.requests import GenerationRequest, Message, Mode
 from mlx_engine.tools.record import CallRecord, messages_of
 
@@ -255,17 +255,22 @@ class Reply:
 
 def joined(first: Stats, second: Stats) -> Stats:
     """Combine two parts' statistics. Speed excludes the pause and the second prefill."""
+    measured_by = max(first.measured_by, second.measured_by, key=get_args(MeasuredBy).index)
     timed = [(part.tokens - 1, part.decode_tok_s) for part in (first, second) if part.decode_tok_s]
     seconds = sum(steps / rate for steps, rate in timed)
     because: Counter[EngineText] = Counter(dict(first.plain_because))
     because.update(dict(second.plain_because))
+    sums = {name: getattr(first, name) + getattr(second, name) for name in _SUMS}
+    if measured_by != "engine":  # a server doesn't report these
+        sums |= {"tested": 0, "accepted_per_round": (), "widths": ()}
     return replace(
         first,
-        **{name: getattr(first, name) + getattr(second, name) for name in _SUMS},
+        **sums,
         mode="dflash" if "dflash" in (first.mode, second.mode) else "plain",
         decode_tok_s=sum(steps for steps, _ in timed) / seconds if seconds else None,
         why_plain=second.why_plain or first.why_plain if first.mode == second.mode else None,
         peak_memory_bytes=max(first.peak_memory_bytes, second.peak_memory_bytes),
         exact=first.exact and (second.exact or not second.tokens),
+        measured_by=measured_by,
         plain_because=tuple(because.most_common()),
     )

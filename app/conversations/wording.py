@@ -81,6 +81,8 @@ def chip(reply: Reply, short: bool = False) -> str:
         parts.append(tr("{count} tokens/round", count=number(reply.tokens_per_round, 1)))
     if reply.acceptance is not None:
         parts.append(percent(reply.acceptance))
+    elif reply.stats and not reply.running and reply.stats.share_of_drafts is not None:
+        parts.append(tr("{share} of drafts", share=percent(reply.stats.share_of_drafts)))
     return " · ".join(parts)
 
 
@@ -90,11 +92,13 @@ def facts(reply: Reply, short: bool = False) -> str:
     if reply.stats and not reply.running:
         stats = reply.stats
         if stats.decode_tok_s is not None:
-            parts.append(rate(stats.decode_tok_s))
+            here = tr("{rate} (measured here)", rate=rate(stats.decode_tok_s))
+            parts.append(here if stats.measured_by == "client" and not short else rate(stats.decode_tok_s))
         if stats.ttft_s is not None and not short:
             parts.append(tr("first token after {ttft_s}", ttft_s=duration(stats.ttft_s)))
         cut_off = reply.reason in ("interrupted", "error")  # the last part has no statistics but its token count
-        parts.append(tokens(max(stats.tokens, reply.tokens) if cut_off else stats.tokens))
+        count = max(stats.tokens, reply.tokens) if cut_off else stats.tokens
+        parts += [tokens(count)] if count or stats.measured_by == "engine" else []
         if stats.mostly_plain and not short:
             steps = number(stats.plain_steps)
             parts.append(tr("{steps} plain steps: {why}", steps=steps, why=translated(stats.mostly_plain)))
@@ -149,37 +153,53 @@ def steps(stats: Sequence[Stats]) -> str:
     lines = []
     for at, step in enumerate(stats):
         parts = [tokens(step.tokens), *([rate(step.decode_tok_s)] if step.decode_tok_s is not None else [])]
-        reused, total = number(step.reused_tokens), number(step.prompt_tokens)
-        parts.append(tr("{reused} of {total} prompt tokens reused", reused=reused, total=total))
+        if step.reused_tokens or step.measured_by == "engine":
+            reused, total = number(step.reused_tokens), number(step.prompt_tokens)
+            parts.append(tr("{reused} of {total} prompt tokens reused", reused=reused, total=total))
         lines.append(tr("Step {number}: {facts}", number=at + 1, facts=" · ".join(parts)))
     return "\n".join(lines)
 
 
 def details(stats: Stats) -> str:
-    """Return all statistics, one per line, for a tooltip."""
+    """Return all statistics, one per line, for a tooltip.
+
+    A server's statistics have zeros for what it doesn't report.
+    """
+    is_remote = stats.measured_by != "engine"
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
+    lines = []
     if stats.disk_tokens:
-        lines = [tr("{reused} of {total} prompt tokens from cache (disk)", reused=reused, total=prompt)]
-    else:
-        lines = [tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)]
+        lines.append(tr("{reused} of {total} prompt tokens from cache (disk)", reused=reused, total=prompt))
+    elif stats.reused_tokens or not is_remote:
+        lines.append(tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused))
+    elif stats.prompt_tokens:
+        lines.append(tr("Prompt: {prompt_tokens} tokens", prompt_tokens=prompt))
     if stats.prompt_tok_s is not None:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
     if stats.waiting_s >= _NOTED_WAIT_S:
         lines.append(tr("Waiting time: {seconds}", seconds=duration(stats.waiting_s)))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
-        counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}
+    counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}
+    if stats.share_of_drafts is not None and is_remote:
+        share = percent(stats.share_of_drafts)
+        lines.append(tr("{drafted} tokens drafted, {accepted} accepted ({share})", **counts, share=share))
+    elif stats.rounds and not is_remote:
         lines.append(tr("{drafted} tokens drafted, {tested} tested, {accepted} accepted", **counts))
     for why, steps in stats.plain_because or ((None, stats.plain_steps),):
         if steps:
             lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))
     if stats.lookup_rounds:
         lines.append(tr("Lookup rounds: {lookup_rounds}", lookup_rounds=number(stats.lookup_rounds)))
-    if stats.widths:
+    if stats.widths and not is_remote:
         lines.append(tr("Block widths used: ") + ", ".join(str(width) for width in sorted(set(stats.widths))))
     if stats.peak_memory_bytes:
         lines.append(tr("Peak memory: {peak_memory_bytes}", peak_memory_bytes=size(stats.peak_memory_bytes)))
     lines.append(tr("Seed: {seed}", seed=stats.seed))
+    if stats.measured_by == "client":
+        lines.append(tr("The server doesn't report its speed, so Slipstream measured how fast text arrived."))
+    elif is_remote:
+        lines.append(tr("Statistics as reported by the server"))
     if stats.exact:
         lines.append(tr("Exact mode: the text is the same without DFlash"))
     return "\n".join(lines)

@@ -89,7 +89,8 @@ class ThisMacDialog(QDialog):
 
     @property
     def _can_measure(self) -> bool:
-        return self._conductor.loader.pair is not None and not self._conductor.busy and not self._job.running
+        is_here = self._conductor.loader.pair is not None and not self._conductor.sent_to
+        return is_here and not self._conductor.busy and not self._job.running
 
     @Slot()
     def refresh(self) -> None:
@@ -129,6 +130,8 @@ class ThisMacDialog(QDialog):
             return f"{translated(self._job.progress.step)}…"
         if self._conductor.loader.pair is None:
             return tr("Load a model to measure it.")
+        if host := self._conductor.sent_to:
+            return tr("Replies come from {host}. Load a model on this computer to measure it.", host=host)
         if self._conductor.busy:
             return tr("Wait for the reply to finish.")
         if self._job.stopped:

@@ -135,7 +135,7 @@ class PairLoader(QObject):
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
                 self._set_pair(replace(pair, name=self._listed_name() or name))
                 self.tuning.tune(pair)
-                if pair.why_plain:
+                if pair.why_plain and not pair.remote:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
             case Failed() as failed:
                 self._notify_failure(translated(failed), "error")
@@ -147,6 +147,8 @@ class PairLoader(QObject):
 
     def _listed_name(self) -> str:
         pair = self.loaded_from
+        if self.connected_to is not None and self.info is not None:
+            return f"{self.connected_to.name} · {self.info.name}"
         if pair is None or pair.target is None:
             return ""
         return listed_name((pair.target, pair.drafter))

@@ -54,7 +54,7 @@ class ServerDialog(QDialog):
         self.setWindowTitle(tr("Local Server"))
         self.setAccessibleName(tr("Local Server"))
         self.resize(QSize(680, 720))
-        about = tr("Lets coding agents and other programs on this computer use the loaded model.")
+        self.about = small_label(theme, look="secondary", wrap=True)
         self.switch = Switch(theme, tr("Run local server"))
         self.switch.clicked.connect(server.set_on)
         self.starting = small_label(theme, tr("Starting…"), "secondary")
@@ -84,7 +84,7 @@ class ServerDialog(QDialog):
         set_look(self.copy_example, "bordered")
         page = column(
             row(self.switch, self.starting, None),
-            small_label(theme, about, "secondary", wrap=True),
+            self.about,
             self.error,
             self._make_form(),
             column(*self.boxes.values(), spacing=6),
@@ -172,6 +172,9 @@ class ServerDialog(QDialog):
         """Show the server's state."""
         server, loader = self._server, self._loader
         self.switch.setChecked(server.on)
+        about = tr("Lets coding agents and other programs on this computer use the loaded model.")
+        host = loader.pair.remote if loader.pair is not None else ""
+        self.about.setText(f"{about} {tr('Their messages go to {host}.', host=host)}" if host else about)
         self.starting.setVisible(server.on and not server.url)
         self.error.label.setText(server.error)
         self.error.setVisible(bool(server.error))

@@ -21,13 +21,14 @@ _TASK = "Write a title of at most six words for the conversation below, in its l
 class ChatTitles(QObject):
     """A generator of chat titles, which replace the first words as the title.
 
-    A chat that the user has renamed keeps its title. Any request interrupts generation, which restarts when the engine is idle.
+    A chat that the user has renamed keeps its title, and one that wasn't sent to the server in use isn't sent for its title.
+    Any request interrupts generation, which restarts when the engine is idle.
     """
 
     def __init__(self, conductor: Conductor, enabled: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._conductor, self._enabled = conductor, enabled
-        self._waiting: dict[str, tuple[str, GenerationRequest]] = {}  # chat id -> current title, request
+        self._waiting: dict[str, tuple[str, Chat, str]] = {}  # chat id -> current title, chat, server that has its messages
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
         conductor.reply_job.finished.connect(self._add)
@@ -38,7 +39,7 @@ class ChatTitles(QObject):
         """Queue the chat whose first reply has just ended."""
         chat = self._conductor.reply_job.chat
         if chat is not None and len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
-            self._waiting[chat.id] = chat.title, _request(chat)
+            self._waiting[chat.id] = chat.title, chat, self._conductor.sent_to
 
     @property
     def _wanted(self) -> bool:
@@ -47,10 +48,15 @@ class ChatTitles(QObject):
     @Slot()
     def _start(self) -> None:
         titles = {one: entry.title for one, entry in self._conductor.library.entries.items() if one in self._waiting}
-        self._waiting = {one: found for one, found in self._waiting.items() if titles.get(one) == found[0]}
+        sent_to = self._conductor.sent_to
+        self._waiting = {
+            one: (title, chat, host)
+            for one, (title, chat, host) in self._waiting.items()
+            if titles.get(one) == title and (not sent_to or (sent_to == host and not chat.settings.private))
+        }
         if self._waiting and self._wanted and not self._conductor.engine.busy:
-            chat_id, (_, request) = next(iter(self._waiting.items()))
-            self._conductor.engine.submit(request, partial(self._receive, chat_id, []))
+            chat_id, (_, chat, _) = next(iter(self._waiting.items()))
+            self._conductor.engine.submit(_request(chat), partial(self._receive, chat_id, []))
 
     def _receive(self, chat_id: str, pieces: list[str], deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
@@ -73,4 +79,5 @@ def _request(chat: Chat) -> GenerationRequest:
         max_tokens=MAX_TOKENS,
         reuse=False,  # leaves the snapshots of chats in place
         gives_way=True,
+        private=chat.settings.private,
     )

@@ -45,7 +45,7 @@ class ToolTokens(QObject):
         if self._counted == (pair, definitions) or self._conductor.busy:
             return
         self._counted, self._counts, self.count = (pair, definitions), [], None
-        for tools in ((), definitions) if definitions else ():
+        for tools in ((), definitions) if definitions and not self._conductor.sent_to else ():
             self._conductor.engine.submit(CountTokens(_PROBE, tools=tools), partial(self._receive, self._counted))
         self.changed.emit()
 
@@ -90,7 +90,8 @@ class ToolsButton(IconButton):
         names = ", ".join(server_title(config) for config in chosen)
         lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
         if conductor.loader.pair is not None and not can_call:
-            lines.append(tr("This model can't call tools."))
+            host = conductor.sent_to
+            lines.append(tr("{host} can't call tools.", host=host) if host else tr("This model can't call tools."))
         status = self._box.status
         for config in chosen:
             if status[config.name].state in ("failed", "sign_in"):

@@ -90,9 +90,9 @@ class StatsDetails(QFrame):
         self.setAccessibleName(tr("Details of this reply"))
         set_look(self, "notice")
         charts: list[QWidget] = []
-        if stats.rounds:
+        if stats.accepted_per_round:
             charts += [small_label(theme, tr("Drafted and accepted tokens per round"), bold=True), RoundsChart(theme, stats)]
-        if stats.prompt_tokens:
+        if stats.prompt_tokens and (stats.reused_tokens or stats.measured_by == "engine"):
             charts += [small_label(theme, tr("Reused and processed prompt tokens"), bold=True), PromptBar(theme, stats)]
         lines = [wording.details(stats), *([wording.steps(steps)] if steps else [])]
         self.facts = small_label(theme, "\n\n".join(lines), "secondary", wrap=True, selectable=True)

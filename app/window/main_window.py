@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._show_state)
         for signal in (conductor.chat_changed, conductor.library.changed):
             signal.connect(self._show_title)
-        for signal in (conductor.settings_changed, conductor.tools.changed):
+        for signal in (conductor.settings_changed, conductor.tools.changed, conductor.loader.loaded):
             signal.connect(self._show_hosts)
         for signal in (
             self.commands.new_chat.triggered,
@@ -215,7 +215,8 @@ class MainWindow(QMainWindow):
         if not self.conductor.loader.running:
             self.foot.notices.clear("loaded")
         loader = self.conductor.loader
-        demo = (loader.loading_from or loader.loaded_from or LoadPair()).target is None
+        server = loader.connecting_to or (loader.connected_to if loader.loading_from is None else None)
+        demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
 
     @Slot()
@@ -236,7 +237,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_hosts(self) -> None:
         chosen = self.conductor.tools.chosen(self.conductor.chat.settings)
-        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url])
+        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.conductor.sent_to)
 
     @Slot()
     def _show_title(self) -> None:

@@ -11,6 +11,7 @@ from app.server.local_server import LocalServer, active_requests
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme
+from mlx_engine.events import PairInfo
 
 SPACING = 10
 NAME_WIDTH = 220  # minimum width of a long name, before controls move into the menu
@@ -56,21 +57,18 @@ class TopBar(QWidget):
         pair = state.loader.pair
         if pair is not None:
             self.name.setText(pair.name)
-            drafter = (
-                tr("Drafter: {name} ({size})", name=pair.drafter, size=size(pair.drafter_bytes))
-                if pair.drafter
-                else tr("No drafter")
-            )
-            target = tr("Target: {name} ({size})", name=pair.target, size=size(pair.target_bytes))
-            context = tr("Context: {count} tokens", count=number(pair.context_limit))
-            self.name.setToolTip(as_tooltip("\n".join((target, drafter, context))))
+            self.name.setToolTip(as_tooltip("\n".join(about(pair))))
         else:
             self.name.setText(tr("Loading…") if state.loader.running else tr("No models loaded"))
         self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self.name.text()))
         self.dflash.setChecked(state.next_mode == "dflash")
-        self.dflash.setEnabled(state.can_dflash)
+        self.dflash.setEnabled(state.can_dflash and state.can_plain)
         if pair is not None and pair.why_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
+        elif pair is not None and pair.why_not_plain is not None:
+            self.dflash.setToolTip(as_tooltip(tr("Can't be turned off: {why}", why=translated(pair.why_not_plain))))
+        elif state.sent_to:
+            self.dflash.setToolTip(tr("Let the server draft tokens, starting with the next reply"))
         else:
             self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
         self.thinking.setChecked(state.thinking)
@@ -126,3 +124,16 @@ class TopBar(QWidget):
                 action.setChecked(item.isChecked())
                 action.setEnabled(item.isEnabled())
         menu.popup(self.more.mapToGlobal(QPoint(0, self.more.height())))
+
+
+def about(pair: PairInfo) -> list[str]:
+    """Return lines that describe a pair or a server."""
+    if pair.remote:
+        program = tr("Server: {host} ({program})", host=pair.remote, program=pair.family)
+        lines = [program if pair.family else tr("Server: {host}", host=pair.remote), tr("Model: {name}", name=pair.target)]
+        lines += [tr("Speculative decoding: {method}", method=pair.drafter)] if pair.drafter else []
+    else:
+        drafter = tr("Drafter: {name} ({size})", name=pair.drafter, size=size(pair.drafter_bytes))
+        target = tr("Target: {name} ({size})", name=pair.target, size=size(pair.target_bytes))
+        lines = [target, drafter if pair.drafter else tr("No drafter")]
+    return [*lines, tr("Context: {count} tokens", count=number(pair.context_limit))] if pair.context_known else lines

@@ -7,7 +7,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.remote.server import RemoteServer
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 
-_CONTINUES = ("vllm", "sglang")  # with `continue_final_message`
+_CONTINUES = ("slipstream", "vllm", "sglang")  # with `continue_final_message`
 
 
 def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict[str, Any]]:
@@ -48,10 +48,12 @@ def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict
     if request.effort:
         body["reasoning_effort"] = request.effort
     if request.continue_from or request.continue_thinking:
-        if server.kind not in _CONTINUES or request.continue_thinking:
+        if server.kind not in _CONTINUES or (request.continue_thinking and server.kind != "slipstream"):
             raise UserError("remote_no_continue", "This server can't continue a reply. Regenerate the reply instead.")
-        body["messages"].append({"role": "assistant", "content": request.continue_from})
-        body |= {"add_generation_prompt": False, "continue_final_message": True}
+        body["messages"].append(_message(Message("assistant", request.continue_from, request.continue_thinking)))
+        body["continue_final_message"] = True
+        if server.kind != "slipstream":
+            body["add_generation_prompt"] = False
     if request.tools:
         body |= {"tools": [json.loads(tool) for tool in request.tools], "tool_choice": _choice(request.tool_choice)}
         if request.one_call:

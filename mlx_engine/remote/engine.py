@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -165,7 +166,7 @@ class RemoteEngine:
         host = self._connection.host
         _deliver(job, LoadProgress(0.0, EngineText.of("connecting", "Connecting to {host}", host=host)))
         self._server = None
-        _deliver(job, (await self._connected()).pair)
+        _deliver(job, (await self._connected()).pair(self._connection))
 
     async def _connected(self) -> RemoteServer:
         if self._client is None:
@@ -188,6 +189,8 @@ class RemoteEngine:
                 raise UserError("remote_no_plain", template, host=connection.host)
         elif not server.speculates:
             request = replace(request, mode="plain")
+        if request.seed is None:
+            request = replace(request, seed=secrets.randbits(31))
         path, body = body_of(request, server)
         stream = ReplyStream(connection, request)
         try:
@@ -218,7 +221,7 @@ class RemoteEngine:
             found = response.json().get("count") if response.status_code == 200 else None
         if not isinstance(found, int):
             raise UserError("remote_no_count", "The server can't count tokens before a reply.")
-        _deliver(job, TokenCount(found, server.pair.context_limit))
+        _deliver(job, TokenCount(found, server.pair(self._connection).context_limit))
 
 
 async def _forward(job: Job, events: AsyncIterator[Event]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import httpx2
@@ -14,8 +14,12 @@ from mlx_engine.remote.connection import RemoteConnection, address, refused, unr
 ServerKind = Literal["slipstream", "vllm", "sglang", "llamacpp", "mlx_vlm", "other"]
 
 _MOST_BYTES = 10_000_000
-_UNKNOWN_CONTEXT = 1 << 20  # the server itself refuses prompts that are too long
+_UNKNOWN_CONTEXT = 1 << 20
 _NO_SPECULATION = EngineText.of("remote_no_speculation", "the server doesn't report speculative decoding")
+_ONLY_SPECULATION = EngineText.of(
+    "remote_only_speculation", "the connection has no address for replies without speculative decoding"
+)
+_PROGRAMS = {"slipstream": "Slipstream", "vllm": "vLLM", "sglang": "SGLang", "llamacpp": "llama.cpp", "mlx_vlm": "mlx-vlm"}
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,11 @@ class RemoteServer:
         model: the selected one.
         context_limit: tokens of context; None if unknown.
         speculates: whether it reports speculative decoding.
+        method: its method of speculative decoding, such as “DFLASH”; empty if unknown.
         block_size: most tokens per round; 0 if unknown.
-        host: host and port of the server.
+        can_call_tools: False if the server says that it can't.
+        can_think: False if the server says that it can't.
+        takes_effort: whether it reports that requests can set a reasoning effort.
     """
 
     kind: ServerKind
@@ -39,25 +46,31 @@ class RemoteServer:
     model: str
     context_limit: int | None = None
     speculates: bool = False
+    method: str = ""
     block_size: int = 0
-    host: str = ""
+    can_call_tools: bool = True
+    can_think: bool = True
+    takes_effort: bool = False
 
-    @property
-    def pair(self) -> PairInfo:
-        """The description that front ends show."""
+    def pair(self, connection: RemoteConnection) -> PairInfo:
+        """Return the description that front ends show."""
+        can_switch = self.kind == "slipstream" or bool(connection.plain_url)
         return PairInfo(
             name=self.model,
             target=self.model,
-            drafter="",
-            family=self.kind,
+            drafter=self.method,
+            family=f"{_PROGRAMS.get(self.kind, '')} {self.version}".strip(),
             block_size=self.block_size,
             context_limit=self.context_limit or _UNKNOWN_CONTEXT,
             target_bytes=0,
             drafter_bytes=0,
-            can_think=True,
-            can_call_tools=True,
+            can_think=self.can_think,
+            takes_effort=self.takes_effort,
+            can_call_tools=self.can_call_tools,
             why_plain=None if self.speculates else _NO_SPECULATION,
-            remote=self.host,
+            why_not_plain=_ONLY_SPECULATION if self.speculates and not can_switch else None,
+            remote=connection.host,
+            context_known=self.context_limit is not None,
         )
 
 
@@ -92,32 +105,47 @@ async def discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> 
 async def _details(
     client: httpx2.AsyncClient, connection: RemoteConnection, server: RemoteServer, entry: dict[str, Any], headers: httpx2.Headers
 ) -> RemoteServer:
+    """Return the server with all that it reports about itself."""
+
+    async def found_at(path: str) -> dict[str, Any]:
+        found = _parsed((await _get(client, connection, path))[1])
+        found = found[0] if isinstance(found, list) and found else found
+        return found if isinstance(found, dict) else {}
+
     owner, meta = str(entry.get("owned_by", "")), entry.get("meta")
     limits = [entry.get("max_model_len"), entry.get("context_length"), meta.get("n_ctx") if isinstance(meta, dict) else None]
     limit = next((value for value in limits if isinstance(value, int) and value > 0), None)
-
-    def known(kind: ServerKind, version: str = "", speculates: bool = False, block_size: int = 0) -> RemoteServer:
-        return RemoteServer(kind, version, server.models, server.model, limit, speculates, block_size, connection.host)
-
+    server = replace(server, context_limit=limit)
     if owner == "slipstream":
         size = entry.get("block_size")
-        return known("slipstream", "", entry.get("dflash") is True, size if isinstance(size, int) else 0)
+        return replace(
+            server,
+            kind="slipstream",
+            speculates=entry.get("dflash") is True,
+            block_size=size if isinstance(size, int) else 0,
+            can_call_tools=entry.get("tools") is not False,
+            can_think=entry.get("thinking") is not False,
+            takes_effort=entry.get("reasoning_effort") is True,
+        )
     if owner == "vllm":
-        version = _parsed((await _get(client, connection, "/version"))[1])
+        version = (await found_at("/version")).get("version", "")
         metrics = (await _get(client, connection, "/metrics"))[1]
-        text = str(version.get("version", "")) if isinstance(version, dict) else ""
-        return known("vllm", text, b"\nvllm:spec_decode_num_drafts_total" in metrics)
+        return replace(server, kind="vllm", version=str(version), speculates=b"\nvllm:spec_decode_num_drafts_total" in metrics)
     if owner == "llamacpp":
-        slots = _parsed((await _get(client, connection, "/slots"))[1])
-        first = slots[0] if isinstance(slots, list) and slots and isinstance(slots[0], dict) else {}
-        return known("llamacpp", "", first.get("speculative") is True)
+        caps = (await found_at("/props")).get("chat_template_caps")
+        tools = not isinstance(caps, dict) or caps.get("supports_tools") is not False
+        return replace(
+            server, kind="llamacpp", speculates=(await found_at("/slots")).get("speculative") is True, can_call_tools=tools
+        )
     if owner == "sglang":
-        info = _parsed((await _get(client, connection, "/server_info"))[1])
-        info = info if isinstance(info, dict) else {}
-        return known("sglang", str(info.get("version", "")), bool(info.get("speculative_algorithm")))
+        info = await found_at("/server_info")
+        method = str(info.get("speculative_algorithm") or "")
+        tools = "tool_call_parser" not in info or bool(info["tool_call_parser"])
+        version = str(info.get("version", ""))
+        return replace(server, kind="sglang", version=version, speculates=bool(method), method=method, can_call_tools=tools)
     if headers.get("server", "").startswith("mlx_vlm/"):
-        return known("mlx_vlm", headers["server"].removeprefix("mlx_vlm/"))
-    return known("other")
+        return replace(server, kind="mlx_vlm", version=headers["server"].removeprefix("mlx_vlm/"))
+    return server
 
 
 async def _get(client: httpx2.AsyncClient, connection: RemoteConnection, path: str) -> tuple[int, bytes, httpx2.Headers]:

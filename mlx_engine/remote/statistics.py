@@ -6,6 +6,7 @@ most the number of tokens, and times are measured here. Numbers that aren't repo
 
 from typing import Any
 
+from mlx_engine.errors import EngineText
 from mlx_engine.events import Stats
 from mlx_engine.requests import GenerationRequest
 
@@ -17,17 +18,17 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
 
     Args:
         request: the request for the reply.
-        reported: the objects `usage`, `timings`, `metrics`, and `sglext` that the server sent.
+        reported: the objects `usage`, `timings`, `metrics`, `sglext`, and `slipstream` that the server sent.
         tokens: number of token IDs that the server sent; 0 if it sends none.
         ttft_s: seconds from the request to the first text, measured here.
         decode_s: seconds from the first text to the last, measured here.
     """
     usage, timings = reported.get("usage", {}), reported.get("timings", {})
-    metrics, sglext = reported.get("metrics", {}), reported.get("sglext", {})
+    metrics, sglext, details = (reported.get(name, {}) for name in ("metrics", "sglext", "slipstream"))
     tokens = _count(usage, "completion_tokens") or _count(timings, "predicted_n") or tokens
     prompt = _count(usage, "prompt_tokens") or _count(timings, "prompt_n") + _count(timings, "cache_n")
-    details = usage.get("prompt_tokens_details")
-    cached = _count(details, "cached_tokens") if isinstance(details, dict) else 0
+    prompt_details = usage.get("prompt_tokens_details")
+    cached = _count(prompt_details, "cached_tokens") if isinstance(prompt_details, dict) else 0
     rate = _number(timings, "predicted_per_second")
     if (generation_ms := _number(metrics, "generation_time_ms")) and tokens > 1:
         rate = 1000 * (tokens - 1) / generation_ms
@@ -37,8 +38,9 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
     rounds, drafted, accepted = _speculation(timings, metrics, sglext)
     widths = _number(timings, "width")
     waiting = _number(metrics, "queue_time_ms") or 0.0
+    why = details.get("why_plain")
     return Stats(
-        mode=request.mode,
+        mode="plain" if details.get("mode") == "plain" else request.mode,
         prompt_tokens=prompt,
         reused_tokens=cached or _count(timings, "cache_n"),
         tokens=tokens,
@@ -54,6 +56,7 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
         plain_steps=0,
         peak_memory_bytes=0,
         seed=request.seed or 0,
+        why_plain=EngineText("", why) if isinstance(why, str) else None,
         waiting_s=waiting / 1000,
         decode_s=(tokens - 1) / rate if rate and tokens > 1 else 0.0,
         measured_by="client" if measured_here else "server",

@@ -65,7 +65,11 @@ class ReplyStream:
     _stop_string: str = ""
     _calls: dict[int, _Call] = field(default_factory=dict)
     _usage: dict[str, Any] = field(default_factory=dict)
-    _begun: set[Channel] = field(default_factory=set)
+    _begun: set[str] = field(default_factory=set)  # channels with text
+
+    def __post_init__(self) -> None:
+        begun = {"thinking": self.request.continue_thinking, "answer": self.request.continue_from}
+        self._begun |= {channel for channel, text in begun.items() if text}
 
     def events(self, data: str) -> Iterator[Event]:
         """Yield the events of a chunk.
@@ -84,7 +88,7 @@ class ReplyStream:
             raise UserError("remote_bad_chunk", "“{host}” sent an invalid part of a reply. Try again.", host=host)
         if chunk.get("error"):
             raise failure(self.connection, chunk)
-        for name in ("usage", "timings", "metrics", "sglext"):
+        for name in ("usage", "timings", "metrics", "sglext", "slipstream"):
             if isinstance(chunk.get(name), dict):
                 self._usage[name] = chunk[name]
         choices = chunk.get("choices")

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from mlx_engine.events import Event, PairInfo
+from mlx_engine.errors import UserError
+from mlx_engine.events import Event, Failed, PairInfo
 from mlx_engine.host import Deliver, EngineHost, Job
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
@@ -13,7 +14,7 @@ class EngineSwitch:
     """An `EngineDoor` to the local engine or, after `Connect`, to a server.
 
     `Connect` frees the local pair, and `LoadPair` disconnects. If one of them fails, the engine in use doesn't change. Requests
-    about this computer always go to the local engine.
+    about this computer always go to the local engine. Private requests never go to a server.
     """
 
     def __init__(self, local: EngineHost) -> None:
@@ -28,9 +29,15 @@ class EngineSwitch:
         if isinstance(request, LoadPair):
             return self._local.submit(request, self._then_use(None, deliver))
         remote = self._remote
-        if remote is not None and isinstance(request, GenerationRequest | CompareRequest | CountTokens):
-            return remote.submit(request, deliver)
-        return self._local.submit(request, deliver)
+        if remote is None or not isinstance(request, GenerationRequest | CompareRequest | CountTokens):
+            return self._local.submit(request, deliver)
+        reply = request.request if isinstance(request, CompareRequest) else request
+        if isinstance(reply, GenerationRequest) and reply.private:
+            job = Job(request, deliver)
+            deliver(Failed.because(UserError("remote_private", "This chat is private, so it isn't sent to a server.")))
+            deliver(None)
+            return job
+        return remote.submit(request, deliver)
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
         """Cancel all jobs, disconnect, free the models, then call `closed`, without blocking."""

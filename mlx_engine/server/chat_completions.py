@@ -67,6 +67,7 @@ class ChatFields(openai.GenerationFields):
     chat_template_kwargs: TemplateOptions | None = Field(None, description="`enable_thinking`")
     logprobs: bool | None = Field(None, description="log-probabilities of the tokens, before bias, penalties, and temperature")
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="number of most likely tokens; needs `logprobs`")
+    continue_final_message: bool | None = Field(None, description="continues the last message, which must be the assistant's")
     return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
 
     schema_field = "response_format"
@@ -80,7 +81,6 @@ class ChatFields(openai.GenerationFields):
         "documents": ([],),
         "chat_template": (),
         "add_generation_prompt": (True,),
-        "continue_final_message": (False,),
         "thinking_budget": (),
     }
 
@@ -97,9 +97,14 @@ class ChatExchange:
         self._tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"))
         first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
         messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
+        begun = messages.pop() if fields.continue_final_message else Message("assistant", "")
+        if begun.role != "assistant" or begun.calls:
+            raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
         request = replace(
             fields.request(pair, fields.max_completion_tokens or fields.max_tokens or pair.context_limit),
             messages=openai_tools.with_a_user(messages),
+            continue_from=begun.content,
+            continue_thinking=begun.thinking,
             thinking=asked and effort != "none" and fields.reasoning_budget != 0,
             effort=openai.effort_of(effort),
             tools=self._tools.declared,

@@ -219,7 +219,9 @@ def models(pair: PairInfo | None, others: Iterable[InstalledPair]) -> Chunk:
     """
     loaded = (model_id(pair), ALIAS) if pair else ()
     context = {"context_length": pair.context_limit, "max_input_tokens": pair.context_limit} if pair else {}
-    context |= {"dflash": pair.why_plain is None, "block_size": pair.block_size} if pair else {}
+    if pair:
+        context |= {"dflash": pair.why_plain is None, "block_size": pair.block_size}
+        context |= {"tools": pair.can_call_tools, "thinking": pair.can_think, "reasoning_effort": pair.takes_effort}
     found = {name: context for name in loaded} | {name: {} for other in others if (name := model_id(other)) not in loaded}
     entry = {"object": "model", "created": STARTED, "owned_by": "slipstream"}
     entry |= {"type": "model", "created_at": datetime.fromtimestamp(STARTED, UTC).isoformat()}

@@ -145,8 +145,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache this chat's prompts on disk</source>
-            <translation>Prompts nicht zwischenspeichern</translation>
+            <source>Don't cache this chat's prompts or send them to servers</source>
+            <translation>Prompts weder zwischenspeichern noch an Server senden</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -385,8 +385,23 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
+            <source>Plain replies aren't available: {why}</source>
+            <translation>Einfache Antworten sind nicht verfügbar: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Try again in a moment.</source>
             <translation>Die Modelle werden noch geladen. Versuchen Sie es gleich noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/conductor.py" />
+            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
+            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wähle ein Modell auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/conductor.py" />
+            <source>To compare, load a pair first.</source>
+            <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -482,6 +497,11 @@
             <location filename="../../app/chat/foot.py" />
             <source>This message is too long for the model's context. Shorten it.</source>
             <translation>Diese Nachricht ist zu lang für den Kontext des Modells. Kürzen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>This private chat isn't sent to {host}</source>
+            <translation>Dieser private Chat wird nicht an {host} gesendet</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -605,6 +625,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Connected to {host}</source>
+            <translation>Verbunden mit {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Demo pair</source>
             <translation>Demo-Paar</translation>
         </message>
@@ -637,6 +662,11 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>Modelle werden geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Messages go to {host}</source>
+            <translation>Nachrichten gehen an {host}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -920,11 +950,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>To compare, load a pair first.</source>
-            <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>To compare, stop the reply or wait for it to finish.</source>
             <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
         </message>
@@ -1195,6 +1220,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Prompt: {prompt_tokens} tokens</source>
+            <translation>Prompt: {prompt_tokens} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
             <translation>Prompt: {prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
         </message>
@@ -1210,8 +1240,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Statistics as reported by the server</source>
+            <translation>Statistik laut Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Step {number}: {facts}</source>
             <translation>Schritt {number}: {facts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>The server doesn't report its speed, so Slipstream measured how fast text arrived.</source>
+            <translation>Der Server meldet seine Geschwindigkeit nicht. Slipstream hat gemessen, wie schnell der Text ankam.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1310,8 +1350,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
+            <translation>{drafted} Token entworfen, {accepted} angenommen ({share})</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
             <translation>{drafted} Token entworfen, {tested} geprüft, {accepted} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{rate} (measured here)</source>
+            <translation>{rate} (hier gemessen)</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1327,6 +1377,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens reused</source>
             <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{share} of drafts</source>
+            <translation>{share} der Entwürfe</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1457,6 +1512,11 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Prompt processing</source>
             <translation>Prompt-Verarbeitung</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Replies come from {host}. Load a model on this computer to measure it.</source>
+            <translation>Antworten kommen von {host}. Lade ein Modell auf diesem Computer, um es zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -2750,6 +2810,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Their messages go to {host}.</source>
+            <translation>Ihre Nachrichten gehen an {host}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
             <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher nur, bis Sie Slipstream beenden.</translation>
         </message>
@@ -3407,6 +3472,11 @@
             <location filename="../../app/tools/tools_button.py" />
             <source>{count} of {total} tools</source>
             <translation>{count} von {total} Werkzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>{host} can't call tools.</source>
+            <translation>{host} kann keine Werkzeuge aufrufen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -4510,6 +4580,11 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Can't be turned off: {why}</source>
+            <translation>Kann nicht ausgeschaltet werden: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Chat settings</source>
             <translation>Chat-Einstellungen</translation>
         </message>
@@ -4537,6 +4612,16 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
             <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Let the server draft tokens, starting with the next reply</source>
+            <translation>Den Server ab der nächsten Antwort Token entwerfen lassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Model: {name}</source>
+            <translation>Modell: {name}</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -4570,8 +4655,23 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Server: {host}</source>
+            <translation>Server: {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Server: {host} ({program})</source>
+            <translation>Server: {host} ({program})</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Show or hide the sidebar</source>
             <translation>Seitenleiste ein- oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Speculative decoding: {method}</source>
+            <translation>Spekulatives Dekodieren: {method}</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -6200,6 +6300,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_only_speculation</source>
+            <extracomment>the connection has no address for replies without speculative decoding</extracomment>
+            <translation>die Verbindung hat keine Adresse für Antworten ohne spekulatives Dekodieren</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_unknown_model</source>
             <extracomment>“{host}” doesn't have “{model}”. Available models: {models}.</extracomment>
             <translation>„{host}“ hat „{model}“ nicht. Verfügbare Modelle: {models}.</translation>
@@ -6221,6 +6327,12 @@
             <source>remote_line_too_long</source>
             <extracomment>The server sent a line that is too long. Check the address.</extracomment>
             <translation>Der Server hat eine zu lange Zeile gesendet. Prüfen Sie die Adresse.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/switch.py" />
+            <source>remote_private</source>
+            <extracomment>This chat is private, so it isn't sent to a server.</extracomment>
+            <translation>Dieser Chat ist privat und wird nicht an einen Server gesendet.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

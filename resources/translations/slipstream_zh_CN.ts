@@ -145,8 +145,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache this chat's prompts on disk</source>
-            <translation>不在磁盘上缓存此对话的提示词</translation>
+            <source>Don't cache this chat's prompts or send them to servers</source>
+            <translation>不缓存此对话的提示词，也不发送到服务器</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -385,8 +385,23 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
+            <source>Plain replies aren't available: {why}</source>
+            <translation>普通回复不可用：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Try again in a moment.</source>
             <translation>模型仍在载入。请稍后再试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/conductor.py" />
+            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
+            <translation>此对话是私密的，不会发送到 {host}。请选择这台电脑上的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/conductor.py" />
+            <source>To compare, load a pair first.</source>
+            <translation>请先载入模型对，然后再比较。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -482,6 +497,11 @@
             <location filename="../../app/chat/foot.py" />
             <source>This message is too long for the model's context. Shorten it.</source>
             <translation>这条消息对模型的上下文来说太长。请缩短。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>This private chat isn't sent to {host}</source>
+            <translation>此私密对话不会发送到 {host}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -605,6 +625,11 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Connected to {host}</source>
+            <translation>已连接到 {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Demo pair</source>
             <translation>演示模型对</translation>
         </message>
@@ -637,6 +662,11 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>正在载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Messages go to {host}</source>
+            <translation>消息将发送到 {host}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -920,11 +950,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>To compare, load a pair first.</source>
-            <translation>请先载入模型对，然后再比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>To compare, stop the reply or wait for it to finish.</source>
             <translation>等回复完成或将其停止后再比较。</translation>
         </message>
@@ -1195,6 +1220,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Prompt: {prompt_tokens} tokens</source>
+            <translation>提示词：{prompt_tokens} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
             <translation>提示词：{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
         </message>
@@ -1210,8 +1240,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Statistics as reported by the server</source>
+            <translation>统计数据由服务器报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Step {number}: {facts}</source>
             <translation>第 {number} 步：{facts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>The server doesn't report its speed, so Slipstream measured how fast text arrived.</source>
+            <translation>服务器不报告速度，因此 Slipstream 测量了文本到达的速度。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1310,8 +1350,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
+            <translation>起草 {drafted} 个词元，接受 {accepted} 个（{share}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
             <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{rate} (measured here)</source>
+            <translation>{rate}（在本机测量）</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1327,6 +1377,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens reused</source>
             <translation>{total} 个提示词词元中复用 {reused} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{share} of drafts</source>
+            <translation>草稿的 {share}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1457,6 +1512,11 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Prompt processing</source>
             <translation>处理提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Replies come from {host}. Load a model on this computer to measure it.</source>
+            <translation>回复来自 {host}。请在这台电脑上载入模型以进行测量。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -2750,6 +2810,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Their messages go to {host}.</source>
+            <translation>它们的消息将发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
             <translation>这台电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
         </message>
@@ -3407,6 +3472,11 @@
             <location filename="../../app/tools/tools_button.py" />
             <source>{count} of {total} tools</source>
             <translation>{count}/{total} 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
+            <source>{host} can't call tools.</source>
+            <translation>{host} 无法调用工具。</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -4510,6 +4580,11 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Can't be turned off: {why}</source>
+            <translation>无法关闭：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Chat settings</source>
             <translation>对话设置</translation>
         </message>
@@ -4537,6 +4612,16 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
             <translation>让模型在下一条回复前思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Let the server draft tokens, starting with the next reply</source>
+            <translation>从下一条回复开始，让服务器使用草稿词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Model: {name}</source>
+            <translation>模型：{name}</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -4570,8 +4655,23 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Server: {host}</source>
+            <translation>服务器：{host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Server: {host} ({program})</source>
+            <translation>服务器：{host}（{program}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Show or hide the sidebar</source>
             <translation>显示或隐藏边栏</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Speculative decoding: {method}</source>
+            <translation>推测解码：{method}</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -6200,6 +6300,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_only_speculation</source>
+            <extracomment>the connection has no address for replies without speculative decoding</extracomment>
+            <translation>该连接没有不使用推测解码的回复地址</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_unknown_model</source>
             <extracomment>“{host}” doesn't have “{model}”. Available models: {models}.</extracomment>
             <translation>“{host}”没有“{model}”。可用的模型：{models}。</translation>
@@ -6221,6 +6327,12 @@
             <source>remote_line_too_long</source>
             <extracomment>The server sent a line that is too long. Check the address.</extracomment>
             <translation>服务器发送了过长的一行。请检查地址。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/switch.py" />
+            <source>remote_private</source>
+            <extracomment>This chat is private, so it isn't sent to a server.</extracomment>
+            <translation>此对话是私密的，不会发送到服务器。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

@@ -34,7 +34,8 @@ def reply(door: EngineDoor, request: GenerationRequest) -> CompletedReply:
 
 def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
     (info,) = [event for event in events(remote, LoadPair()) if isinstance(event, PairInfo)]
-    assert info.family == "slipstream"
+    assert info.family == "Slipstream"
+    assert (info.can_think, info.can_call_tools) == (server.pair.can_think, server.pair.can_call_tools)
     assert info.why_plain is None
     assert (info.block_size, info.context_limit) == (server.pair.block_size, server.pair.context_limit)
 
@@ -57,6 +58,21 @@ def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> Non
     request = GenerationRequest(ASKED, thinking=True, stop=("divisors",), max_tokens=200)
     there, here = reply(remote, request), reply(server.door, request)
     assert (there.text, there.thinking, there.reason) == (here.text, here.thinking, here.reason)
+
+
+@pytest.mark.parametrize("thinking", (False, True))
+def test_a_cut_reply_is_continued(server: Serving, remote: RemoteEngine, thinking: bool) -> None:
+    whole = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=200))
+    begun = {"continue_from": "" if thinking else whole.text[:20], "continue_thinking": whole.thinking[:20] if thinking else ""}
+    rest = reply(remote, GenerationRequest(ASKED, thinking=thinking, max_tokens=200, **begun))
+    here = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=200, **begun))
+    assert (rest.text, rest.thinking) == (here.text, here.thinking)
+
+
+def test_a_reply_without_a_seed_reports_the_one_that_was_sent(remote: RemoteEngine) -> None:
+    drawn = reply(remote, GenerationRequest(ASKED, sampling=Sampling(0.9), max_tokens=40))
+    again = reply(remote, GenerationRequest(ASKED, sampling=Sampling(0.9), max_tokens=40, seed=drawn.stats.seed))
+    assert drawn.text == again.text
 
 
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:

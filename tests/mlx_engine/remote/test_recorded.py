@@ -145,14 +145,15 @@ def test_a_stop_string_and_a_limit_end_a_reply() -> None:
 
 class TestDiscovery:
     @pytest.mark.parametrize(
-        ("responses", "kind", "limit"),
-        ((VLLM, "vllm", 2048), (LLAMA, "llamacpp", 2048), (MLX_LM, "other", 1 << 20), (MLX_VLM, "mlx_vlm", 1 << 20)),
+        ("responses", "program", "limit"),
+        ((VLLM, "vLLM 0.32.0", 2048), (LLAMA, "llama.cpp", 2048), (MLX_LM, "", None), (MLX_VLM, "mlx-vlm 0.7.10", None)),
     )
-    def test_servers_are_recognized(self, responses: Responses, kind: str, limit: int) -> None:
+    def test_servers_are_recognized(self, responses: Responses, program: str, limit: int | None) -> None:
         with connected(responses) as (engine, _):
             info = run(engine, LoadPair())[-1]
         assert isinstance(info, PairInfo)
-        assert (info.family, info.context_limit) == (kind, limit)
+        assert (info.family, info.context_limit if info.context_known else None) == (program, limit)
+        assert info.remote.startswith("127.0.0.1:")
 
     def test_the_key_and_headers_are_sent(self) -> None:
         with connected(VLLM, key="sk-secret", headers=(("x-team", "blue"),)) as (engine, replay):
