@@ -6281,6 +6281,24 @@
             <translation>Das ist mit einem entfernten Server nicht verfügbar.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/remote/saved.py" />
+            <source>connection_secret_missing</source>
+            <extracomment>The system's keychain has no key for “{connection}”. Choose File &gt; Models and enter it again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/saved.py" />
+            <source>connections_damaged</source>
+            <extracomment>The list of connections is damaged. It was renamed to “{file}”. Add your connections again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/saved.py" />
+            <source>connections_newer</source>
+            <extracomment>A newer version of Slipstream wrote the list of connections. Update Slipstream to use them.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_list</source>
             <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
@@ -6522,12 +6540,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
-            <source>secrets_not_saved</source>
-            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
-            <translation>Der Schlüsselbund des Systems ist nicht verfügbar. Geheime Werte bleiben daher nur bis zum Beenden erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
             <source>server_incomplete</source>
             <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
             <translation>„{server}“ braucht entweder einen Befehl oder eine URL. Korrigieren Sie den Eintrag, und versuchen Sie es noch einmal.</translation>
@@ -6627,6 +6639,12 @@
             <source>unknown_tool_choice</source>
             <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
             <translation>tool_choice ist „{choice}“, aber kein Werkzeug hat diesen Namen. Verwenden Sie auto, none, required oder den Namen eines Werkzeugs.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/keychain.py" />
+            <source>secrets_not_saved</source>
+            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
+            <translation>Der Schlüsselbund des Systems ist nicht verfügbar. Geheime Werte bleiben daher nur bis zum Beenden erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/oauth.py" />

@@ -6281,6 +6281,24 @@
             <translation>使用远程服务器时此功能不可用。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/remote/saved.py" />
+            <source>connection_secret_missing</source>
+            <extracomment>The system's keychain has no key for “{connection}”. Choose File &gt; Models and enter it again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/saved.py" />
+            <source>connections_damaged</source>
+            <extracomment>The list of connections is damaged. It was renamed to “{file}”. Add your connections again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/saved.py" />
+            <source>connections_newer</source>
+            <extracomment>A newer version of Slipstream wrote the list of connections. Update Slipstream to use them.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_no_list</source>
             <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
@@ -6522,12 +6540,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
-            <source>secrets_not_saved</source>
-            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
-            <translation>系统钥匙串不可用，因此机密值只保留到您退出为止。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
             <source>server_incomplete</source>
             <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
             <translation>“{server}”需要命令或 URL 中的一个。请更正该条目，然后重试。</translation>
@@ -6627,6 +6639,12 @@
             <source>unknown_tool_choice</source>
             <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
             <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tools/keychain.py" />
+            <source>secrets_not_saved</source>
+            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
+            <translation>系统钥匙串不可用，因此机密值只保留到您退出为止。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/oauth.py" />
