@@ -28,6 +28,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.tools.config import ServerConfig
+from mlx_engine.tools.processes import kill_all, started_by
 
 LARGEST_MESSAGE = 4 << 20  # bytes
 _MOST_VALUES = 100_000  # of a message. Parsing more would hold up the other threads
@@ -232,13 +233,15 @@ async def _shell_path() -> str:
 
 
 async def _end(process: Process) -> None:
-    """End a program and everything that it started in its process group."""
+    """End a program and everything that it started."""
     assert process.stdin
+    started = await started_by(process.pid)
     process.stdin.close()
     if not await _exits(process, _EXIT_S):
         kill(process, signal.SIGTERM)
         await _exits(process, _TERMINATE_S)
     kill(process)
+    kill_all(started)
     await _exits(process, _TERMINATE_S)
     # Another process may still have the pipes open
     getattr(process, "_transport").close()  # noqa: B009

@@ -112,8 +112,13 @@ class Tools:
         sys.stderr.flush()
         return "quiet"
 
-    def fork(self, **_: Any) -> str:
-        return str(subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"]).pid)
+    def fork(self, leaves: str = "", **_: Any) -> str:
+        """Start a child with a child, which may leave the process group or the session, and return both process IDs."""
+        leave = {"": "pass", "group": "os.setpgid(0, 0)", "session": "os.setsid()"}[leaves]
+        program = f"import os, time\n{leave}\nif not os.fork():\n    {leave}\nprint(os.getpid(), flush=True)\ntime.sleep(600)"
+        child = subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE)
+        assert child.stdout
+        return " ".join(child.stdout.readline().decode().strip() for _ in range(2))
 
     def environment(self, **_: Any) -> str:
         return json.dumps({"cwd": os.getcwd(), **os.environ})

@@ -258,26 +258,41 @@ def test_endless_pages_of_tools_end(servers: RunningServers) -> None:
 # --- The end
 
 
-def test_a_server_that_ignores_the_end_is_killed_with_its_children() -> None:
-    servers = RunningServers(made("stubborn"))
-    child = int(servers.ask("fork").text)
-    assert is_running(child)
+def forked(servers: RunningServers, leaves: str = "") -> list[int]:
+    """Return the process IDs of a server's child and grandchild."""
+    found = [int(process) for process in servers.ask("fork", json.dumps({"leaves": leaves})).text.split()]
+    assert len(found) == 2 and all(map(is_running, found))
+    return found
+
+
+@pytest.mark.parametrize("leaves", ["", "group", "session"])
+@pytest.mark.parametrize("mode", ["", "stubborn"])
+def test_a_server_is_ended_with_its_children(mode: str, leaves: str) -> None:
+    servers = RunningServers(made(mode))
+    children = forked(servers, leaves)
     servers.close()
-    wait_until(lambda: not is_running(child))
+    wait_until(lambda: not any(map(is_running, children)))
 
 
-def test_children_of_a_server_that_ends_by_itself_are_killed(single: RunningServers) -> None:
-    child = int(single.ask("fork").text)
+@pytest.mark.parametrize("leaves", ["", "group"])
+def test_children_of_a_server_that_died_are_ended(single: RunningServers, leaves: str) -> None:
+    children = forked(single, leaves)
+    assert code(single.ask("die")) == "tool_server_gone"
+    wait_until(lambda: not any(map(is_running, children)))
+
+
+def test_children_of_a_server_that_is_removed_are_ended(single: RunningServers) -> None:
+    children = forked(single)
     single.configure([])
-    wait_until(lambda: not is_running(child))
+    wait_until(lambda: not any(map(is_running, children)))
     assert single.status() == ()
 
 
 def test_a_changed_server_is_closed(single: RunningServers) -> None:
-    child = int(single.ask("fork").text)
+    children = forked(single)
     single.configure([made(timeout_s=10)])
     assert single.of("made").state == "off"
-    wait_until(lambda: not is_running(child))
+    wait_until(lambda: not any(map(is_running, children)))
     assert single.ask("echo", '{"text": "new"}').text == "new"
 
 
