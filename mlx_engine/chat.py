@@ -14,7 +14,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.channels import call_format, markers_of, template_reads, tokens_opening
 from mlx_engine.errors import UserError
 from mlx_engine.known_prompts import known_prompts
-from mlx_engine.limits import rolling_window
+from mlx_engine.limits import rolling_window, shorten_results
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.tools.calls import HARMONY
@@ -104,13 +104,16 @@ def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tup
 
 def fitting(
     tokenizer: TokenizerWrapper, request: GenerationRequest | CountTokens, limit: int, cancel: threading.Event | None = None
-) -> tuple[Message, ...]:
+) -> tuple[tuple[Message, ...], int]:
     """Return the messages of a request that fit in a context of `limit` tokens.
 
-    These are all messages, or a rolling window if the request asks for one.
+    These are all messages, or a rolling window if the request asks for one. Results of tools are cut off if it asks for that.
+
+    Returns:
+        the messages, and the length to which results were cut, or 0.
     """
-    if request.rolling is None:
-        return request.messages
+    if request.rolling is None and not request.shorten_results:
+        return request.messages, 0
     effort, written = None, ""
     if isinstance(request, GenerationRequest):
         effort, written = request.effort, request.continue_thinking + request.continue_from
@@ -124,7 +127,10 @@ def fitting(
                 raise
             return limit + 1
 
-    return rolling_window(request.messages, request.rolling, limit, request.max_tokens, count)
+    messages = request.messages
+    if request.rolling is not None:
+        messages = rolling_window(messages, request.rolling, limit, request.max_tokens, count)
+    return shorten_results(messages, limit, request.max_tokens, count) if request.shorten_results else (messages, 0)
 
 
 def _encode(

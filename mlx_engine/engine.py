@@ -228,7 +228,7 @@ class Engine:
         """
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
-        messages = chat.fitting(tokenizer, request, limit, cancel)
+        messages, _ = chat.fitting(tokenizer, request, limit, cancel)
         tokens = chat.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
         return TokenCount(len(tokens), limit)
 

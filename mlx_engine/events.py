@@ -242,12 +242,14 @@ class PrefillProgress:
 
     Attributes:
         left_out: number of the oldest messages that a rolling window leaves out of the prompt.
+        result_length: number of characters after which results of tools are cut off; 0 if all of them fit.
     """
 
     done: int
     total: int
     reused: int
     left_out: int = 0
+    result_length: int = 0
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def _generate(
     tally = Tally(clock, mode, seed, why_plain, request.exact)
     request = replace(request, tools=chat.usable_tools(tokenizer, request))
     try:
-        messages = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
+        messages, cut = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
         left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
         rendered = chat.render(tokenizer, request, cancel, pair.info.context_limit)
     except RenderingCancelled:
@@ -125,7 +125,7 @@ def _generate(
     steps: Generator[Step, None, None] | None = None
     consistent = True  # whether caches and context hold the same tokens
     try:
-        yield [PrefillProgress(branch.reused, length, branch.reused, left_out)]
+        yield [PrefillProgress(branch.reused, length, branch.reused, left_out, cut)]
         reads_context = mode == "dflash" or request.reuse  # for rounds or a later turn
         for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
@@ -138,11 +138,11 @@ def _generate(
             if cancel.is_set():
                 reason = "cancelled"
                 break
-            yield [PrefillProgress(done, length, branch.reused, left_out)]
+            yield [PrefillProgress(done, length, branch.reused, left_out, cut)]
         if first is not None:
             snapshots.prefilled(length - branch.reused, clock())
             penalties.add(first.tokens)
-            progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out)]
+            progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out, cut)]
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
                 controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)

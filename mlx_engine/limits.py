@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mlx_engine.errors import EngineText, UserError
@@ -15,6 +16,8 @@ _MAX_PENALTY = 100.0  # positive or negative
 _MAX_BIAS = 100.0  # positive or negative, as in OpenAI's API
 WINDOWED_CONTEXT = 100_000  # tokens beyond which few drafts of drafters that see only a window were reported to be accepted
 MAX_LOGPROBS = 20  # most likely tokens per position, as in OpenAI's API
+_RESULT_LENGTHS = tuple(round(500 * 2 ** (step / 4)) for step in range(80))  # few, so that later prompts mostly begin the same
+_CUT_OFF = "\n[The rest of this result is left out because it doesn't fit into the context.]"
 _ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
 _ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")
 _WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
@@ -37,7 +40,7 @@ def rolling_window(
     """
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
-    room = limit - min(max_tokens, limit // 4)
+    room = _room(limit, max_tokens)
 
     def sent_from(start: int) -> tuple[Message, ...]:
         return (*messages[:head], *messages[start:])
@@ -48,6 +51,43 @@ def rolling_window(
         index = bisect_left(later, True, key=lambda at: count(sent_from(at)) <= room - limit // 4)
         start = later[min(index, len(later) - 1)]
     return sent_from(start)
+
+
+def shorten_results(
+    messages: tuple[Message, ...], limit: int, max_tokens: int, count: Callable[[Sequence[Message]], int]
+) -> tuple[tuple[Message, ...], int]:
+    """Cut off long results of tools if the messages leave too little space for the reply.
+
+    All results are cut to the same length, so that a new one gets as much space as older ones.
+
+    Args:
+        messages: the messages to send.
+        limit, max_tokens, count: as in `rolling_window`.
+
+    Returns:
+        the messages, and the length of the results in characters, or 0 if all of them fit.
+    """
+    longest = max((len(message.content) for message in messages if message.role == "tool"), default=0)
+    lengths = [length for length in _RESULT_LENGTHS if length < longest]
+    room = _room(limit, max_tokens)
+
+    def cut(length: int) -> tuple[Message, ...]:
+        return tuple(
+            replace(message, content=message.content[:length] + _CUT_OFF)
+            if message.role == "tool" and len(message.content) > length
+            else message
+            for message in messages
+        )
+
+    if not lengths or count(messages) <= room:
+        return messages, 0
+    length = lengths[max(0, bisect_left(lengths, True, key=lambda each: count(cut(each)) > room) - 1)]
+    return cut(length), length
+
+
+def _room(limit: int, max_tokens: int) -> int:
+    """Return the number of tokens that a prompt may have, so that the reply has space."""
+    return limit - min(max_tokens, limit // 4)
 
 
 def check_tokens(tokens: Sequence[int], rows: int) -> None:

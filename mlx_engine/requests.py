@@ -69,6 +69,7 @@ class GenerationRequest:
         stop: strings that end the answer.
         reuse: whether to use and save snapshots of the prompt.
         rolling: least number of messages to leave out; more are left out if the reply would have too little room. None sends all.
+        shorten_results: whether long results of tools are cut off if the reply would have too little room.
         gives_way: whether any other request cancels this one.
         foreground: whether a user is waiting for this reply: it skips the queue, and has every second turn.
         exact: whether to compute each row in an order that doesn't depend on the number of rows, so that text with and without
@@ -100,6 +101,7 @@ class GenerationRequest:
     stop: tuple[str, ...] = ()
     reuse: bool = True
     rolling: int | None = None
+    shorten_results: bool = False
     gives_way: bool = False
     foreground: bool = False
     exact: bool = False
@@ -136,6 +138,7 @@ class CountTokens:
     rolling: int | None = None  # as in `GenerationRequest`
     max_tokens: int = 1024
     tools: tuple[str, ...] = ()  # as in `GenerationRequest`
+    shorten_results: bool = False  # as in `GenerationRequest`
 
 
 @dataclass(frozen=True)

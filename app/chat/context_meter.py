@@ -131,7 +131,7 @@ class ContextMeter(QObject):
         messages, after = self._messages()
         settings = conductor.chat.settings
         options = (conductor.thinking, conductor.chat.rolling_after(after), settings.max_tokens, conductor.tool_definitions)
-        request = CountTokens(messages, *options)
+        request = CountTokens(messages, *options, shorten_results=True)
         if not any(message.role == "user" for message in messages):
             self._request = self._counting = None
             self._show(ContextUse(0, conductor.loader.pair.context_limit))

@@ -58,6 +58,7 @@ class SummaryJob(QObject):
             mode=self._conductor.next_mode,
             max_tokens=MAX_TOKENS,
             rolling=0,
+            shorten_results=True,
             foreground=True,
             chat=chat.id,
             private=chat.settings.private,

@@ -266,4 +266,4 @@ def same_again(turn: Turn, tools: tuple[str, ...] = ()) -> GenerationRequest:
     last = reply.steps[-1]
     made = messages_of(reply.answer[: last.answer_start], reply.thinking[: last.thinking_start], reply.calls) if reply.calls else ()
     seed = reply.stats.seed if reply.stats else request.seed
-    return replace(request, messages=(*request.messages, *made), tools=tools, seed=seed)
+    return replace(request, messages=(*request.messages, *made), tools=tools, shorten_results=True, seed=seed)

@@ -30,6 +30,7 @@ _REPLY = (
     "tested",
     "accepted",
     "left_out",
+    "result_length",
     "stats",
     "calls",
     "step_stats",

@@ -133,6 +133,7 @@ class Reply:
     tested: int = 0
     accepted: int = 0
     left_out: int = 0  # number of oldest messages that were not sent
+    result_length: int = 0  # characters of each result that were sent, at most; 0 for all
     rate: LiveRate = field(default_factory=LiveRate)
     thinking_s: float | None = None  # seconds from the first to the last thinking text
     answer_by: Suppliers = field(default_factory=Suppliers)
@@ -166,7 +167,7 @@ class Reply:
                 self.tested += event.tested
                 self.accepted += event.accepted
             case PrefillProgress():
-                self.prefill, self.left_out = event, event.left_out
+                self.prefill, self.left_out, self.result_length = event, event.left_out, event.result_length
             case Finished():
                 self.reason = event.reason
                 stats = joined(self.stats, event.stats) if self.stats else event.stats

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QPlainTextEdit, QSizePolicy,
 
 from app.conversations import wording
 from app.conversations.plain_text import clean
-from app.language import tr
+from app.language import number, tr
 from app.rendering.text_view import make_selectable, prepare_document
 from app.transcript.message_actions import MessageActions
 from app.widgets.controls import ElidedButton, button, copy_button, small_label
@@ -83,6 +83,7 @@ class CallCard(QFrame):
         super().__init__(parent)
         self._theme, self._actions = theme, actions
         self.record = record
+        self._sent = 0  # characters of the result that the model got, at most; 0 for all
         self.body: QWidget | None = None
         self.header = ElidedButton("", "pair")
         self.header.setCheckable(True)
@@ -100,11 +101,18 @@ class CallCard(QFrame):
         self.report.hide()
         self._rebuild()
 
-    def show_call(self, record: CallRecord, progress: str = "") -> None:
-        """Show the call's new state."""
+    def show_call(self, record: CallRecord, progress: str = "", sent: int = 0) -> None:
+        """Show the call's new state.
+
+        Args:
+            record: the call.
+            progress: what the running call reports.
+            sent: number of characters of the result that the model got, at most; 0 for all.
+        """
         self.report.setText(one_line(progress, MAX_PREVIEW))
         self.report.setVisible(bool(progress) and record.state == "running")
-        if record != self.record:
+        if (record, sent) != (self.record, self._sent):
+            self._sent = sent
             ends, self.record = record.ended and not self.record.ended, record
             if ends and self.header.isChecked():
                 self.header.setChecked(False)
@@ -161,7 +169,10 @@ class CallCard(QFrame):
         else:
             if record.result:
                 self.result = PlainTextView(self._theme, shown(record.result), tr("Result"))
-                parts += [small_label(self._theme, tr("Result"), "secondary"), self.result]
+                title = tr("Result")
+                if 0 < self._sent < len(record.result):
+                    title = tr("Result · The model got the first {count} characters", count=number(self._sent))
+                parts += [small_label(self._theme, title, "secondary", wrap=True), self.result]
             copied = f"{record.call.name} {record.call.arguments}\n\n{record.result}"
             parts.append(row(None, copy_button(tr("Copy call"), lambda: copied)))
         return parts

@@ -344,7 +344,7 @@ class ReplyView(MessageView):
             self._layout.insertWidget(self._layout.indexOf(self._waiting), view.cards[-1])
             view.cards[-1].show()
         for card, record in zip(view.cards, step.calls, strict=True):
-            card.show_call(record, reply.progress.get(record.call.id, ""))
+            card.show_call(record, reply.progress.get(record.call.id, ""), reply.result_length)
 
     @property
     def blocks(self) -> BlocksView:

@@ -69,6 +69,7 @@ class ToolLoop:
             continue_from=answer[answered:],
             continue_thinking=thinking[thought:],
             tools=self._definitions,
+            shorten_results=True,
             tool_choice="auto" if self._steps_left > 1 else "none",
         )
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine import chat
 from mlx_engine.events import PrefillProgress
-from mlx_engine.limits import rolling_window
-from mlx_engine.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.limits import rolling_window, shorten_results
+from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
+from tests.mlx_engine.tools.made_calls import tokenizer_of
 
 LIMIT, OVERHEAD = 400, 5  # tokens: of the context, and what a template adds to a message
 
@@ -60,12 +62,59 @@ def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) ->
     messages = (Message("system", "Be brief."), *(message for turn in turns for message in turn), Message("user", "What is 2 + 2?"))
     assert demo.count_tokens(CountTokens(messages)).tokens > limit
     request = GenerationRequest(messages, max_tokens=100, rolling=0, reuse=False)
-    sent = chat.fitting(demo.pair.tokenizer, request, limit)
+    sent, _ = chat.fitting(demo.pair.tokenizer, request, limit)
     assert demo.count_tokens(CountTokens(messages, rolling=0, max_tokens=100)).tokens == demo.count_tokens(CountTokens(sent)).tokens
     with closing(demo.generate(request)) as reply:
         started = next(reply)
     assert isinstance(started, PrefillProgress) and started.total <= limit - 100
     left_out = started.left_out
     assert left_out == len(messages) - len(sent) > 0
-    again = chat.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
+    again, _ = chat.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
     assert again == sent
+
+
+# --- Long results of tools
+
+
+@st.composite
+def with_results(draw: st.DrawFn) -> tuple[Message, ...]:
+    """A question, and steps with results of up to 5,000 characters."""
+    messages = [Message("user", draw(texts))]
+    for number in range(draw(st.integers(0, 6))):
+        call = ToolCall(str(number), "read", "{}")
+        messages += [Message("assistant", "", calls=(call,)), Message("tool", "x" * draw(st.integers(0, 5_000)), call_id=call.id)]
+    return tuple(messages)
+
+
+@given(messages=with_results(), limit=st.integers(100, 40_000), max_tokens=st.integers(1, 1000))
+def test_results_are_cut_off_no_more_than_needed(messages: tuple[Message, ...], limit: int, max_tokens: int) -> None:
+    sent, length = shorten_results(messages, limit, max_tokens, count)
+    room = limit - min(max_tokens, limit // 4)
+    if count(messages) <= room:
+        assert (sent, length) == (messages, 0)
+    for old, new in zip(messages, sent, strict=True):
+        if old.role != "tool" or not length or len(old.content) <= length:
+            assert old == new
+        else:
+            assert new.content.startswith(old.content[:length] + "\n[The rest") and new.call_id == old.call_id
+    if length > 500:
+        assert count(sent) <= room
+        longer, more = shorten_results(messages, limit + limit // 2 + 1_000, max_tokens, count)
+        assert more >= length or (more, longer) == (0, messages)
+
+
+def test_a_result_that_exceeds_the_context_is_cut_off(monkeypatch, demo) -> None:  # type: ignore[no-untyped-def]
+    tokenizer, limit = tokenizer_of("qwen3"), 2_000
+    call = ToolCall("call_1", "read", "{}")
+    question = (Message("user", "What is 2 + 2?"), Message("assistant", "", calls=(call,)))
+    messages = (*question, Message("tool", "Two and two are four. " * 4_000, call_id=call.id))
+    request = GenerationRequest(messages, max_tokens=100, shorten_results=True, rolling=0)
+    sent, length = chat.fitting(tokenizer, request, limit)
+    assert sent[:2] == question and 500 <= length < 88_000
+    assert limit / 2 < len(chat.template(tokenizer, sent)) <= limit - 100
+    assert chat.fitting(tokenizer, CountTokens(messages, max_tokens=100, shorten_results=True), limit) == (sent, length)
+    assert chat.fitting(tokenizer, replace(request, shorten_results=False, rolling=None), limit) == (messages, 0)
+    monkeypatch.setattr(chat, "fitting", lambda *_: (question[:1], length))
+    with closing(demo.generate(replace(request, reuse=False))) as reply:
+        started = next(reply)
+    assert isinstance(started, PrefillProgress) and started.result_length == length

@@ -183,3 +183,14 @@ def test_token_sources_are_right_after_a_call(start: Start) -> None:
     found: list[Any] = list(blocks._source_underlines(0, 5))
     assert found == [(0, 3, "target"), (3, 5, "target")] or found == [(0, 5, "target")]
     assert start_of_last == len("Let me see.")
+
+
+def test_a_card_keeps_a_result_of_which_the_model_got_only_a_part(start: Start) -> None:
+    app, card = called(start, "line of text\n" * 8_000)
+    card.header.click()
+    assert "Result" in [label.text() for label in card.findChildren(QLabel)]
+    app.conductor.chat.turns[-1].reply.result_length = 5_657
+    app.reply.refresh()
+    assert "Result · The model got the first 5,657 characters" in [label.text() for label in card.findChildren(QLabel)]
+    assert card.result.document().blockCount() == 8_001
+    assert all(request.shorten_results for request in app.engine.requests)
