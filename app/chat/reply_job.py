@@ -18,7 +18,7 @@ from mlx_engine.events import Failed, Finished
 from mlx_engine.host import Job
 from mlx_engine.requests import GenerationRequest, ToolCall
 from mlx_engine.tools.approvals import Decision
-from mlx_engine.tools.loop import ToolLoop
+from mlx_engine.tools.loop import MOST_STEPS, ToolLoop
 from mlx_engine.tools.tool import Tool, ToolResult
 
 SAVE_MS = 500  # between saves of a growing reply
@@ -46,6 +46,7 @@ class ReplyJob(QObject):
         self.turn: Turn | None = None
         self.chat: Chat | None = None
         self.waiting = False  # whether calls wait for the user
+        self.most_steps = MOST_STEPS
         self._loop: ToolLoop | None = None
         self._calls: list[ToolCall] = []  # of the current step
         self._called = False  # whether the step has ended with calls
@@ -73,7 +74,7 @@ class ReplyJob(QObject):
             tools: the tools that the model may call, by the names that it sees.
         """
         self.turn, self.chat = turn, chat
-        self._loop = ToolLoop(request, tools, self._tools.approvals, chat.id, turn.reply.calls)
+        self._loop = ToolLoop(request, tools, self._tools.approvals, chat.id, turn.reply.calls, self.most_steps)
         self._job, self._saving, self._stopping, self._saved_length = None, True, False, -1
         self._library.save(chat, [node for node in (turn.asked, turn.answered) if node is not None], self._submit)
         self._save_timer.start()

@@ -14,9 +14,11 @@ from app.conversations.wording import percent
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 from mlx_engine.server import PORT
+from mlx_engine.tools.loop import MOST_STEPS
 
 T = TypeVar("T")
 _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB
+_TOOL_STEPS = ("5", "10", "25", "50", "100")
 Pane = Literal["general", "appearance", "models", "chats", "tools", "privacy", "advanced"]
 
 
@@ -153,6 +155,15 @@ class Preferences(QObject):
         choices=lambda: {"automatic": tr("Automatic"), **{count: f"{count} GB" for count in _PROMPT_SPACES}},
         help=lambda: tr("Automatic: 10 GB, or a tenth of the free space if that is less."),
         pane="privacy",
+    )
+
+    tool_steps = Setting(
+        "tool_steps",
+        str(MOST_STEPS),
+        lambda: tr("Steps per reply"),
+        choices=lambda: {count: count for count in _TOOL_STEPS},
+        help=lambda: tr("A reply ends after this many steps. In each but the last, the model can call tools."),
+        pane="tools",
     )
 
     changed = Signal()

@@ -1,7 +1,9 @@
 """The main window: sidebar, top bar, chat, composer, and menus."""
 
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, QTimer, Signal, Slot
@@ -13,6 +15,8 @@ from app.chat.attachment_chips import DropTarget
 from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
+from app.conversations.json_values import parse_json
+from app.conversations.settings import ChatSettings
 from app.language import number, tr
 from app.models.picker import Picker
 from app.models.survey import recommend
@@ -67,8 +71,8 @@ class MainWindow(QMainWindow):
         self.server.changed.connect(self._clear_server_notice)
         self.updates = Updates(this_release(), self.preferences, self)
         self.updates.notified.connect(conductor.notify)
-        self.preferences.changed.connect(self._use_new_chats)
-        self._use_new_chats()
+        self.preferences.changed.connect(self._use_preferences)
+        self._use_preferences()
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -175,8 +179,9 @@ class MainWindow(QMainWindow):
         self.composer.focus()
 
     @Slot()
-    def _use_new_chats(self) -> None:
+    def _use_preferences(self) -> None:
         self.conductor.set_new_chats(self.preferences.new_chats)
+        self.conductor.reply_job.most_steps = int(self.preferences.tool_steps)
 
     def _recommend(self) -> None:
         """Show the recommended pair on the start page."""
@@ -344,6 +349,8 @@ class MainWindow(QMainWindow):
             self._settings.setValue("drafter", str(loaded.drafter or ""))
         self._settings.setValue("dflash", self.conductor.chat.settings.dflash)
         self._settings.setValue("thinking", self.conductor.chat.settings.thinking)
+        chosen = {name: getattr(self.conductor.chat.settings, name) for name in ("tool_servers", "tools_off")}
+        self._settings.setValue("tools", json.dumps(chosen))
         self._settings.sync()
 
     def _restore_state(self) -> None:
@@ -354,6 +361,9 @@ class MainWindow(QMainWindow):
         self.split.restore(self._settings)
         self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
         self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)
+        saved = ChatSettings.from_json(parse_json(str(self._settings.value("tools"))))
+        chosen = replace(self.conductor.chat.settings, tool_servers=saved.tool_servers, tools_off=saved.tools_off)
+        self.conductor.set_settings(chosen)
 
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:

@@ -292,3 +292,15 @@ def test_a_pair_without_tools_gets_none(start: Start) -> None:
     app.conductor.loader.pair = replace(app.conductor.loader.pair, can_call_tools=False)
     app.ask("Hello")
     assert app.engine.requests[0].tools == ()
+
+
+def test_a_reply_ends_after_the_number_of_steps_in_the_settings(start: Start) -> None:
+    calls = [calling(replace(PRODUCT, id=f"call_{number}")) for number in range(6)]
+    app, tools = with_tools(start, calls, calculator="1888264")
+    app.window.preferences.tool_steps = "5"
+    choose(app, ask_for_call(app), CHAT)
+    app.until(lambda: ended(app))
+    assert [request.tool_choice for request in app.engine.requests] == [*["auto"] * 4, "none"]
+    assert len(tools.called) == 4 and states(app)[-1] == "stopped"
+    app.window.preferences.reset()
+    assert app.conductor.reply_job.most_steps == 25

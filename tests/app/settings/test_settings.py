@@ -27,6 +27,7 @@ from app.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import ElidedButton, IconButton, Switch
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
+from mlx_engine.tools.config import ServerConfig
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
 
@@ -256,11 +257,14 @@ def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch
     app = start()
     preferences = app.window.preferences
     preferences.appearance, preferences.text_size, preferences.new_chats = "dark", 18, ChatSettings("Be brief.")
+    app.conductor.tools.put(ServerConfig("notes", command="notes-server"))
     asked: list[str] = []
-    monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.append(texts[1]) or True)
+    monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.extend(texts[1:3]) or True)
     app.window.dialogs.show_settings("advanced")
     dialog = app.window.dialogs.find(SettingsDialog)
     next(one for one in dialog.findChildren(QPushButton) if one.text() == "Reset…").click()
-    assert asked == ["Reset All Settings?"]
+    title, question = asked
+    assert title == "Reset All Settings?" and "tool servers" in question
+    assert "notes" in app.conductor.tools.status
     assert (preferences.appearance, preferences.text_size, preferences.new_chats) == ("system", DEFAULT_TEXT_SIZE, ChatSettings())
     assert app.slipstream.theme.text_pixels == DEFAULT_TEXT_SIZE
