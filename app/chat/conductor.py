@@ -1,7 +1,8 @@
 """The app's state without widgets: the open chat, its jobs, and what may start."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -39,6 +40,7 @@ class Conductor(QObject):
     turn_revealed = Signal(object, object)  # Turn and Node to scroll to
     editing_changed = Signal(object)  # Turn being edited, or None
     notified = Signal(object)  # Notice
+    delayed = Signal(object)  # function that starts a reply, to call when the chat's tools are ready
 
     def __init__(
         self,
@@ -253,6 +255,13 @@ class Conductor(QObject):
             self.notify(refusal)
         return refusal is None
 
+    def _is_early(self, start: Callable[[], object]) -> bool:
+        """Whether a reply has to wait until the chat's servers are connected. Then, `start` is called."""
+        if early := self.can_call_tools and self.tools.connecting(self.chat.settings):
+            self.tools.warm(self.chat.settings)
+            self.delayed.emit(start)
+        return early
+
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
         """Load a pair (by default, the demo pair) in place of the current one."""
@@ -280,7 +289,7 @@ class Conductor(QObject):
         if not prompt and not files:
             self.notify(Notice(tr("Write a message first."), until="chat"))
             return False
-        if not self._can_start():
+        if not self._can_start() or self._is_early(partial(self.send, prompt, files)):
             return False
         options = (self.next_mode, self.thinking, self.default_sampling, tuple(files))
         if self.editing is not None and self.editing.asked is not None:
@@ -296,7 +305,7 @@ class Conductor(QObject):
 
     def regenerate(self, turn: Turn) -> None:
         """Generate another reply to a message, keeping the old one as a version."""
-        if turn.asked is None or not self._can_start():
+        if turn.asked is None or not self._can_start() or self._is_early(partial(self.regenerate, turn)):
             return
         old, sampling = turn.answered, self.default_sampling
         if sampling.temperature == 0:
@@ -309,10 +318,12 @@ class Conductor(QObject):
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off."""
-        if turn.reply.can_continue and self._can_start():
+        if turn.reply.can_continue:
             self._resume(turn)
 
     def _resume(self, turn: Turn) -> None:
+        if not self._can_start() or self._is_early(partial(self._resume, turn)):
+            return
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
         self.reply_job.resume(turn, self.chat, request, self.offered_tools)
@@ -322,7 +333,7 @@ class Conductor(QObject):
         """Turn on the rolling window, and continue a reply that filled the context."""
         self.set_rolling(True)
         turns = self.chat.turns
-        if len(turns) > 1 and turns[-1].reply.context_full and self._can_start():
+        if len(turns) > 1 and turns[-1].reply.context_full:
             self._resume(turns[-1])
 
     def edit(self, turn: Turn) -> None:

@@ -1,5 +1,6 @@
 """The area below the chat: notes, the composer, and the context meter."""
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Slot
@@ -37,6 +38,7 @@ class Foot(QWidget):
         self.context = ContextView(theme, self._meter)
         self._conductor = conductor
         self._waiting = False  # whether the message is sent as soon as possible
+        self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
         self.elsewhere = ElsewhereBar(theme, conductor)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(self.cancel_sending)
@@ -59,12 +61,13 @@ class Foot(QWidget):
         for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded, conductor.tools.changed):
             signal.connect(self._send_waiting)
         conductor.notified.connect(self.notices.add)
+        conductor.delayed.connect(self._delay)
         conductor.turn_added.connect(self._clear_notices)
         conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
         for signal in (conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
             signal.connect(self._show_destination)
         self._show_destination()
-        for signal in (conductor.chat_changed, conductor.editing_changed):  # the composer has another text now
+        for signal in (conductor.chat_changed, conductor.turns_changed, conductor.editing_changed):
             signal.connect(self.cancel_sending)
 
     @property
@@ -119,8 +122,12 @@ class Foot(QWidget):
         """Stop waiting, and keep the message in the composer."""
         self._wait("")
 
-    def _wait(self, note: str) -> None:
-        self._waiting = bool(note)
+    @Slot(object)
+    def _delay(self, start: Callable[[], object]) -> None:
+        self._wait(tr("The reply will start when the tools are ready."), start)
+
+    def _wait(self, note: str, delayed: Callable[[], object] | None = None) -> None:
+        self._waiting, self._delayed = bool(note) and delayed is None, delayed
         self.composer.set_locked(self._waiting)
         self.waiting.show_text(note)
 
@@ -131,6 +138,10 @@ class Foot(QWidget):
             self.cancel_sending()  # loading failed
         elif self._waiting:
             self.send()
+        elif self._delayed is not None and not self._conductor.tools.connecting(self._conductor.chat.settings):
+            start = self._delayed
+            self._wait("")
+            start()
 
     @Slot()
     def _show_obstacle(self) -> None:

@@ -18,7 +18,7 @@ from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool
 from tests.app.conftest import Running
-from tests.app.scripted_engine import PAIR, ScriptedEngine
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.tools.fake_servers import FakeServers, failed
 
 Start = Callable[..., Running]
@@ -184,3 +184,70 @@ def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Running
     servers.made[0].finish("git&hub")
     app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
     assert app.engine.requests[-1].tools == ()
+
+
+def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, servers: type[FakeServers]) -> None:
+    app.engine.replies = [[commit("I think"), done(reason="length", tokens=1024)], answer("Again."), answer("More.")]
+    conductor, foot, welcome = app.conductor, app.window.foot, app.window.transcript.welcome
+    app.ask("Hello")
+    app.type("My draft")
+    servers.slow = True
+    starts = {
+        "Again.": lambda: conductor.regenerate(conductor.chat.turns[-1]),
+        "I thinkMore.": lambda: conductor.resume(conductor.chat.turns[-1]),
+        "Fine.": welcome.calculation.click,
+    }
+    for text, start in starts.items():
+        if text == "I thinkMore.":
+            conductor.switch(conductor.chat.turns[-1].answered, -1)
+        servers.made[0].found["git&hub"] = ServerStatus("git&hub", "off")
+        conductor.set_settings(replace(conductor.chat.settings, tool_servers=("git&hub",)))
+        before = len(app.engine.requests)
+        start()
+        assert foot.waiting.label.text() == "The reply will start when the tools are ready."
+        assert app.window.composer.text == "My draft" and not foot.composer.field.isReadOnly()
+        for server in conductor.chat.settings.tool_servers:
+            assert len(app.engine.requests) == before
+            servers.made[0].finish(server)
+        app.until(lambda before=before: len(app.engine.requests) > before and not conductor.busy)
+        assert foot.waiting.isHidden() and len(app.engine.requests[-1].tools) >= 3
+        assert conductor.chat.turns[-1].reply.answer == text
+
+
+@pytest.mark.parametrize("way", ["Cancel", "New Chat", "Send"])
+def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers: type[FakeServers], way: str) -> None:
+    app.ask("Hello")
+    servers.slow = True
+    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.conductor.regenerate(app.conductor.chat.turns[-1])
+    if way == "Send":
+        app.send("Something else")
+    else:
+        app.window.foot.waiting.button.click() if way == "Cancel" else app.conductor.new_chat()
+        assert app.window.foot.waiting.isHidden()
+    servers.made[0].finish("git&hub")
+    app.until(lambda: bool(app.conductor.offered_tools))
+    if way == "Send":
+        app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.busy)
+        assert app.engine.requests[-1].messages[-1].content == "Something else"
+    else:
+        assert len(app.engine.requests) == 1
+
+
+def test_the_first_chat_after_a_restart_has_the_last_tools(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    app = start(CallingEngine(), data=tmp_path)
+    app.conductor.tools.put(GITHUB)
+    chosen = ChatSettings(tool_servers=("git&hub", "gone"), tools_off=("git&hub/push",))
+    app.conductor.set_settings(chosen)
+    app.until(lambda: "push" not in app.conductor.offered_tools)
+    app.window.close()
+    again = start(CallingEngine(), data=tmp_path)
+    assert again.conductor.chat.settings == chosen and again.conductor.chat.empty
+
+
+@pytest.mark.parametrize("saved", ["", "nonsense", "[]", '{"tool_servers": 1, "tools_off": [2]}', '{"tool_servers": {"a": []}}'])
+def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeServers], saved: str) -> None:
+    app = start(loaded=False)
+    app.window._settings.setValue("tools", saved)
+    app.window._restore_state()
+    assert app.conductor.chat.settings == ChatSettings()
