@@ -490,6 +490,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The reply will start when the tools are ready.</source>
+            <translation>Die Antwort beginnt, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>This chat is full ({limit} tokens)</source>
             <translation>Dieser Chat ist voll ({limit} Token)</translation>
         </message>
@@ -2830,6 +2835,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>A reply ends after this many steps. In each but the last, the model can call tools.</source>
+            <translation>Nach so vielen Schritten endet eine Antwort. In jedem außer dem letzten kann das Modell Werkzeuge aufrufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Appearance</source>
             <translation>Erscheinungsbild</translation>
         </message>
@@ -2932,6 +2942,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Start the server at launch</source>
             <translation>Server mit App starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Steps per reply</source>
+            <translation>Schritte pro Antwort</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3597,6 +3612,11 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Needs approval</source>
             <translation>Erlaubnis nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Result · The model got the first {count} characters</source>
+            <translation>Ergebnis · Das Modell hat die ersten {count} Zeichen erhalten</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -4345,8 +4365,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>All settings will return to their defaults. Chats, presets, models, and the hub token are kept.</source>
-            <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle und das Hub-Token bleiben erhalten.</translation>
+            <source>All settings will return to their defaults. Chats, presets, models, tool servers, and the hub token are kept.</source>
+            <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle, Werkzeugserver und das Hub-Token bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4355,8 +4375,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Chats, presets, models, and the hub token are kept.</source>
-            <translation>Chats, Voreinstellungen, Modelle und das Hub-Token bleiben erhalten.</translation>
+            <source>Chats, presets, models, tool servers, and the hub token are kept.</source>
+            <translation>Chats, Voreinstellungen, Modelle, Werkzeugserver und das Hub-Token bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

@@ -490,6 +490,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The reply will start when the tools are ready.</source>
+            <translation>工具就绪后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>This chat is full ({limit} tokens)</source>
             <translation>此对话已满（{limit} 个词元）</translation>
         </message>
@@ -2830,6 +2835,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>A reply ends after this many steps. In each but the last, the model can call tools.</source>
+            <translation>回复在达到此步骤数后结束。除最后一步外，模型在每一步都可以调用工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Appearance</source>
             <translation>外观</translation>
         </message>
@@ -2932,6 +2942,11 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Start the server at launch</source>
             <translation>启动时开启服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Steps per reply</source>
+            <translation>每次回复的步骤数</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3597,6 +3612,11 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Needs approval</source>
             <translation>需要批准</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>Result · The model got the first {count} characters</source>
+            <translation>结果 · 模型收到了前 {count} 个字符</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -4345,8 +4365,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>All settings will return to their defaults. Chats, presets, models, and the hub token are kept.</source>
-            <translation>所有设置都会恢复为默认值。对话、预设、模型和 Hub 令牌会保留。</translation>
+            <source>All settings will return to their defaults. Chats, presets, models, tool servers, and the hub token are kept.</source>
+            <translation>所有设置都会恢复为默认值。对话、预设、模型、工具服务器和 Hub 令牌会保留。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4355,8 +4375,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Chats, presets, models, and the hub token are kept.</source>
-            <translation>对话、预设、模型和 Hub 令牌会保留。</translation>
+            <source>Chats, presets, models, tool servers, and the hub token are kept.</source>
+            <translation>对话、预设、模型、工具服务器和 Hub 令牌会保留。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
