@@ -341,6 +341,7 @@ class Stats:
         disk_tokens: tokens of `reused_tokens` that were read from disk.
         snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
         measured_by: who measured the rates: this engine, a server, or the client of a server that reports none.
+        few_accepted: why almost no drafts were accepted, or None if more were.
     """
 
     mode: Mode
@@ -370,6 +371,7 @@ class Stats:
     disk_tokens: int = 0
     snapshot_bytes: int = 0
     measured_by: MeasuredBy = "engine"
+    few_accepted: EngineText | None = None
 
     @property
     def tokens_per_round(self) -> float | None:

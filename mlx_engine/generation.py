@@ -13,6 +13,7 @@ import mlx.core as mx
 from mlx_engine import chat, device, limits
 from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.grammar import reply_grammar
+from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -180,6 +181,9 @@ def _generate(
         if consistent and request.reuse:
             snapshots.put(branch)
     tally.snapshot_bytes = snapshots.nbytes
+    if drafter is not None:
+        facts = (drafter.config, pair.info.drafter_weights, len(branch.tokens), request.sampling.temperature)
+        tally.few_accepted = likely_cause(tally.rounds, *facts)
     rest = list(reply.finish(reason == "eos"))
     if reply.stopped or (reply.called and reason == "eos"):
         reason = "stop_string" if reply.stopped else "tool_calls"
@@ -207,11 +211,12 @@ class Tally:
     reused_tokens: int = 0
     disk_tokens: int = 0
     snapshot_bytes: int = 0
+    few_accepted: EngineText | None = None
+    rounds: list[Step] = field(default_factory=list)
     _first: float | None = None
     _first_waited: float = 0.0
     _last: float = 0.0
     _tokens: int = 0
-    _rounds: list[Step] = field(default_factory=list)
     _plain: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -225,7 +230,7 @@ class Tally:
         if self._first is None:
             self._first, self._first_waited = at_s, self.clock.waited  # prefill's token belongs to no round
         elif step.drafted:
-            self._rounds.append(step)
+            self.rounds.append(step)
         else:
             self._plain.append(step)
 
@@ -243,21 +248,22 @@ class Tally:
             ttft_s=None if self._first is None else self._first + self._first_waited,
             prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / prefill if prefill else None,
             decode_tok_s=(self._tokens - 1) / decoding if decoding > 0 else None,
-            rounds=len(self._rounds),
-            drafted=sum(step.drafted for step in self._rounds),
-            tested=sum(step.tested for step in self._rounds),
-            accepted=sum(step.accepted for step in self._rounds),
-            accepted_per_round=tuple(step.accepted for step in self._rounds),
-            widths=tuple(step.width for step in self._rounds),
+            rounds=len(self.rounds),
+            drafted=sum(step.drafted for step in self.rounds),
+            tested=sum(step.tested for step in self.rounds),
+            accepted=sum(step.accepted for step in self.rounds),
+            accepted_per_round=tuple(step.accepted for step in self.rounds),
+            widths=tuple(step.width for step in self.rounds),
             plain_steps=len(self._plain),
             why_plain=self.why_plain,
             peak_memory_bytes=mx.get_peak_memory(),
             seed=self.seed,
-            lookup_rounds=sum(step.proposer == "lookup" for step in self._rounds),
-            trials=sum(step.trial for step in (*self._rounds, *self._plain)),
+            lookup_rounds=sum(step.proposer == "lookup" for step in self.rounds),
+            trials=sum(step.trial for step in (*self.rounds, *self._plain)),
             exact=self.exact,
             plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),
             waiting_s=self.clock.waited,
             prefill_s=prefill,
             decode_s=decoding,
+            few_accepted=self.few_accepted,
         )

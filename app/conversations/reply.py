@@ -274,4 +274,5 @@ def joined(first: Stats, second: Stats) -> Stats:
         exact=first.exact and (second.exact or not second.tokens),
         measured_by=measured_by,
         plain_because=tuple(because.most_common()),
+        few_accepted=second.few_accepted or first.few_accepted,
     )

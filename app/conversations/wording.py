@@ -186,6 +186,8 @@ def details(stats: Stats) -> str:
         lines.append(tr("{drafted} tokens drafted, {accepted} accepted ({share})", **counts, share=share))
     elif stats.rounds and not is_remote:
         lines.append(tr("{drafted} tokens drafted, {tested} tested, {accepted} accepted", **counts))
+    if stats.few_accepted:
+        lines.append(tr("Almost no drafts were accepted, probably because {cause}", cause=translated(stats.few_accepted)))
     for why, steps in stats.plain_because or ((None, stats.plain_steps),):
         if steps:
             lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))

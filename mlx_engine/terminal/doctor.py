@@ -22,6 +22,7 @@ from mlx_engine.terminal.console import print_json, say
 from mlx_engine.terminal.session import folders, open_pair
 
 _SETUP = "Run `make run` to install missing packages."
+_WIDTH = 4  # rows per round
 _REPORT = "Please report this problem."
 
 
@@ -139,12 +140,14 @@ def _memory() -> Diagnosis:
 
 def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
     name = "pair" if given.target else "demo pair"
-    request = GenerationRequest(messages=(Message("user", "How many divisors does 84 have?"),), max_tokens=32, ignore_eos=True)
+    question = (Message("user", "How many divisors does 84 have?"),)
     result: CompareResult | None = None
     try:
         info = open_pair(door, given)
         if info.why_plain:
             return Diagnosis(name, "warn", f"loads, but decodes plainly: {info.why_plain}", "Add --drafter DIR to check DFlash.")
+        # At a fixed width, drafts are tested even if few are accepted
+        request = GenerationRequest(messages=question, max_tokens=32, ignore_eos=True, width=min(_WIDTH, info.block_size))
         for event in events(door, CompareRequest(request)):
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
@@ -153,6 +156,10 @@ def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
     assert result is not None, "a comparison ends with a result"
     count, token = len(result.plain.tokens), (result.first_difference or 0) + 1
     loads = f"{info.name} loads" + (f" (drafter in {info.drafter_weights})" if info.drafter_weights else "")
+    few = result.dflash.stats.few_accepted
+    if few and result.verdict != "different":
+        detail = f"{loads}; {result.dflash.stats.acceptance or 0:.0%} of the tested drafts were accepted, probably because {few}"
+        return Diagnosis(name, "warn", detail, "DFlash gains nothing with this drafter. Choose another one.")
     if result.verdict == "identical":
         return Diagnosis(name, "ok", f"{loads}; DFlash and plain decoding agree on {count} of {count} tokens")
     if result.verdict == "tie":

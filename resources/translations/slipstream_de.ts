@@ -1170,6 +1170,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Almost no drafts were accepted, probably because {cause}</source>
+            <translation>Fast keine Entwürfe wurden angenommen. Wahrscheinlicher Grund: {cause}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Block widths used: </source>
             <translation>Verwendete Breiten: </translation>
         </message>
@@ -5021,6 +5026,30 @@
             <source>reply_stuck</source>
             <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
             <translation>Die Antwort kann ihr Schema oder ihre Werkzeugwahl nicht erfüllen: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>drafter_for_other_text</source>
+            <extracomment>the drafter was trained for another target or another kind of text</extracomment>
+            <translation>der Drafter wurde für ein anderes Target oder eine andere Art von Text trainiert</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>drafter_in_float16</source>
+            <extracomment>the drafter computes in float16, whose range its numbers may exceed</extracomment>
+            <translation>der Drafter rechnet in float16, dessen Wertebereich seine Zahlen überschreiten können</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>drafter_sees_window</source>
+            <extracomment>the drafter sees only the last {window:,} tokens of a context of more than {least:,}</extracomment>
+            <translation>der Drafter sieht nur die letzten {window:,} Token eines Kontexts von mehr als {least:,}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>temperature_too_high_to_draft</source>
+            <extracomment>the temperature of {temperature:g} makes replies hard to predict</extracomment>
+            <translation>die Temperatur von {temperature:g} macht Antworten schwer vorhersehbar</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />

@@ -1170,6 +1170,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Almost no drafts were accepted, probably because {cause}</source>
+            <translation>几乎没有草稿被接受，可能的原因：{cause}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Block widths used: </source>
             <translation>所用宽度：</translation>
         </message>
@@ -5021,6 +5026,30 @@
             <source>reply_stuck</source>
             <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
             <translation>回复无法符合其架构或工具选择：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>drafter_for_other_text</source>
+            <extracomment>the drafter was trained for another target or another kind of text</extracomment>
+            <translation>该草稿模型是为其他目标模型或其他类型的文本训练的</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>drafter_in_float16</source>
+            <extracomment>the drafter computes in float16, whose range its numbers may exceed</extracomment>
+            <translation>草稿模型使用 float16 计算，其数值可能超出 float16 的范围</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>drafter_sees_window</source>
+            <extracomment>the drafter sees only the last {window:,} tokens of a context of more than {least:,}</extracomment>
+            <translation>上下文超过 {least:,} 个词元，而草稿模型只能看到最后 {window:,} 个</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/low_acceptance.py" />
+            <source>temperature_too_high_to_draft</source>
+            <extracomment>the temperature of {temperature:g} makes replies hard to predict</extracomment>
+            <translation>温度为 {temperature:g}，回复难以预测</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />

@@ -130,6 +130,12 @@ def test_the_details_include_seed_and_reused_tokens() -> None:
     assert "Exact mode" not in text and "Exact mode" in wording.details(replace(stats(), exact=True))
 
 
+def test_the_details_say_why_almost_no_drafts_were_accepted() -> None:
+    cause = EngineText("drafter_for_other_text", "the drafter was trained for another target or another kind of text")
+    text = wording.details(replace(stats(), few_accepted=cause))
+    assert f"Almost no drafts were accepted, probably because {cause}" in text.splitlines()
+
+
 def test_the_details_include_a_long_wait() -> None:
     assert "Waiting" not in wording.details(replace(stats(), waiting_s=0.04))
     assert "Waiting time: 2.50 s" in wording.details(replace(stats(), waiting_s=2.5))

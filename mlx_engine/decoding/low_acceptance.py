@@ -1,0 +1,41 @@
+"""Why almost no drafts of a reply were accepted, which slows a reply down but never changes it."""
+
+from collections.abc import Iterable
+
+from mlx_engine.decoding.plain import Step
+from mlx_engine.errors import EngineText
+from mlx_engine.limits import WINDOWED_CONTEXT
+from mlx_engine.pairs.drafter_config import DrafterConfig
+
+_NEAR_ZERO = 0.1  # accepted / tested
+_LEAST_TESTED = 20  # tokens; fewer can be bad luck
+_HOT = 1.5  # temperature from which even good drafts are rarely chosen
+
+
+def likely_cause(
+    steps: Iterable[Step], config: DrafterConfig, drafter_weights: str, context: int, temperature: float
+) -> EngineText | None:
+    """Return the likely cause of an acceptance near zero, or None if it is higher or unknown.
+
+    Args:
+        steps: the reply's steps. Lookup rounds don't count.
+        config: config of the drafter.
+        drafter_weights: as in `PairInfo`.
+        context: tokens of prompt and reply.
+        temperature: of the request.
+    """
+    rounds = [step for step in steps if step.proposer == "drafter"]
+    tested, accepted = sum(step.tested for step in rounds), sum(step.accepted for step in rounds)
+    if tested < _LEAST_TESTED or accepted >= _NEAR_ZERO * tested:
+        return None
+    if drafter_weights == "float16":
+        template = "the drafter computes in float16, whose range its numbers may exceed"
+        return EngineText.of("drafter_in_float16", template)
+    if config.windowed and context > WINDOWED_CONTEXT:
+        window, least = max(window or 0 for window in config.windows), WINDOWED_CONTEXT
+        template = "the drafter sees only the last {window:,} tokens of a context of more than {least:,}"
+        return EngineText.of("drafter_sees_window", template, window=window, least=least)
+    if temperature >= _HOT:
+        template = "the temperature of {temperature:g} makes replies hard to predict"
+        return EngineText.of("temperature_too_high_to_draft", template, temperature=temperature)
+    return EngineText.of("drafter_for_other_text", "the drafter was trained for another target or another kind of text")
