@@ -85,12 +85,13 @@ MACHINES = (
 class Text:
     """Acceptance probabilities in stretches (probability, tokens) that repeat.
 
-    `later` multiplies the probability with every position of a block.
+    `later` multiplies the probability with every position of a block. If `fades`, it also falls in contexts beyond `FADES_FROM`.
     """
 
     name: str
     stretches: tuple[tuple[float, int], ...]
     later: float = 0.99
+    fades: bool = False
 
     def ease(self, tokens: int, draw: random.Random) -> list[tuple[float, float]]:
         """Return for every position the token's difficulty, 0 to 1, and the acceptance threshold."""
@@ -111,6 +112,15 @@ TEXTS = (
     Text("hopeless", ((0.02, 1000),)),
 )
 
+# Drafters with a window of 2,048 tokens: the share of accepted drafts was reported to fall from 70 to 16 % beyond 100,000 tokens
+FADES_FROM, FADED_AT, FADED = 64_000, 128_000, 0.23
+LONG_CHAT = Text("code, with a windowed drafter", ((0.82, 1000),), fades=True)
+
+
+def kept(depth: int) -> float:
+    """Return the factor of acceptance probabilities of a drafter with a window."""
+    return 1 - (1 - FADED) * min(max((depth - FADES_FROM) / (FADED_AT - FADES_FROM), 0.0), 1.0)
+
 
 def decode(
     machine: Machine,
@@ -121,6 +131,7 @@ def decode(
     seed: int,
     slower: float = 1.0,
     scatter: float = SCATTER,
+    fades: bool = False,
 ) -> tuple[float, list[PassOutcome]]:
     """Return the time of a reply in plain steps at the smallest depth, and the outcome of its passes."""
     draw, time, at, outcomes = random.Random(seed), 0.0, 0, []
@@ -128,8 +139,8 @@ def decode(
     while at < tokens:
         choice = controller.choose(depth + at)
         width = min(choice.kind.width, tokens - at + 1)
-        accepted = 0
-        while accepted < width - 1 and ease[at + accepted][0] < ease[at + accepted][1] * later**accepted:
+        accepted, share = 0, kept(depth + at) if fades else 1.0
+        while accepted < width - 1 and ease[at + accepted][0] < share * ease[at + accepted][1] * later**accepted:
             accepted += 1
         kind = PassKind(choice.kind.proposer, width)
         seconds = slower * machine.table.seconds(PLAIN_STEP if width == 1 else kind, depth + at) * draw.lognormvariate(0.0, scatter)
@@ -165,22 +176,24 @@ def run(machine: Machine, text: Text, depth: int, seeds: int, rounds: int) -> Re
         whole = text.ease(rounds * machine.block + 16, random.Random(seed))
         times = {}
         for width in widths:
-            times[width] = decode(machine, whole, text.later, FixedWidth(width), depth, seed)
+            times[width] = decode(machine, whole, text.later, FixedWidth(width), depth, seed, fades=text.fades)
         best = min(times, key=lambda width: times[width][0])
         share = rounds / len(times[best][1])
         part = whole[: round((len(whole) - 16) * min(share, 1.0)) + 16]
-        fixed = {width: decode(machine, part, text.later, FixedWidth(width), depth, seed)[0] for width in widths}
+        fixed = {width: decode(machine, part, text.later, FixedWidth(width), depth, seed, fades=text.fades)[0] for width in widths}
         best = min(fixed, key=lambda width: fixed[width])
         for table, into in ((ASSUMED, cold), (machine.table, warm)):
             controller = AutomaticWidth(PairHistory(machine.block, table))
-            into.append(fixed[best] / decode(machine, part, text.later, controller, depth, seed)[0])
+            into.append(fixed[best] / decode(machine, part, text.later, controller, depth, seed, fades=text.fades)[0])
         bests.append(best)
         gains.append(fixed[1] / fixed[best])
     return Result(machine.name, text.name, depth, max(set(bests), key=bests.count), mean(gains), cold, warm)
 
 
-def depths(machine: Machine) -> tuple[int, ...]:
-    """Return the depths that a machine's figures cover."""
+def depths(machine: Machine, text: Text) -> tuple[int, ...]:
+    """Return the depths that a machine's figures cover, or extrapolated ones if the text fades."""
+    if text.fades:
+        return (65536, 98304, 131072) if machine.table.depths[-1] >= 32768 else ()
     return tuple(depth for depth in (2048, 8192, 32768) if depth <= machine.table.depths[-1])
 
 
@@ -190,14 +203,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=300, help="passes that the best fixed width needs for a reply (default 300)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
-    results = [run(m, text, depth, asked.seeds, asked.rounds) for m in MACHINES for text in TEXTS for depth in depths(m)]
+    texts = (*TEXTS, LONG_CHAT)
+    results = [run(m, text, depth, asked.seeds, asked.rounds) for m in MACHINES for text in texts for depth in depths(m, text)]
     if asked.json:
         print(json.dumps([vars(result) for result in results]))
         return 0
-    print(f"{'machine':<32}{'text':<26}{'depth':>6}{'best':>5}{'x plain':>9}{'cold':>7}{'least':>7}{'warm':>7}{'least':>7}")
+    print(f"{'machine':<32}{'text':<30}{'depth':>7}{'best':>5}{'x plain':>9}{'cold':>7}{'least':>7}{'warm':>7}{'least':>7}")
     for r in results:
         print(
-            f"{r.machine:<32}{r.text:<26}{r.depth:>6}{r.best:>5}{r.plain:>9.2f}{mean(r.cold):>7.3f}{min(r.cold):>7.3f}"
+            f"{r.machine:<32}{r.text:<30}{r.depth:>7}{r.best:>5}{r.plain:>9.2f}{mean(r.cold):>7.3f}{min(r.cold):>7.3f}"
             f"{mean(r.warm):>7.3f}{min(r.warm):>7.3f}"
         )
     worst = min(results, key=lambda r: mean(r.cold))

@@ -23,7 +23,7 @@ from mlx_engine.decoding.width import (
 )
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.tuning.calibration import table_of
-from tests.benchmarks.simulation import MACHINES, TEXTS, Machine, Text, decode, run
+from tests.benchmarks.simulation import LONG_CHAT, MACHINES, TEXTS, Machine, Text, decode, depths, run
 
 TABLE = CostTable((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
 DEAR = Machine("no width pays", "", 8, CostTable((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
@@ -241,6 +241,21 @@ def test_it_is_never_much_slower_than_plain_decoding(chance, where, seed):
     ease = Text("any", ((chance, 1000),)).ease(500, random.Random(seed))
     plain = decode(where, ease, 0.99, FixedWidth(1), 2048, seed)[0]
     assert plain / decode(where, ease, 0.99, AutomaticWidth(PairHistory(where.block, where.table)), 2048, seed)[0] > 0.95
+
+
+@pytest.mark.parametrize("where", [each for each in MACHINES if depths(each, LONG_CHAT)], ids=lambda each: each.name)
+def test_in_a_long_chat_it_falls_back_to_plain_decoding_when_a_windowed_drafter_loses_its_acceptance(where):
+    """And it drafts again from the first rounds of the next short chat."""
+    history, widths = PairHistory(where.block, where.table), [width for width in LADDER if width <= where.block]
+    plain, rates = [], []
+    for depth in (16384, 65536, 98304, 131072, 163840, 2048):
+        ease = LONG_CHAT.ease(600, random.Random(depth))
+        took, outcomes = decode(where, ease, LONG_CHAT.later, AutomaticWidth(history), depth, 1, fades=True)
+        fixed = [decode(where, ease, LONG_CHAT.later, FixedWidth(width), depth, 1, fades=True)[0] for width in widths]
+        plain.append(mean(outcome.choice.kind == PLAIN_STEP for outcome in outcomes))
+        rates.append(min(fixed) / took)
+    assert min(plain[3:5]) > 0.9 and max(plain[0], plain[-1]) < 0.05
+    assert min(rates[:-1]) > 0.97 and rates[-1] > 0.85, "the last reply starts with what the long chat taught"
 
 
 @pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
