@@ -1,16 +1,19 @@
 """Cards for tool calls. All of their text is untrusted and shown as plain text."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import ceil
 
-from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QApplication, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.plain_text import clean
 from app.language import number, tr
+from app.rendering.text_marks import NO_MARKS, TextMarks, cursor_at, extra_selections
 from app.rendering.text_view import make_selectable, prepare_document
 from app.transcript.message_actions import MessageActions
 from app.widgets.controls import ElidedButton, button, copy_button, small_label
@@ -20,6 +23,7 @@ from mlx_engine.tools.approvals import Decision
 from mlx_engine.tools.record import CallRecord
 from mlx_engine.tools.visible import visible
 
+CARD_PARTS = 3  # of the text: names, arguments, and result
 ARM_MS = 600  # before calls can be allowed, so that a click or key that was meant for something else can't
 MAX_LINES = 14  # a longer text scrolls
 MAX_NAME = 80  # characters
@@ -46,6 +50,11 @@ def pretty(arguments: str) -> str:
         return shown(short if len(short) <= ONE_LINE else json.dumps(value, ensure_ascii=False, indent=2))
     except (ValueError, RecursionError):
         return shown(arguments)
+
+
+def card_texts(record: CallRecord) -> tuple[str, str, str]:
+    """Return a card's texts for searches: names, arguments, and result."""
+    return f"{tool_name(record)} {server_name(record)}", pretty(record.call.arguments), shown(record.result)
 
 
 def tool_name(record: CallRecord) -> str:
@@ -84,6 +93,7 @@ class CallCard(QFrame):
         self._theme, self._actions = theme, actions
         self.record = record
         self._sent = 0  # characters of the result that the model got, at most; 0 for all
+        self._marks = [NO_MARKS] * CARD_PARTS
         self.body: QWidget | None = None
         self.header = ElidedButton("", "pair")
         self.header.setCheckable(True)
@@ -142,6 +152,35 @@ class CallCard(QFrame):
             column(*self._parts(), spacing=8, margins=(8, 0, 0, 4), parent=self.body)
             self._layout.addWidget(self.body)
             self.body.show()
+            self.show_marks(self._marks)
+
+    def show_marks(self, marks: Sequence[TextMarks]) -> None:
+        """Mark search hits in each part of the text."""
+        self._marks = list(marks)
+        for view, part in zip(self._views, marks, strict=True):
+            if view is not None:
+                hits = replace(part, selected=())
+                view.setExtraSelections(extra_selections(view.document(), hits, self._theme))
+
+    def reveal(self, part: int, offset: int) -> None:
+        """Open the card, and scroll to an offset in a part of its text."""
+        self.header.setChecked(True)
+        if (view := self._views[part]) is not None:
+            view.setTextCursor(cursor_at(view.document(), offset))
+
+    def rect_of(self, part: int, offset: int) -> QRect:
+        """Return the rectangle of a character in a part, or of the header."""
+        if (view := self._views[part]) is None:
+            return self.header.geometry()
+        rect = view.cursorRect(cursor_at(view.document(), offset))
+        return QRect(view.viewport().mapTo(self, rect.topLeft()), rect.size())
+
+    @property
+    def _views(self) -> tuple["PlainTextView | None", ...]:
+        """The views of the parts, if the card is open."""
+        if self.body is None:
+            return (None,) * CARD_PARTS
+        return None, self.arguments, self.result if self.record.ended and self.record.result else None
 
     def _parts(self) -> list[Item]:
         """Return the widgets below the header."""

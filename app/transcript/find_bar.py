@@ -170,6 +170,10 @@ class FindBar(QFrame):
         pattern = re.compile(r"\s+".join(re.escape(word) for word in self._words), re.IGNORECASE)
         cost = 0
         for area in item.areas:
+            for number, shown in enumerate(item.call_texts(area)):
+                cost += len(shown) // 4000
+                for first, last in _ranges(pattern, shown):
+                    self.hits.append(FindHit(TextPosition(index, area, number, first), last))
             text = item.text(area)
             folded = text.casefold()
             if not all(word.casefold() in folded for word in self._words):
@@ -205,8 +209,16 @@ def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[Text
         cells = plain_text(blocks[0]).split("\n")[:-1]
         yield from ((number, number) for number, cell in enumerate(cells) if pattern.search(cell))
     else:
-        text = "\n".join(plain_text(block) for block in blocks)
-        yield from ((qt_length(text[: match.start()]), qt_length(text[: match.end()])) for match in pattern.finditer(text))
+        yield from _ranges(pattern, "\n".join(plain_text(block) for block in blocks))
+
+
+def _ranges(pattern: re.Pattern[str], text: str) -> Iterator[TextRange]:
+    """Yield the ranges of matches, in Qt's offsets."""
+    at = offset = 0
+    for match in pattern.finditer(text):
+        first = offset + qt_length(text[at : match.start()])
+        at, offset = match.end(), first + qt_length(match[0])
+        yield first, offset
 
 
 class LinkNavigator(QObject):

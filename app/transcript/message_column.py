@@ -15,7 +15,8 @@ from app.rendering.lazy_stack import LazyStack
 from app.rendering.markdown import clean_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import TextMarks, TextRange
-from app.transcript.message_views import ANSWER, AREAS, MessageView
+from app.transcript.call_card import CARD_PARTS, CallCard, card_texts
+from app.transcript.message_views import ANSWER, AREAS, CALLS, THINKING, MessageView, ReplyView
 from app.widgets.theme import Theme
 
 END_OFFSET = 1 << 30  # past the end of any part
@@ -35,7 +36,13 @@ class TranscriptItem:
         if self.kind == "prompt":
             return self.turn.prompt if area == ANSWER else ""
         step = self.turn.reply.steps[area // AREAS]
-        return step.answer if area % AREAS == ANSWER else step.thinking
+        return {THINKING: step.thinking, ANSWER: step.answer, CALLS: ""}[area % AREAS]
+
+    def call_texts(self, area: int) -> list[str]:
+        """Return the texts of the cards in an area, `CARD_PARTS` for each; empty except in areas of calls."""
+        if self.kind != "reply" or self.turn is None or area % AREAS != CALLS:
+            return []
+        return [text for record in self.turn.reply.steps[area // AREAS].calls for text in card_texts(record)]
 
     @property
     def areas(self) -> range:
@@ -52,7 +59,7 @@ PartKey = tuple[int, int, int]  # item, area, part
 
 @dataclass(frozen=True, order=True, slots=True)
 class TextPosition:
-    """An offset in one part of an area (thinking or answer of a step) of an item."""
+    """An offset in one part of an area (thinking, answer, or calls of a step) of an item."""
 
     item: int
     area: int
@@ -114,6 +121,11 @@ class MessageColumn(LazyStack):
         for area, blocks in self.areas(index).items():
             blocks.marks_of = partial(self._marks_of, index, area)
             blocks.update_marks()
+        view = self.entries[index].view
+        for number, step in enumerate(view.steps if isinstance(view, ReplyView) else ()):
+            for place, card in enumerate(step.cards):
+                parts = range(CARD_PARTS * place, CARD_PARTS * (place + 1))
+                card.show_marks([self._marks_of(index, AREAS * number + CALLS, part) for part in parts])
 
     def _marks_of(self, item: int, area: int, part: int) -> TextMarks:
         key = (item, area, part)
@@ -185,8 +197,18 @@ class MessageColumn(LazyStack):
         areas = self.areas(index).values() if index is not None else ()
         return [area for area in areas if area.isVisibleTo(self) and area.rect().contains(area.mapFrom(self, point))]
 
+    def card_at(self, position: TextPosition) -> CallCard | None:
+        """Return the card of a call that contains a position, or None if there is none or it isn't built."""
+        view = self.entries[position.item].view if position.item < len(self.entries) else None
+        if not isinstance(view, ReplyView) or position.area % AREAS != CALLS:
+            return None
+        return view.steps[position.area // AREAS].cards[position.part // CARD_PARTS]
+
     def rect_of(self, position: TextPosition) -> QRect | None:
         """Return the rectangle of a character, or None if its part isn't built."""
+        if (card := self.card_at(position)) is not None:
+            rect = card.rect_of(position.part % CARD_PARTS, position.offset)
+            return QRect(card.mapTo(self, rect.topLeft()), rect.size())
         found = self.part_at(position)
         if found is None:
             return None

@@ -23,8 +23,8 @@ from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.pairs.demo import is_refusal
 
-THINKING, ANSWER = 0, 1  # text areas of a message; a prompt has only the second, and each step of a reply has both
-AREAS = 2  # of a step
+THINKING, ANSWER, CALLS = 0, 1, 2  # text areas of a message; a prompt has only the second, and each step of a reply has all
+AREAS = 3  # of a step
 
 FOLD_ABOVE = 4000  # characters; a longer prompt is folded to keep the reply visible
 MAX_BUBBLE = 560

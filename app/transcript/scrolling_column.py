@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from app.chat.welcome import Welcome
 from app.rendering.blocks_view import BlocksView
 from app.rendering.lazy_stack import StackEntry
+from app.transcript.call_card import CARD_PARTS
 from app.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
 from app.transcript.message_views import AREAS, THINKING, PromptView, ReplyView
 from app.widgets.theme import COLUMN, MARGIN, Theme
@@ -134,6 +135,9 @@ class ScrollingColumn(FollowingScrollArea):
             thinking = view.steps[position.area // AREAS].thinking
             if thinking is not None:
                 thinking.open()
+        if (card := self.column.card_at(position)) is not None:
+            card.reveal(position.part % CARD_PARTS, position.offset)
+            self.column.changed(position.item)
         self.settle()
         for _ in range(4):  # building views can change heights
             rect = self.column.rect_of(position)

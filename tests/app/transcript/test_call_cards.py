@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
 from app.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, pretty
+from app.transcript.message_views import ANSWER, AREAS, CALLS
 from mlx_engine.requests import ToolCall
 from tests.app.conftest import Running
 from tests.app.scripted_engine import answer
@@ -169,10 +170,11 @@ def test_text_of_all_steps_is_found_selected_and_copied(start: Start) -> None:
     bar.open_search()
     bar.field.setText("1888264")
     app.until(lambda: not bar.searching)
-    (hit,) = bar.hits
-    assert hit.position.area == 3  # the answer of the second step
+    card, answer = bar.hits
+    assert answer.position.area == AREAS + ANSWER  # of the second step
+    assert card.position.area == CALLS
     bar.find_next()
-    assert transcript.column.rect_of(hit.position) is not None
+    assert transcript.column.rect_of(answer.position) is not None
 
 
 def test_token_sources_are_right_after_a_call(start: Start) -> None:
@@ -194,3 +196,41 @@ def test_a_card_keeps_a_result_of_which_the_model_got_only_a_part(start: Start) 
     assert "Result · The model got the first 5,657 characters" in [label.text() for label in card.findChildren(QLabel)]
     assert card.result.document().blockCount() == 8_001
     assert all(request.shorten_results for request in app.engine.requests)
+
+
+def find(app: Running, words: str) -> list[str]:
+    """Search in the chat, visit all hits, and return the selected text of each in its card."""
+    bar, column, found = app.window.transcript.find_bar, app.window.transcript.column, []
+    bar.open_search()
+    bar.field.setText(words)
+    app.until(lambda: not bar.searching)
+    for _ in bar.hits:
+        bar.find_next()
+        hit = bar.hits[bar.current]
+        rect = column.rect_of(hit.position)
+        assert rect is not None and app.window.transcript.visible_band()[0] <= rect.top() <= app.window.transcript.visible_band()[1]
+        card = column.card_at(hit.position)
+        view = card._views[hit.position.part % 3] if card is not None else None
+        marked = [mark.cursor.selectedText() for mark in view.extraSelections() if mark.format.fontUnderline()] if view else []
+        found += marked or ["-"]
+    return found
+
+
+def test_find_opens_cards_and_marks_the_words_in_them(start: Start) -> None:
+    call = ToolCall("call_1", "calculator", '{"expression": "😀 4817 × 392", "text": "Grüße"}')
+    app, card = called(start, "😀 nothing\n" * 3_000 + "the Needle\n" + "nothing\n" * 3_000 + "‮needle", call)
+    app.window.resize(900, 600)
+    app.window.show()
+    assert find(app, "grüße") == ["Grüße"] and card.header.isChecked()
+    bar = card.result.verticalScrollBar()
+    assert find(app, "needle") == ["Needle", "needle"] and bar.value() > 4_000
+    app.window.transcript.find_bar.find_previous()
+    assert 2_000 < bar.value() < 4_000
+    assert find(app, "calculator") == ["-", "-"]  # the names of the tool and of its server
+    assert find(app, "missing") == []
+    find(app, "4817")
+    card.header.click()
+    card.header.click()
+    assert card.arguments.extraSelections()  # after it was closed and opened
+    app.window.transcript.find_bar.close_search()
+    assert not card.arguments.extraSelections()
