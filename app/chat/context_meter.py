@@ -197,7 +197,7 @@ class ContextMeter(QObject):
     @Slot(object)
     def _grow(self, turn: Turn) -> None:
         reply, pair = turn.reply, self._conductor.loader.pair
-        if reply.running and reply.prefill is not None and pair is not None and self._conductor.replying_here:
+        if reply.running and reply.prefill is not None and pair is not None and not pair.remote and self._conductor.replying_here:
             self._request = self._counting = None
             new_tokens = reply.tokens - reply.tokens_before  # tokens before Continue are part of the prefill
             self._show(ContextUse(reply.prefill.total + new_tokens, pair.context_limit, exact=False))

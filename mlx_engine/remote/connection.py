@@ -124,6 +124,8 @@ def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserEr
     if any(code in _CONTEXT_CODES for code in codes) or any(words in reason for words in _CONTEXT_WORDS):
         template = "The chat is too long for the model on “{host}”: {reason}"
         return UserError("remote_context_exceeded", template, host=host, reason=reason)
+    if "tool-call-parser" in reason:
+        return UserError("remote_no_tools", "“{host}” isn't set up for tool calls. Turn off the tools of this chat.", host=host)
     if status == 404 and connection.model:
         template = "“{host}” doesn't offer “{model}” anymore: {reason}"
         return UserError("remote_no_model", template, host=host, model=connection.model, reason=reason)

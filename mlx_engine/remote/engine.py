@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, PromptsSaved, TokenCount
+from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.host import Deliver, Job
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
@@ -26,6 +26,7 @@ from mlx_engine.requests import (
     ForgetPrompts,
     GenerationRequest,
     LoadPair,
+    Message,
     Request,
     SavePrompts,
 )
@@ -140,7 +141,7 @@ class RemoteEngine:
                 case LoadPair() | Connect():
                     await self._connect(job)
                 case GenerationRequest():
-                    await _forward(job, self._reply(job.request))
+                    await _forward(job, self._rolling_reply(job.request))
                 case CompareRequest():
                     await _forward(job, compare(self._reply, job.request))
                 case CountTokens():
@@ -174,6 +175,23 @@ class RemoteEngine:
         if self._server is None:
             self._server = await discover(self._client, self._connection)
         return self._server
+
+    async def _rolling_reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
+        """Generate a reply. If the chat is too long and may roll, leave out old turns until the server accepts it."""
+        for messages, left_out in _windows(request):
+            began = False
+            try:
+                async for event in self._reply(replace(request, messages=messages)):
+                    if left_out and not began:
+                        yield PrefillProgress(0, 0, 0, left_out)
+                    began = True
+                    yield event
+                return
+            except UserError as error:
+                if began or error.text.code != "remote_context_exceeded":
+                    raise
+                too_long = error
+        raise too_long
 
     async def _reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
         server = await self._connected()
@@ -222,6 +240,22 @@ class RemoteEngine:
         if not isinstance(found, int):
             raise UserError("remote_no_count", "The server can't count tokens before a reply.")
         _deliver(job, TokenCount(found, server.pair(self._connection).context_limit))
+
+
+def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
+    """Yield the messages to send, and how many of the oldest are left out, with ever more turns left out."""
+    messages = request.messages
+    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
+    starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
+    if request.rolling is None or not starts:
+        yield messages, 0
+        return
+    starts = [at for at in starts if at >= head + (request.rolling or 0)] or starts[-1:]
+    turn = step = 0
+    while turn < len(starts):
+        yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
+        step = 2 * step or 1
+        turn = min(turn + step, len(starts) - 1) if turn < len(starts) - 1 else len(starts)
 
 
 async def _forward(job: Job, events: AsyncIterator[Event]) -> None:

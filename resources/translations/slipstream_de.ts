@@ -6259,6 +6259,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_no_tools</source>
+            <extracomment>“{host}” isn't set up for tool calls. Turn off the tools of this chat.</extracomment>
+            <translation>„{host}“ ist nicht für Werkzeugaufrufe eingerichtet. Schalte die Werkzeuge dieses Chats aus.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_api</source>
             <extracomment>“{host}” responded with HTTP status {status} and no message. Check the address.</extracomment>
             <translation>„{host}“ hat mit HTTP-Status {status} und ohne Meldung geantwortet. Prüfen Sie die Adresse.</translation>

@@ -6259,6 +6259,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_no_tools</source>
+            <extracomment>“{host}” isn't set up for tool calls. Turn off the tools of this chat.</extracomment>
+            <translation>“{host}”未设置工具调用。请关闭此对话的工具。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_not_api</source>
             <extracomment>“{host}” responded with HTTP status {status} and no message. Check the address.</extracomment>
             <translation>“{host}”以 HTTP 状态 {status} 响应，没有附带消息。请检查地址。</translation>

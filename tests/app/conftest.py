@@ -21,10 +21,12 @@ from app.transcript.message_views import PromptView, ReplyView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
+from tests.app.served_engine import ServedEngine
 
 language.use()
 
-PATIENCE_MS = 120_000  # for busy machines
+SERVED = bool(os.environ.get("SLIPSTREAM_TEST_SERVED"))
+PATIENCE_MS = int(os.environ.get("PAT", 120_000))  # for busy machines
 
 
 def reply_views(transcript: Transcript) -> list[ReplyView]:
@@ -91,6 +93,12 @@ def collector(qapp: QApplication) -> Iterator[GarbageCollector]:
     collector = GarbageCollector(qapp)
     yield collector
     collector.deleteLater()
+
+
+@pytest.fixture(autouse=SERVED)
+def served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts the engines of all windows behind Slipstream's own server."""
+    monkeypatch.setattr("app.application.EngineSwitch", ServedEngine)
 
 
 @pytest.fixture

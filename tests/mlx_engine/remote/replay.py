@@ -7,7 +7,7 @@ the texts are not today's.
 import random
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,12 +40,12 @@ class Replay:
     """A running server.
 
     Attributes:
-        responses: by method and path.
+        responses: by method and path. A function returns the response to a body.
         seen: the requests: method, path, headers, body.
         chunk: most bytes that are sent at once.
     """
 
-    responses: dict[tuple[str, str], Response]
+    responses: Mapping[tuple[str, str], Response | Callable[[bytes], Response]]
     url: str = ""
     chunk: int = 1 << 16
     seen: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
@@ -53,7 +53,9 @@ class Replay:
 
 @contextmanager
 def replaying(
-    responses: dict[tuple[str, str], Response], chunk: int = 1 << 16, tls: ssl.SSLContext | None = None
+    responses: Mapping[tuple[str, str], Response | Callable[[bytes], Response]],
+    chunk: int = 1 << 16,
+    tls: ssl.SSLContext | None = None,
 ) -> Iterator[Replay]:
     """Serve responses on a free port of this computer. Other paths get status 404."""
     replay = Replay(responses, chunk=chunk)
@@ -72,6 +74,7 @@ def replaying(
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             replay.seen.append((method, self.path, {key.lower(): value for key, value in self.headers.items()}, body))
             found = replay.responses.get((method, self.path), Response(404, (("content-type", "text/plain"),), b"Not Found"))
+            found = found if isinstance(found, Response) else found(body)
             self.send_response_only(found.status)
             for key, value in found.headers:
                 if key not in _DROPPED or (key == "server" and "mlx" in value):

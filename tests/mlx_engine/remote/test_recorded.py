@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, TokenCount
+from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request
@@ -278,3 +278,40 @@ def test_a_closed_engine_ends_jobs_at_once() -> None:
     with connected(VLLM) as (engine, _):
         pass
     assert run(engine, HELLO) == []
+
+
+class TestRollingWindow:
+    CHAT_OF_TEN = (Message("system", "Be brief."), *(Message("user" if n % 2 == 0 else "assistant", f"{n}") for n in range(11)))
+
+    def sent(self, rolling: int | None, fits: int) -> tuple[list[list[str]], list[Event]]:
+        """Return the contents of the messages of each request, and the events, if `fits` messages fit."""
+        asked: list[list[str]] = []
+
+        def answer(body: bytes) -> Response:
+            asked.append([message["content"] for message in json.loads(body)["messages"]])
+            return recorded("vllm_dflash/stream_usage" if len(asked[-1]) <= fits else "vllm_dflash/err_too_long")
+
+        with connected(VLLM | {CHAT: answer}) as (engine, _):  # type: ignore[dict-item]
+            return asked, run(engine, GenerationRequest(self.CHAT_OF_TEN, rolling=rolling))
+
+    def test_old_turns_are_left_out_until_the_rest_fits(self) -> None:
+        asked, events = self.sent(0, fits=6)
+        assert [len(messages) for messages in asked] == [12, 10, 6]
+        assert asked[-1] == ["Be brief.", "6", "7", "8", "9", "10"]
+        assert events[0] == PrefillProgress(0, 0, 0, left_out=6)
+        assert isinstance(events[-1], Finished)
+
+    def test_what_was_left_out_before_stays_left_out(self) -> None:
+        asked, events = self.sent(6, fits=6)
+        assert asked == [["Be brief.", "6", "7", "8", "9", "10"]]
+        assert events[0] == PrefillProgress(0, 0, 0, left_out=6)
+
+    def test_a_message_that_is_too_long_alone_is_refused(self) -> None:
+        asked, events = self.sent(0, fits=1)
+        assert asked[-1] == ["Be brief.", "10"]
+        assert failed(events).code == "remote_context_exceeded"
+
+    def test_without_a_rolling_window_everything_is_sent_once(self) -> None:
+        asked, events = self.sent(None, fits=1)
+        assert [len(messages) for messages in asked] == [12]
+        assert failed(events).code == "remote_context_exceeded"

@@ -1,0 +1,287 @@
+"""The window with a server in place of a pair: real responses of servers, replayed."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from app.chat.full_context import SummaryJob
+from app.compare.compare_view import CompareDialog
+from app.conversations import wording
+from app.machine.this_mac import ThisMacDialog
+from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.requests import RemoteConnection
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
+from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
+
+Start = Callable[..., Running]
+Responses = dict[tuple[str, str], Response]
+
+CHAT = ("POST", "/v1/chat/completions")
+MODELS = ("GET", "/v1/models")
+JSON = (("content-type", "application/json"),)
+VLLM = {
+    MODELS: recorded("vllm_dflash/v1_models"),
+    ("GET", "/version"): recorded("vllm_dflash/version"),
+    ("GET", "/metrics"): recorded("vllm_dflash/metrics_start"),
+    CHAT: recorded("vllm_dflash/stream_usage"),
+}
+LLAMA = {
+    MODELS: recorded("llama_dflash/v1_models"),
+    ("GET", "/slots"): recorded("llama_dflash/slots"),
+    ("GET", "/props"): Response(200, JSON, json.dumps({"chat_template_caps": {"supports_tools": False}}).encode()),
+    CHAT: recorded("llama_dflash/stream_usage"),
+}
+MLX_LM = {MODELS: recorded("mlx_lm/v1_models"), CHAT: recorded("mlx_lm/stream_usage")}
+
+
+@contextmanager
+def connected(app: Running, responses: Responses, **options: str) -> Iterator[Replay]:
+    """Connect the window to a server."""
+    with replaying(responses) as replay:
+        app.conductor.connect_to(SavedConnection("Office", RemoteConnection(replay.url, **options)))  # type: ignore[arg-type]
+        app.until(lambda: not app.conductor.loader.running)
+        yield replay
+
+
+def replies_asked(replay: Replay) -> int:
+    return sum(method == "POST" for method, *_ in replay.seen)
+
+
+def test_the_window_shows_where_messages_go(start: Start) -> None:
+    app = start()
+    foot, welcome = app.window.foot, app.window.transcript.welcome
+    assert foot.goes_to.isHidden()
+    with connected(app, VLLM) as replay:
+        host = replay.url.removeprefix("http://")
+        assert foot.goes_to.text() == welcome.private.text() == f"Messages go to {host}"
+        assert foot.goes_to.isVisible()
+        assert app.window.top_bar.name.text() == "Office · demo"
+        assert app.window.top_bar.name.toolTip().splitlines()[0].endswith(f"Server: {host} (vLLM 0.32.0)")
+        assert app.engine.unloaded, "the memory of the pair is free"
+        app.ask("Hello")
+        assert app.conductor.chat.turns[-1].reply.answer.startswith("I am only a small demo model")
+        assert not app.engine.requests
+        app.conductor.use()
+        app.until(lambda: not app.conductor.loader.running)
+        assert foot.goes_to.isHidden()
+        app.ask("Hello again")
+        assert len(app.engine.requests) == 1
+
+
+def test_a_failed_connection_leaves_the_pair_loaded(start: Start) -> None:
+    app = start()
+    with connected(app, {MODELS: recorded("vllm_dflash/v1_models_nokey")}):
+        assert app.notices[-1].endswith("Enter the correct key for this connection. Demo pair is still loaded.")
+        app.ask("Hello")
+    assert len(app.engine.requests) == 1
+
+
+def test_a_failed_load_leaves_the_server_in_use(start: Start) -> None:
+    app = start()
+    with connected(app, VLLM) as replay:
+        app.engine.load_error = ValueError("broken")
+        app.conductor.use()
+        app.until(lambda: not app.conductor.loader.running)
+        assert app.notices[-1].endswith("Office · demo is still loaded.")
+        app.ask("Hello")
+        assert replies_asked(replay) == 1
+
+
+class TestCapabilities:
+    def test_without_a_plain_address_dflash_stays_on(self, start: Start) -> None:
+        app = start()
+        app.conductor.set_dflash(False)
+        bar = app.window.top_bar
+        with connected(app, VLLM):
+            assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
+            assert "the connection has no address for replies without speculative decoding" in bar.dflash.toolTip()
+            app.ask("Hello")
+            assert not bar.compare.isEnabled()
+            app.window.dialogs.show_compare()
+            dialog = app.window.dialogs.find(CompareDialog)
+            assert dialog is not None and dialog.hint.text().startswith("Plain replies aren't available")
+            dialog.close()
+
+    def test_with_a_plain_address_both_modes_are_available(self, start: Start) -> None:
+        app = start()
+        with replaying(VLLM) as plain, connected(app, VLLM, plain_url=plain.url) as replay:
+            assert app.window.top_bar.dflash.isEnabled()
+            app.conductor.set_dflash(False)
+            app.ask("Hello")
+            assert (replies_asked(plain), replies_asked(replay)) == (1, 0)
+            assert app.window.top_bar.compare.isEnabled()
+            app.conductor.compare()
+            dialog = app.window.dialogs.find(CompareDialog)
+            app.until(lambda: not app.conductor.busy)
+            assert dialog is not None and dialog.record is not None and dialog.record.pair == "Office · demo"
+            assert not dialog.exact.isEnabled()
+            dialog.close()
+
+    def test_without_speculation_dflash_is_off(self, start: Start) -> None:
+        app = start()
+        with connected(app, MLX_LM):
+            bar = app.window.top_bar
+            assert not bar.dflash.isChecked() and not bar.dflash.isEnabled()
+            assert "the server doesn't report speculative decoding" in bar.dflash.toolTip()
+
+    def test_tools_are_off_if_the_server_cannot_call_them(self, start: Start) -> None:
+        app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
+        tools = app.window.foot.tools
+        assert tools.isEnabled()
+        with connected(app, LLAMA) as replay:
+            assert not tools.isEnabled()
+            assert f"{replay.url.removeprefix('http://')} can't call tools." in tools.toolTip()
+
+    def test_this_computer_is_not_measured(self, start: Start) -> None:
+        app = start()
+        with connected(app, VLLM):
+            app.window.dialogs.show_this_mac()
+            dialog = app.window.dialogs.find(ThisMacDialog)
+            assert dialog is not None and not dialog.again.isEnabled() and not app.engine.measured
+            assert dialog.state.text().startswith("Replies come from 127.0.0.1")
+            dialog.close()
+
+
+class TestStatistics:
+    def test_acceptance_is_the_servers_own(self, start: Start) -> None:
+        app = start()
+        with connected(app, VLLM):
+            app.ask("Hello")
+        stats = app.conductor.chat.turns[-1].reply.stats
+        assert app.reply.stats.chip.text() == "DFlash · 14.0 tokens/round · 87% of drafts"
+        assert stats is not None
+        details = wording.details(stats).splitlines()
+        assert "120 tokens drafted, 104 accepted (87%)" in details
+        assert "Statistics as reported by the server" in details
+        assert not [line for line in details if "reused" in line or "Block widths" in line or "tested" in line]
+
+    def test_rounds_that_are_not_reported_are_not_shown(self, start: Start) -> None:
+        app = start()
+        with connected(app, LLAMA):
+            app.ask("Hello")
+        assert app.reply.stats.chip.text() == "DFlash · 16% of drafts"
+
+    def test_a_rate_that_was_measured_here_says_so(self, start: Start) -> None:
+        app = start()
+        with connected(app, MLX_LM):
+            app.ask("Hello")
+        assert "tok/s (measured here)" in app.reply.stats.facts.text()
+        assert app.reply.stats.chip.text() == "Plain · DFlash off"
+
+    def test_parts_from_both_engines_have_no_count_of_tested_drafts(self, start: Start) -> None:
+        app = start(ScriptedEngine([[commit("One two"), done(reason="cancelled")]]))
+        app.ask("Hello")
+        with connected(app, VLLM):
+            app.conductor.resume(app.conductor.chat.turns[-1])
+            app.until(lambda: not app.conductor.busy)
+        stats = app.conductor.chat.turns[-1].reply.stats
+        assert stats is not None and (stats.measured_by, stats.acceptance) == ("server", None)
+        assert stats.share_of_drafts == (10 + 104) / (30 + 120)
+
+
+class TestPrivateChats:
+    def test_nothing_of_a_private_chat_is_sent(self, start: Start) -> None:
+        app = start()
+        app.ask("Local first")
+        app.conductor.set_settings(replace(app.conductor.chat.settings, private=True))
+        with connected(app, VLLM) as replay:
+            host = replay.url.removeprefix("http://")
+            refusal = f"This chat is private, so it isn't sent to {host}. Choose a model on this computer."
+            assert app.window.foot.goes_to.text() == f"This private chat isn't sent to {host}"
+            turn = app.conductor.chat.turns[-1]
+            app.send("A secret")
+            app.conductor.regenerate(turn)
+            app.conductor.compare_turn(turn)
+            SummaryJob(app.conductor, app.conductor).start()
+            assert app.notices == [refusal]
+            assert app.window.composer.text == "A secret"
+            assert len(app.conductor.chat.turns) == 1
+            assert replies_asked(replay) == 0
+            app.conductor.set_settings(replace(app.conductor.chat.settings, private=False))
+            app.ask("Not a secret")
+            assert replies_asked(replay) == 1
+
+    def test_a_chat_that_was_answered_here_is_not_sent_for_its_title(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("app.models.pair_loader.PairLoader.has_demo", False)
+        app = start()
+        app.ask("Local first")
+        titles = app.window._titles
+        assert titles._waiting
+        with connected(app, VLLM) as replay:
+            titles._start()
+            assert not titles._waiting and replies_asked(replay) == 0
+
+    def test_drafts_are_not_sent_to_be_counted(self, start: Start) -> None:
+        app = start()
+        with connected(app, VLLM | {("POST", "/tokenize"): recorded("vllm_dflash/tokenize")}) as replay:
+            app.type("A draft that stays here")
+            app.window.foot._meter.count_now()
+            assert replies_asked(replay) == 0
+            app.window.composer.field.clear()
+            app.ask("Hello")
+            app.window.foot._meter.count_now()
+            assert app.window.foot.context.label.text() == "~128 of 2,048 tokens used · 1,920 left"
+            assert replies_asked(replay) == 1
+
+
+HTML = Response(502, (("content-type", "text/html"),), b"<html>Bad Gateway</html>")
+BUSY = Response(429, (*JSON, ("retry-after", "7")), b'{"error": "busy"}')
+WRONG_KEY = recorded("vllm_dflash/v1_models_nokey")
+WHOLE = recorded("vllm_dflash/stream_usage")
+NO_TOOLS = Response(400, JSON, b'{"error": {"message": "\\"auto\\" tool choice requires --tool-call-parser to be set"}}')
+
+
+@pytest.mark.parametrize(
+    ("response", "begins", "message"),
+    (
+        (recorded("vllm_2nodes/node1_killed_mid_stream"), "To count the divisors of 1", "failed: "),
+        (recorded("llama_rpc/worker_killed_mid_stream", cut=True), "To count", "The connection to"),
+        (replace(WHOLE, body=WHOLE.body[:2500]), "I am", ""),
+        (recorded("vllm_dflash/err_too_long"), "", "The chat is too long for the model on"),
+        (recorded("vllm_dflash/err_model"), "", "doesn't offer “demo” anymore"),
+        (WRONG_KEY, "", "rejected the key. Enter the correct key for this connection."),
+        (BUSY, "", "is busy. Try again in 7 seconds."),
+        (Response(503, JSON, b'{"error": "loading the model"}'), "", "failed: loading the model"),
+        (HTML, "", "responded with HTTP status 502 and no message. Check the address."),
+        (NO_TOOLS, "", "isn't set up for tool calls. Turn off the tools of this chat."),
+    ),
+)
+def test_a_failure_keeps_the_text_and_has_one_message(start: Start, response: Response, begins: str, message: str) -> None:
+    app = start()
+    with connected(app, VLLM | {CHAT: response}) as replay:
+        app.ask("Hello")
+        reply = app.conductor.chat.turns[-1].reply
+        assert reply.answer.startswith(begins) and bool(reply.answer) == bool(begins)
+        error = app.reply.error
+        assert error is not None and error.label.text().count("127.0.0.1") == 1
+        assert message in error.label.text() and "<" not in error.label.text() and "slipstream" not in error.label.text()
+        assert not app.notices
+        assert app.reply.buttons is not None
+        shown = [made.text() for made in app.reply.buttons._buttons if not made.isHidden()]
+        assert "Regenerate" in shown
+        assert ("Continue" in shown) == bool(begins)
+        kept, replay.responses[CHAT] = reply.answer, WHOLE
+        if begins:
+            app.conductor.resume(app.conductor.chat.turns[-1])
+        else:
+            app.conductor.regenerate(app.conductor.chat.turns[-1])
+        app.until(lambda: not app.conductor.busy)
+        assert app.conductor.chat.turns[-1].reply.answer.startswith(kept + ("I am" if not begins else ""))
+        assert not app.conductor.chat.turns[-1].reply.error
+
+
+def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start) -> None:
+    app = start()
+    whole = recorded("mlx_lm/stream_usage")
+    with connected(app, MLX_LM | {CHAT: replace(whole, body=whole.body[:2500])}):
+        app.ask("Hello")
+        kept = app.conductor.chat.turns[-1].reply.answer
+        assert kept
+        app.conductor.resume(app.conductor.chat.turns[-1])
+        app.until(lambda: not app.conductor.busy)
+        assert app.notices == ["This server can't continue a reply. Regenerate the reply instead."]
+        assert app.conductor.chat.turns[-1].reply.answer == kept
