@@ -20,7 +20,7 @@ from mlx_engine.pairs.repo import check_repo
 from mlx_engine.pairs.target_config import dflash_problem
 
 BUILT_IN = "built in"  # tag of pairs that need no download
-RUNNABLE_KINDS = ("DFlash", "DFlash 2")  # of drafters; the catalog may list others, which aren't offered
+RUNNABLE_KINDS = ("DFlash", "DFlash 2")  # of drafters; others in the catalog, and targets that have no other, aren't offered
 _NEEDS_CODE = EngineText.of(
     "tokenizer_needs_own_code",
     "Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.",
@@ -152,7 +152,7 @@ def custom_catalog_file() -> Path:
 
 def load_catalog() -> Catalog:
     shipped = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
-    entries = [parse_entry(raw, custom=False) for raw in shipped["pairs"]]
+    entries = [entry for raw in shipped["pairs"] if (entry := parse_entry(raw, custom=False)).drafters or not raw["drafters"]]
     problems: list[EngineText] = []
     file = str(custom_catalog_file())
     try:
