@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QPlainTextEdit, QSpinBox, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QSpinBox, QWidget
 from shiboken6 import isValid
 
 from app.conversations.plain_text import one_line
@@ -14,13 +14,12 @@ from app.tools.server_card import LOG_LINES, MAX_LINE, MAX_NAME, MAX_TARGET, ser
 from app.tools.tool_box import ToolBox
 from app.widgets.controls import button, prepare_number_field, small_label
 from app.widgets.layout import Form, ScrollingPage, column, line, row
+from app.widgets.pairs_field import PairsField
 from app.widgets.theme import Theme, set_look
-from mlx_engine.tools.config import ServerConfig, Values, is_reference
+from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerStatus
 
 WIDTH = 480
-PAIR_LINES = 2  # height of the fields with several lines
-HIDDEN = "••••••••"  # stands for a value in the keychain
 
 
 class ServerForm(QDialog):
@@ -40,8 +39,8 @@ class ServerForm(QDialog):
         self.target.textChanged.connect(self._enable_fields)
         for field in (self.name, self.target):
             set_look(field, "entry")
-        self.env = _PairsField(self._old.env, "API_KEY=…", "=")
-        self.headers = _PairsField(self._old.headers, "Authorization: …", ": ")
+        self.env = PairsField(self._old.env, "API_KEY=…", "=")
+        self.headers = PairsField(self._old.headers, "Authorization: …", ": ")
         self.timeout = QSpinBox()
         self.timeout.setRange(1, 3600)
         self.timeout.setValue(round(self._old.timeout_s))
@@ -128,42 +127,6 @@ class ServerForm(QDialog):
         lines += [one_line(", ".join(tool.name for tool in status.tools), MAX_TARGET)] if status.tools else []
         set_look(self.verdict, "danger" if failed else "secondary")
         self.verdict.setText("\n".join(lines))
-
-
-class _PairsField(QPlainTextEdit):
-    """A field with a name and a value on each line. Values in the keychain are hidden."""
-
-    def __init__(self, pairs: Values, example: str, mark: str) -> None:
-        super().__init__()
-        self._pairs, self._mark = dict(pairs), mark
-        set_look(self, "field")
-        self.document().setDocumentMargin(8)
-        self.setTabChangesFocus(True)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setPlaceholderText(example)
-        self.setPlainText("\n".join(f"{name}{mark}{HIDDEN if is_reference(value) else value}" for name, value in pairs))
-
-    def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), PAIR_LINES * self.fontMetrics().lineSpacing() + 20)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(100, self.sizeHint().height())
-
-    def read(self) -> Values:
-        """Return the pairs.
-
-        Raises:
-            ValueError: a line has no name or no value.
-        """
-        found = {}
-        for text in filter(str.strip, self.toPlainText().splitlines()):
-            name, mark, value = (part.strip() for part in text.partition(self._mark.strip()))
-            if not name or not mark:
-                raise ValueError(
-                    tr("“{line}” needs a name, “{mark}”, and a value.", line=one_line(text, MAX_LINE), mark=self._mark.strip())
-                )
-            found[name] = self._pairs.get(name, value) if value == HIDDEN else value
-        return tuple(found.items())
 
 
 class ImportDialog(QDialog):

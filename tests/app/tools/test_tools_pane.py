@@ -12,8 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.settings.settings_dialog import SettingsDialog
 from app.tools.server_card import MAX_TOOLS, ServerCard
-from app.tools.server_form import HIDDEN, ImportDialog, ServerForm
+from app.tools.server_form import ImportDialog, ServerForm
 from app.tools.tools_pane import ToolsPane
+from app.widgets.pairs_field import HIDDEN
 from mlx_engine.tools.config import ServerConfig, import_config
 from mlx_engine.tools.keychain import is_reference
 from mlx_engine.tools.servers import ServerStatus
