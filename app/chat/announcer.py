@@ -1,15 +1,16 @@
 """Screen reader announcements of finished replies and notices."""
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 
 from app.chat.conductor import Conductor
 from app.conversations import wording
 from app.conversations.chat_tree import Turn
 from app.language import tr
 from app.transcript.call_card import one_line, server_name, tool_name
+from app.widgets.controls import announce
 
 MAX_LENGTH = 600  # characters announced of a reply
 
@@ -19,8 +20,7 @@ class Announcer(QObject):
 
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
-        self._window = window
-        self._say = say or self._announce
+        self._say = say or partial(announce, window)
         conductor.reply_job.changed.connect(self._announce_reply)
         conductor.reply_job.asked.connect(self._announce_calls)
         conductor.notified.connect(lambda notice: self._say(notice.text))
@@ -37,10 +37,6 @@ class Announcer(QObject):
                 names = {"server": server_name(record), "tool": tool_name(record)}
                 arguments = one_line(record.call.arguments, MAX_LENGTH)
                 self._say(tr("{server} wants to run “{tool}”: {arguments}", **names, arguments=arguments))
-
-    def _announce(self, text: str) -> None:
-        if QAccessible.isActive():
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._window, text))
 
 
 def sentence(turn: Turn) -> str:

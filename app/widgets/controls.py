@@ -23,7 +23,18 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QGuiApplication,
+    QIcon,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+)
 from PySide6.QtGui import Qt as Text
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import (
@@ -146,6 +157,12 @@ def button(text: str, name: str = "", look: str = "quiet", clicked: Callable[[],
     if clicked is not None:
         made.clicked.connect(clicked)
     return made
+
+
+def announce(source: QObject, text: str) -> None:
+    """Let a screen reader read a text."""
+    if QAccessible.isActive():
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(source, text))
 
 
 def copy_button(name: str, text: Callable[[], str], title: str = "") -> QPushButton:
