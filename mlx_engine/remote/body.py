@@ -7,8 +7,6 @@ from mlx_engine.errors import UserError
 from mlx_engine.remote.server import RemoteServer
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 
-_CONTINUES = ("slipstream", "vllm", "sglang")  # with `continue_final_message`
-
 
 def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict[str, Any]]:
     """Return the path and the body of a request for a reply.
@@ -48,7 +46,7 @@ def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict
     if request.effort:
         body["reasoning_effort"] = request.effort
     if request.continue_from or request.continue_thinking:
-        if server.kind not in _CONTINUES or (request.continue_thinking and server.kind != "slipstream"):
+        if not server.can_continue or (request.continue_thinking and server.kind != "slipstream"):
             raise UserError("remote_no_continue", "This server can't continue a reply. Regenerate the reply instead.")
         body["messages"].append(_message(Message("assistant", request.continue_from, request.continue_thinking)))
         body["continue_final_message"] = True

@@ -2,8 +2,11 @@
 
 import ipaddress
 import json
+import re
 import socket
 import ssl
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -11,6 +14,9 @@ import httpx2
 from mlx_engine.errors import UserError
 from mlx_engine.requests import RemoteConnection
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.IGNORECASE)
+_LONGEST_HOST = 253  # characters of a name in the domain name system
 _LONGEST_REASON = 300  # characters of a server's own message
 _CONTEXT_CODES = ("context_length_exceeded", "exceed_context_size_error", "context_exceeded")
 _CONTEXT_WORDS = ("maximum context length", "context size", "context window", "longer than the maximum")
@@ -22,8 +28,9 @@ def client_of(connection: RemoteConnection) -> httpx2.AsyncClient:
     Raises:
         UserError: the address or the certificate file can't be used.
     """
-    for url in (connection.url, connection.plain_url) if connection.plain_url else (connection.url,):
-        _check(url)
+    connection = checked(connection)
+    for url in filter(None, (connection.url, connection.plain_url)):
+        _require_encryption(_parsed(url).host, url)
     verify: ssl.SSLContext | bool = True
     if connection.ca_file is not None:
         try:
@@ -32,14 +39,41 @@ def client_of(connection: RemoteConnection) -> httpx2.AsyncClient:
             template = "The certificate file “{file}” can't be used: {reason}. Choose a PEM file."
             raise UserError("remote_bad_ca", template, file=str(connection.ca_file), reason=str(error)) from None
     headers = [*connection.headers, *([("Authorization", f"Bearer {connection.key}")] if connection.key else [])]
-    try:
-        timeout = httpx2.Timeout(connection.timeout_s, connect=min(10.0, connection.timeout_s))
-        limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
-        return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
-    except (ValueError, TypeError):  # characters that a header can't have
-        raise UserError(
-            "remote_bad_header", "The key or a header contains characters that HTTP doesn't allow. Correct it."
-        ) from None
+    timeout = httpx2.Timeout(connection.timeout_s, connect=min(10.0, connection.timeout_s))
+    limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
+    return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
+
+
+def checked(connection: RemoteConnection) -> RemoteConnection:
+    """Return a connection with hosts as they are looked up, in ASCII, without using the network.
+
+    Raises:
+        UserError: an address, the key, or a header is invalid.
+    """
+    values = (connection.key, *(value for _, value in connection.headers))
+    if not all(_HEADER_NAME.fullmatch(name) for name, _ in connection.headers) or not all(map(_is_header_value, values)):
+        raise UserError("remote_bad_header", "The key or a header contains characters that HTTP doesn't allow. Correct it.")
+    plain_url = _checked_url(connection.plain_url) if connection.plain_url else ""
+    return replace(connection, url=_checked_url(connection.url), plain_url=plain_url)
+
+
+def _checked_url(url: str) -> str:
+    parts = _parsed(url)
+    is_host = 0 < len(parts.host) <= _LONGEST_HOST and (parts.port or 1) < 1 << 16
+    if parts.scheme not in ("http", "https") or not is_host or parts.query or parts.fragment:
+        template = "“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000."
+        raise UserError("remote_bad_address", template, url=_shortened(url))
+    if parts.username or parts.password:
+        raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
+    with suppress(ValueError):  # the host is a name
+        _require_encryption(str(ipaddress.ip_address(parts.host)), url)
+    return str(parts)
+
+
+def open_host(connection: RemoteConnection) -> str:
+    """Return a host that is reached over a network without encryption, or an empty string."""
+    parts = [_parsed(url) for url in (connection.url, connection.plain_url)]
+    return next((part.host for part in parts if part.scheme == "http" and not _LOOPBACK.fullmatch(part.host)), "")
 
 
 def address(url: str, path: str) -> str:
@@ -47,17 +81,15 @@ def address(url: str, path: str) -> str:
     return url.rstrip("/").removesuffix("/v1") + path
 
 
-def _check(url: str) -> None:
-    """Refuse addresses other than HTTP, and unencrypted ones on public networks."""
-    parts = _parsed(url)
-    host = parts.host
-    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise UserError("remote_bad_address", "“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.", url=url)
-    if parts.username or parts.password:
-        raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
-    if parts.scheme == "http" and not _is_private(host):
+def _require_encryption(host: str, url: str) -> None:
+    """Refuse unencrypted connections to public networks. Looks up names."""
+    if _parsed(url).scheme == "http" and not _is_private(host):
         template = "The connection to “{host}” isn't encrypted. Use https, or an address on your own network."
         raise UserError("remote_not_encrypted", template, host=host)
+
+
+def _is_header_value(text: str) -> bool:
+    return text.isascii() and text.isprintable() and text == text.strip()
 
 
 def _parsed(url: str) -> httpx2.URL:
@@ -78,6 +110,7 @@ def _is_private(host: str) -> bool:
     except (OSError, UnicodeError):
         return True
     addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
+    addresses = [getattr(each, "ipv4_mapped", None) or each for each in addresses]
     return all(each.is_private or each.is_link_local for each in addresses)
 
 
@@ -139,7 +172,11 @@ def reason_of(found: Any) -> str:
     for name in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(name):
             return reason_of(found[name])
-    text = found if isinstance(found, str) else json.dumps(found)
+    return _shortened(found if isinstance(found, str) else json.dumps(found))
+
+
+def _shortened(text: str) -> str:
+    """Return untrusted text in one line, without hidden characters."""
     text = "".join(char if char.isprintable() else " " for char in text).strip()
     return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
 

@@ -231,7 +231,7 @@ class RemoteEngine:
         server = await self._connected()
         assert self._client is not None
         found: Any = None
-        if server.kind == "vllm":
+        if server.can_count:
             _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
             names = ("model", "messages", "chat_template_kwargs", "tools")
             wanted = {name: body[name] for name in names if name in body}

@@ -1,5 +1,6 @@
 """Detection of a server's program, models, and capabilities."""
 
+import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -52,6 +53,16 @@ class RemoteServer:
     can_think: bool = True
     takes_effort: bool = False
 
+    @property
+    def can_continue(self) -> bool:
+        """Whether it can continue a reply, with `continue_final_message`."""
+        return self.kind in ("slipstream", "vllm", "sglang")
+
+    @property
+    def can_count(self) -> bool:
+        """Whether it can count a prompt's tokens before the reply."""
+        return self.kind == "vllm"
+
     def pair(self, connection: RemoteConnection) -> PairInfo:
         """Return the description that front ends show."""
         can_switch = self.kind == "slipstream" or bool(connection.plain_url)
@@ -74,12 +85,21 @@ class RemoteServer:
         )
 
 
-async def discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> RemoteServer:
-    """Detect a server's program and models.
+async def discover(client: httpx2.AsyncClient, connection: RemoteConnection, seconds: float = 20.0) -> RemoteServer:
+    """Detect a server's program and models within `seconds`.
 
     Raises:
-        UserError: the server can't be reached, refuses the key, has no models, or doesn't have the connection's model.
+        UserError: the server can't be reached, is too slow, refuses the key, has no models, or doesn't have the
+            connection's model.
     """
+    try:
+        return await asyncio.wait_for(_discover(client, connection), seconds)
+    except TimeoutError:
+        template = "“{host}” didn't respond within {seconds:g} seconds. Check that the server is running."
+        raise UserError("remote_too_slow", template, host=connection.host, seconds=seconds) from None
+
+
+async def _discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> RemoteServer:
     status, body, headers = await _get(client, connection, "/v1/models")
     if status != 200:
         raise refused(connection, status, body)
