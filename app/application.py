@@ -24,6 +24,7 @@ from app.language import tr
 from app.machine.memory_watch import MemoryWatch
 from app.macos import Activity
 from app.models.picker import Picker
+from app.notice import Notice
 from app.rendering.highlighting import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
@@ -57,7 +58,7 @@ class Slipstream(QObject):
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
         self.tools = ToolBox(paths.data if paths.data_writable else None, self)
         self.conductor = Conductor(self.engine, self, self.store, self.tools)
-        self.picker = Picker(self.conductor, self)
+        self.picker = Picker(self.conductor, self, paths.data if paths.data_writable else None)
         self.picker.downloads.changed.connect(self._hold_downloads)
         self.restarting = False  # start again after quitting
         self.window = MainWindow(self.theme, self.conductor, self._settings, str(paths.logs), self.picker)
@@ -94,7 +95,13 @@ class Slipstream(QObject):
             self.window.server.set_on(True)
         self.conductor.library.load()
         self.window.saved_prompts.apply()
-        self.conductor.use(last_pair(self._settings))
+        if self.picker.connections.problem:
+            self.conductor.notify(Notice(self.picker.connections.problem, "error"))
+        last = self.picker.connections.find(str(self._settings.value("connection") or ""))
+        if last is not None:
+            self.conductor.connect_to(last)
+        else:
+            self.conductor.use(last_pair(self._settings))
         self.picker.start()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()
 

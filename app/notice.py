@@ -21,6 +21,7 @@ class Notice:
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
     # Outdated once models load, generation ends, another chat opens, or the server has no error.
     until: Literal["", "loaded", "idle", "chat", "server"] = ""
+    again: str = ""  # name of the connection that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
 
 
@@ -29,6 +30,7 @@ class NoticeBar(QFrame):
 
     choose_models = Signal()
     use_demo = Signal()
+    connect_again = Signal(str)  # name of a connection
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -38,9 +40,10 @@ class NoticeBar(QFrame):
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.choose = button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit)
         self.demo = button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo)
+        self.again = button(tr("Try Again"), tr("Connect again"), "bordered", self._connect_again)
         self.close_button = IconButton(theme, "close", tr("Close"))
         self.close_button.clicked.connect(self._close_latest)
-        body = column(self.label, row(self.choose, self.demo, None), margins=(0, 6, 0, 6))
+        body = column(self.label, row(self.choose, self.again, self.demo, None), margins=(0, 6, 0, 6))
         row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
         self._refresh()
 
@@ -66,6 +69,12 @@ class NoticeBar(QFrame):
         self.use_demo.emit()
 
     @Slot()
+    def _connect_again(self) -> None:
+        name = self._notices[-1].again
+        self.clear()
+        self.connect_again.emit(name)
+
+    @Slot()
     def _close_latest(self) -> None:
         self._notices.pop()
         self._refresh()
@@ -81,3 +90,4 @@ class NoticeBar(QFrame):
             self.label.setText(notice.text)
             for made in (self.choose, self.demo):
                 made.setVisible(notice.offer == "load")
+            self.again.setVisible(bool(notice.again))

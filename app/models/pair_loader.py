@@ -163,4 +163,5 @@ class PairLoader(QObject):
         """Report a failure and the pair that is still loaded, or offer the demo pair."""
         if self._replaces:
             text += " " + (tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
-        self.notified.emit(Notice(text, kind, "" if self.pair else "load"))
+        again = self.connecting_to.name if self.connecting_to else ""
+        self.notified.emit(Notice(text, kind, "" if self.pair else "load", again=again))

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.conductor import Conductor
 from app.language import tr, translated
+from app.models.connections import Connections
 from app.models.downloads import Downloads, PairDownload, PairState
 from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
@@ -21,19 +22,20 @@ from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
 from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds
+from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import LoadPair
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
 
 
 class Picker(QObject):
-    """The state of the Models window. Commands act on the selected pair."""
+    """The state of the Models window. Commands act on the selected pair or connection."""
 
     changed = Signal()
     message = Signal(str)
     downloaded = Signal(str)  # the name of a pair
 
-    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+    def __init__(self, conductor: Conductor, parent: QObject | None = None, folder: Path | None = None) -> None:
         super().__init__(parent)
         self._conductor, self._loader = conductor, conductor.loader
         self._background = Background(self)
@@ -47,6 +49,9 @@ class Picker(QObject):
         self.storage.changed.connect(self.changed)
         self.storage.files_changed.connect(self.refresh)
         self.storage.moved.connect(self._loader.moved)
+        self.connections = Connections(folder, self)
+        self.connections.message.connect(self.message)
+        self.connections.changed.connect(self.changed)
         self._all: tuple[Candidate, ...] = ()
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
@@ -74,6 +79,7 @@ class Picker(QObject):
 
     def close(self) -> None:
         """Stop downloads, keeping partial files, and purge deleted pairs."""
+        self.connections.close()
         self.storage.close()
         self._background.close()
         self.downloads.close()
@@ -119,7 +125,7 @@ class Picker(QObject):
         if any(one.id == self._select_next for one in self._all):
             self.selected, self._select_next = self._select_next, ""
         if self.current is None:
-            in_use = [one.id for one in self._all if self.state(one) in ("loaded", "loading")]
+            in_use = [one.id for one in self._listed if self.state(one) in ("loaded", "loading")]
             self.selected = next(iter([*in_use, *(one.id for one in self._all)]), "")
         self._show_next_target()
         self._check_timer.start()
@@ -128,13 +134,17 @@ class Picker(QObject):
             self._conductor.roofline_job.start()
 
     @property
+    def _listed(self) -> tuple[Candidate, ...]:
+        return (*map(Candidate.of_connection, self.connections.saved), *self._all)
+
+    @property
     def rows(self) -> list[Candidate]:
-        """The pairs that match the filter and the search."""
-        return matching(self._all, self.filter, self.search)
+        """The connections and pairs that match the filter and the search."""
+        return matching(self._listed, self.filter, self.search)
 
     @property
     def current(self) -> Candidate | None:
-        return next((one for one in self._all if one.id == self.selected), None)
+        return next((one for one in self._listed if one.id == self.selected), None)
 
     @Slot(str)
     def set_search(self, text: str) -> None:
@@ -173,7 +183,12 @@ class Picker(QObject):
             self._target_next = ""
 
     def state(self, one: Candidate) -> PairState:
-        shown = one.shown
+        shown, saved = one.shown, one.connection
+        if saved is not None:
+            if (connecting := self._loader.connecting_to) is not None and connecting.name == saved.name:
+                return "loading"
+            connected = self._loader.connected_to
+            return "loaded" if connected is not None and connected.name == saved.name else "ready"
         if shown.folders:
             if _loads(self._loader.loading_from, shown.folders):
                 return "loading"
@@ -270,13 +285,15 @@ class Picker(QObject):
 
     @Slot()
     def use(self) -> None:
-        """Load the selected pair in place of the current one."""
+        """Load the selected pair, or connect to the selected server, in place of the current one."""
         one = self.current
-        if one is None or one.shown.folders is None or self.state(one) != "ready":
+        if one is None or self.state(one) != "ready":
             return
         if self._conductor.busy:
             self.message.emit(tr("To switch models, stop the reply or wait for it to finish."))
-        elif self._may_act():
+        elif one.connection is not None:
+            self._conductor.connect_to(one.connection)
+        elif one.shown.folders is not None and self._may_act():
             folders = one.shown.folders
             self._conductor.use(LoadPair() if folders == demo_pair() else LoadPair(*folders))
 
@@ -308,6 +325,28 @@ class Picker(QObject):
             self.message.emit(tr("Wait until the pair is loaded before you move models."))
         elif self._may_act():
             self.storage.move(folder)
+
+    # Connections
+
+    def put_connection(self, new: SavedConnection, old: str = "") -> None:
+        """Add a connection, or replace the one named `old`, and select it. Connect again if it is in use."""
+        connected = self._loader.connected_to
+        self.connections.put(new, old)
+        self.search, self.filter = "", "all"
+        self.select(Candidate.of_connection(new).id)
+        if connected is not None and connected.name == old:
+            self._conductor.connect_to(new)
+
+    @Slot(str)
+    def connect_to(self, name: str) -> None:
+        if (saved := self.connections.find(name)) is not None:
+            self._conductor.connect_to(saved)
+
+    @Slot()
+    def remove_connection(self) -> None:
+        if (one := self.current) is not None and one.connection is not None:
+            self.connections.remove(one.connection.name)
+            self.select(next((each.id for each in self._listed if self.state(each) == "loaded"), ""))
 
     # Custom pairs
 

@@ -1,5 +1,7 @@
 """The Models window, and the dialog for custom pairs."""
 
+from functools import partial
+
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QPushButton, QWidget
@@ -7,6 +9,8 @@ from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridL
 from app.chat.conductor import Conductor
 from app.conversations.wording import size
 from app.language import tr
+from app.models.connection_card import ConnectionCard
+from app.models.connection_form import ConnectionForm
 from app.models.pair_card import PairCard
 from app.models.pair_list import PairList
 from app.models.picker import Picker, is_folder
@@ -15,6 +19,7 @@ from app.models.survey import Filter
 from app.widgets.controls import SearchField, button, small_label
 from app.widgets.layout import column, flow, line, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.remote.saved import SavedConnection
 
 LIST_WIDTH = 304  # at the default text size
 MESSAGE_MS = 8000
@@ -22,7 +27,7 @@ SPACE_MS = 5000
 
 
 class PickerDialog(QDialog):
-    """A modeless window with a list of pairs and details of the selected one."""
+    """A modeless window with a list of pairs and connections, and details of the selected one."""
 
     settings_requested = Signal()
 
@@ -56,6 +61,7 @@ class PickerDialog(QDialog):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
         self.custom = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_custom)
+        self.add = button(tr("Add Server…"), tr("Add a connection to a server"), "bordered", lambda: self._edit_connection(None))
         self.settings = button(
             tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
         )
@@ -64,6 +70,8 @@ class PickerDialog(QDialog):
         self.deleted = DeletedBar(theme, picker.storage)
         self.card = PairCard(theme, picker, conductor)
         self.card.token.clicked.connect(self.settings_requested)
+        self.connection = ConnectionCard(theme, picker, conductor)
+        self.connection.edit_requested.connect(self._edit_connection)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))
         self.message.setContentsMargins(24, 8, 24, 8)
@@ -79,9 +87,9 @@ class PickerDialog(QDialog):
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         chips = flow(*self.filters.buttons(), gap=0)
         top = column(self.search, chips, margins=(16, 0, 16, 0))
-        foot = column(self.deleted, self.space, flow(self.custom, self.settings), margins=(16, 0, 16, 0))
+        foot = column(self.deleted, self.space, flow(self.custom, self.add, self.settings), margins=(16, 0, 16, 0))
         column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
-        card = column((self.card, 1), self.message, spacing=0)
+        card = column((self.card, 1), (self.connection, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
@@ -111,6 +119,9 @@ class PickerDialog(QDialog):
 
     @Slot()
     def _refresh(self) -> None:
+        current = self._picker.current
+        self.connection.setVisible(current is not None and current.connection is not None)
+        self.card.setVisible(self.connection.isHidden())
         empty, search, storage = not self._picker.rows, self._picker.search.strip(), self._picker.storage
         self.list.setVisible(not empty)
         self.empty.setVisible(empty)
@@ -131,9 +142,17 @@ class PickerDialog(QDialog):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
+    @Slot(object)
+    def _edit_connection(self, saved: SavedConnection | None) -> None:
+        form = ConnectionForm(self._theme, self._picker.connections, saved, self)
+        form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        form.resize(form.sizeHint().boundedTo(self.size()))
+        form.saved.connect(partial(self._picker.put_connection, old=saved.name if saved else ""))
+        form.open()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """On Return, move from the search field to the list, then to the main button."""
-        focus, main = self.focusWidget(), self.card.main
+        focus, main = self.focusWidget(), (self.card if self.connection.isHidden() else self.connection).main
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
         elif isinstance(focus, QPushButton):

@@ -35,10 +35,10 @@ class Background(QObject):
 
     _finished = Signal(object, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, threads: int = 4) -> None:
         super().__init__(parent)
         self._pool = QThreadPool(self)
-        self._pool.setMaxThreadCount(4)
+        self._pool.setMaxThreadCount(threads)
         self._open = True
         self._finished.connect(self._deliver)
 
@@ -66,10 +66,11 @@ class Background(QObject):
         if self._open:
             self._pool.start(job)
 
-    def close(self, seconds: float = 1.0) -> None:
-        """Cancel pending work and drop the results of running work."""
+    def close(self, seconds: float = 1.0, finish: bool = False) -> None:
+        """Cancel pending work, or finish it, and drop the results."""
         self._open = False
-        self._pool.clear()
+        if not finish:
+            self._pool.clear()
         self._pool.waitForDone(int(1000 * seconds))
 
     @Slot(object, object)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from app.conversations.plain_text import one_line
 from app.conversations.wording import size
 from app.language import tr
 from mlx_engine.errors import EngineText, UserError
@@ -27,6 +28,7 @@ from mlx_engine.pairs.library import LocalModel, local_models, repo_of
 from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
+from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import Mode
 
 log = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ _COMFORTABLE = 0.7  # share of the budget; the rest is for the context and other
 _OVERHEAD = 1.06  # factor for scales and biases of quantized weights, and for 16-bit layers
 _WEIGHTS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)B\b")
 _ACTIVE = re.compile(r"\bA(\d+(?:\.\d+)?)B\b")  # weights per token in a mixture of experts
+MAX_NAME = 200  # characters shown of names in connections
 MIN_SPEED = 5  # tokens per second, about reading speed
 
 
@@ -83,7 +86,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of the list. `index` is the shown variant, `entry` the catalog entry."""
+    """One row of the list: a pair or a connection. `index` is the shown variant, `entry` the catalog entry."""
 
     id: str
     name: str
@@ -93,6 +96,11 @@ class Candidate:
     note: str = ""
     why_not: EngineText | None = None
     custom: CustomPair | None = None
+    connection: SavedConnection | None = None
+
+    @classmethod
+    def of_connection(cls, saved: SavedConnection) -> "Candidate":
+        return cls(f"connection:{saved.name}", one_line(saved.name, MAX_NAME), (Variant(),), connection=saved)
 
     @classmethod
     def of_custom(cls, pair: CustomPair, variant: Variant) -> "Candidate":
@@ -142,7 +150,10 @@ class Candidate:
 
     @property
     def summary(self) -> str:
-        """The second line of a row: size and fit."""
+        """The second line of a row: size and fit, or the server and its model."""
+        if self.connection is not None:
+            found = self.connection.connection
+            return " · ".join(one_line(text, MAX_NAME) for text in (found.host, found.model) if text)
         if self.why_not:
             return self.verdict_text
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
@@ -175,7 +186,7 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
 
     def found(one: Candidate) -> bool:
         repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
-        text = " ".join((one.name, one.id, *one.tags, one.family, *repos)).casefold()
+        text = " ".join((one.name, one.id, *one.tags, one.family, *repos, one.summary if one.connection else "")).casefold()
         passes = {
             "all": True,
             "fits": one.fits,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
@@ -192,6 +192,10 @@ class ScrollingPage(QScrollArea):
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().eventFilter(watched, event)
+
+    def show_end(self) -> None:
+        """Scroll to the end once the layout has settled."""
+        QTimer.singleShot(0, self, lambda: self.verticalScrollBar().setValue(self.verticalScrollBar().maximum()))
 
 
 def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str, aside: QAbstractButton | None = None) -> None:

@@ -127,8 +127,8 @@ class Dialogs(QObject):
         page = QWidget()
         SavedPromptsRows(self._theme, self._saved_prompts, form, page)
         text = tr(
-            "Your chats stay on this computer. Slipstream uses the network only to find and download models, for tools that you "
-            "turn on in a chat, and to check for updates if you turn that on."
+            "Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and "
+            "download models, for servers and tools that you choose, and to check for updates if you turn that on."
         )
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
         column(line(), small_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)

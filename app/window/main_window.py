@@ -134,6 +134,7 @@ class MainWindow(QMainWindow):
         conductor.reply_job.asked.connect(lambda: QApplication.alert(self))
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(conductor.use)
+        self.foot.notices.connect_again.connect(self.picker.connect_to)
         self.transcript.message_actions.compare.connect(conductor.compare_turn)
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         conductor.turn_added.connect(self.transcript.add_turn)
@@ -344,9 +345,12 @@ class MainWindow(QMainWindow):
         self._settings.setValue("window", self.saveGeometry())
         self.split.save(self._settings)
         self._drafts.save()
-        if (loaded := self.conductor.loader.loaded_from) is not None:
+        loader = self.conductor.loader
+        if (loaded := loader.loaded_from) is not None:
             self._settings.setValue("target", str(loaded.target or ""))
             self._settings.setValue("drafter", str(loaded.drafter or ""))
+        if loader.pair is not None:
+            self._settings.setValue("connection", loader.connected_to.name if loader.connected_to else "")
         self._settings.setValue("dflash", self.conductor.chat.settings.dflash)
         self._settings.setValue("thinking", self.conductor.chat.settings.thinking)
         chosen = {name: getattr(self.conductor.chat.settings, name) for name in ("tool_servers", "tools_off")}

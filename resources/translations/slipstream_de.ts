@@ -1604,14 +1604,344 @@
             <translation>{tokens} in {time}</translation>
         </message>
         <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
-            <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Address without speculation</source>
+            <translation>Adresse ohne Spekulation</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Certificate authority</source>
+            <translation>Zertifizierungsstelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Delete Connection?</source>
+            <translation>Verbindung löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Delete…</source>
+            <translation>Löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Edit…</source>
+            <translation>Bearbeiten …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Encrypted</source>
+            <translation>Verschlüsselt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Headers</source>
+            <translation>Header</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>In use</source>
+            <translation>In Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Key</source>
+            <translation>Schlüssel</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Not available</source>
+            <translation>Nicht verfügbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Not encrypted</source>
+            <translation>Nicht verschlüsselt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Not reported</source>
+            <translation>Nicht gemeldet</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Nothing</source>
+            <translation>Nichts</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>OpenAI-compatible</source>
+            <translation>OpenAI-kompatibel</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Selected connection</source>
+            <translation>Ausgewählte Verbindung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Server</source>
+            <translation>Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Speculative decoding</source>
+            <translation>Spekulatives Dekodieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Speculative decoding (the server doesn't report it)</source>
+            <translation>Spekulatives Dekodieren (der Server meldet es nicht)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Stop connecting</source>
+            <translation>Verbinden abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Stored in the keychain.</source>
+            <translation>Im Schlüsselbund gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>The server's first model</source>
+            <translation>Das erste Modell des Servers</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Tools (the server doesn't support tool calls)</source>
+            <translation>Werkzeuge (der Server unterstützt keine Werkzeugaufrufe)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Turning DFlash off (add an address without speculation)</source>
+            <translation>Ausschalten von DFlash (fügen Sie eine Adresse ohne Spekulation hinzu)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Unknown</source>
+            <translation>Unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Use</source>
+            <translation>Verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Yes</source>
+            <translation>Ja</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>up to {count} tokens per round</source>
+            <translation>bis zu {count} Token pro Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>{action}: {name}</source>
+            <translation>{action}: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>{model} (1 of {count})</source>
+            <translation>{model} (1 von {count})</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} ist in Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>“{name}” will be deleted along with its key.</source>
+            <translation>„{name}“ wird zusammen mit dem Schlüssel gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>A PEM file, for servers that the system doesn't trust.</source>
+            <translation>Eine PEM-Datei, für Server, denen das System nicht vertraut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Add Connection</source>
+            <translation>Verbindung hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Another connection has this name.</source>
+            <translation>Eine andere Verbindung hat diesen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Choose a Certificate File</source>
+            <translation>Zertifikatsdatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Choose a certificate file</source>
+            <translation>Zertifikatsdatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Choose…</source>
+            <translation>Auswählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Connecting…</source>
+            <translation>Verbinden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Continuing a stopped reply (not in the server's API)</source>
+            <translation>Fortsetzen einer angehaltenen Antwort (nicht in der API des Servers)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Counting tokens before a reply (not in the server's API)</source>
+            <translation>Zählen der Token vor einer Antwort (nicht in der API des Servers)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Edit Connection</source>
+            <translation>Verbindung bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Enter an address.</source>
+            <translation>Geben Sie eine Adresse ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
+            <translation>Nachrichten an „{host}“ werden nicht verschlüsselt. Andere im Netzwerk können sie lesen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>No</source>
+            <translation>Nein</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Not needed on this computer</source>
+            <translation>Auf diesem Computer nicht nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>One header per line. All are stored in the keychain.</source>
+            <translation>Ein Header pro Zeile. Alle werden im Schlüsselbund gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Only if the server needs one</source>
+            <translation>Nur wenn der Server einen braucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Optional</source>
+            <translation>Optional</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Save</source>
+            <translation>Sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Save Anyway</source>
+            <translation>Trotzdem sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Save Unencrypted Connection?</source>
+            <translation>Unverschlüsselte Verbindung sichern?</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Shown in the list (optional)</source>
+            <translation>Erscheint in der Liste (optional)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Test</source>
+            <translation>Testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Test result</source>
+            <translation>Testergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Test the connection</source>
+            <translation>Verbindung testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The connection works.</source>
+            <translation>Die Verbindung funktioniert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The name or the model contains control characters. Remove them.</source>
+            <translation>Der Name oder das Modell enthält Steuerzeichen. Entfernen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The same model on a server without speculative decoding, for plain replies and comparisons.</source>
+            <translation>Dasselbe Modell auf einem Server ohne spekulatives Dekodieren, für einfache Antworten und Vergleiche.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The system's</source>
+            <translation>Die des Systems</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Timeout</source>
+            <translation>Zeitlimit</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>To list the server's models, test the connection.</source>
+            <translation>Um die Modelle des Servers aufzulisten, testen Sie die Verbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Your messages are sent to this server.</source>
+            <translation>Ihre Nachrichten werden an diesen Server gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>seconds</source>
+            <translation>Sekunden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connections.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>Connecting…</source>
-            <translation>Verbinden …</translation>
+            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
@@ -1727,11 +2057,6 @@
             <location filename="../../app/models/model_settings.py" />
             <source>Remove the token from the keychain</source>
             <translation>Das Token aus dem Schlüsselbund entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Save</source>
-            <translation>Sichern</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1852,11 +2177,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Hide Memory Details</source>
             <translation>Speicherdetails ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>In use</source>
-            <translation>In Verwendung</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2060,18 +2380,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Unknown</source>
-            <translation>Unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Up to {size} more</source>
             <translation>Bis zu {size} zusätzlich</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Use</source>
-            <translation>Verwenden</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2105,11 +2415,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{action}: {name}</source>
-            <translation>{action}: {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>{bits}-bit</source>
             <translation>{bits} Bit</translation>
         </message>
@@ -2132,11 +2437,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{name} is in use</source>
-            <translation>{name} ist in Verwendung</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2170,8 +2470,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
-            <source>Model pairs</source>
-            <translation>Modellpaare</translation>
+            <source>Model pairs and connections</source>
+            <translation>Modellpaare und Verbindungen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
@@ -2230,6 +2530,16 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Add Server…</source>
+            <translation>Server hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Add a connection to a server</source>
+            <translation>Eine Verbindung zu einem Server hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Add a pair from two repos or two folders</source>
             <translation>Paar aus zwei Repos oder zwei Ordnern hinzufügen</translation>
         </message>
@@ -2262,11 +2572,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose the target folder</source>
             <translation>Ordner des Zielmodells auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose…</source>
-            <translation>Auswählen …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2335,11 +2640,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Name</source>
-            <translation>Name</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>No pairs match this filter.</source>
             <translation>Kein Paar passt zu diesem Filter.</translation>
         </message>
@@ -2377,11 +2677,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {filter}</source>
             <translation>Anzeigen: {filter}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Shown in the list (optional)</source>
-            <translation>Erscheint in der Liste (optional)</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2442,11 +2737,6 @@
             <location filename="../../app/models/storage.py" />
             <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
             <translation>Verschieben gestoppt. Die Modelle wurden nicht verschoben; bereits kopierte Dateien bleiben für den nächsten Versuch erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2545,6 +2835,11 @@
         </message>
         <message>
             <location filename="../../app/notice.py" />
+            <source>Connect again</source>
+            <translation>Erneut verbinden</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
             <source>Error</source>
             <translation>Fehler</translation>
         </message>
@@ -2627,11 +2922,6 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>API key</source>
             <translation>API-Schlüssel</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Address</source>
-            <translation>Adresse</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2732,11 +3022,6 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>Local Server</source>
             <translation>Lokaler Server</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Model</source>
-            <translation>Modell</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -3285,11 +3570,6 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Edit…</source>
-            <translation>Bearbeiten …</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_card.py" />
             <source>Files</source>
             <translation>Dateien</translation>
         </message>
@@ -3415,18 +3695,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Headers</source>
-            <translation>Header</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
             <source>Import Servers</source>
             <translation>Server importieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>One header per line. All are stored in the keychain.</source>
-            <translation>Ein Header pro Zeile. Alle werden im Schlüsselbund gespeichert.</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3435,33 +3705,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Test</source>
-            <translation>Testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Test result</source>
-            <translation>Testergebnis</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
             <source>Test the server</source>
             <translation>Server testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Timeout</source>
-            <translation>Zeitlimit</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>seconds</source>
-            <translation>Sekunden</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>“{line}” needs a name, “{mark}”, and a value.</source>
-            <translation>„{line}“ braucht einen Namen, „{mark}“ und einen Wert.</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
@@ -3497,11 +3742,6 @@
             <location filename="../../app/tools/tools_button.py" />
             <source>{host} can't call tools.</source>
             <translation>{host} kann keine Werkzeuge aufrufen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Add Server…</source>
-            <translation>Server hinzufügen …</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3912,6 +4152,11 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/pairs_field.py" />
+            <source>“{line}” needs a name, “{mark}”, and a value.</source>
+            <translation>„{line}“ braucht einen Namen, „{mark}“ und einen Wert.</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />
@@ -4460,8 +4705,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, for tools that you turn on in a chat, and to check for updates if you turn that on.</source>
-            <translation>Ihre Chats bleiben auf diesem Computer. Slipstream nutzt das Netzwerk nur, um Modelle zu finden und zu laden, für Werkzeuge, die Sie in einem Chat einschalten, und um nach Updates zu suchen, wenn Sie das einschalten.</translation>
+            <source>Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and download models, for servers and tools that you choose, and to check for updates if you turn that on.</source>
+            <translation>Ihre Chats bleiben auf diesem Computer, außer wenn Sie sich mit einem Server verbinden. Slipstream nutzt das Netzwerk nur, um Modelle zu finden und zu laden, für Server und Werkzeuge, die Sie wählen, und um nach Updates zu suchen, wenn Sie das einschalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -6339,19 +6584,19 @@
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connection_secret_missing</source>
             <extracomment>The system's keychain has no key for “{connection}”. Choose File &gt; Models and enter it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Schlüsselbund des Systems hat keinen Schlüssel für „{connection}“. Wählen Sie „Ablage“ &gt; „Modelle“, und geben Sie ihn erneut ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_damaged</source>
             <extracomment>The list of connections is damaged. It was renamed to “{file}”. Add your connections again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Liste der Verbindungen ist beschädigt. Sie wurde in „{file}“ umbenannt. Fügen Sie Ihre Verbindungen erneut hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_newer</source>
             <extracomment>A newer version of Slipstream wrote the list of connections. Update Slipstream to use them.</extracomment>
-            <translation type="unfinished" />
+            <translation>Eine neuere Version von Slipstream hat die Liste der Verbindungen geschrieben. Aktualisieren Sie Slipstream, um sie zu verwenden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
@@ -6376,6 +6621,12 @@
             <source>remote_only_speculation</source>
             <extracomment>the connection has no address for replies without speculative decoding</extracomment>
             <translation>die Verbindung hat keine Adresse für Antworten ohne spekulatives Dekodieren</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_too_slow</source>
+            <extracomment>“{host}” didn't respond within {seconds:g} seconds. Check that the server is running.</extracomment>
+            <translation>„{host}“ hat innerhalb von {seconds:g} Sekunden nicht geantwortet. Prüfen Sie, ob der Server läuft.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
@@ -6406,6 +6657,12 @@
             <source>remote_private</source>
             <extracomment>This chat is private, so it isn't sent to a server.</extracomment>
             <translation>Dieser Chat ist privat und wird nicht an einen Server gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/trial.py" />
+            <source>remote_plain_speculates</source>
+            <extracomment>“{host}” uses speculative decoding too. Enter the address of a server without it.</extracomment>
+            <translation>„{host}“ verwendet ebenfalls spekulatives Dekodieren. Geben Sie die Adresse eines Servers ohne dieses Verfahren ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

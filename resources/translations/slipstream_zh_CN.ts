@@ -1604,14 +1604,344 @@
             <translation>{time} 处理 {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
-            <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Address</source>
+            <translation>地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Address without speculation</source>
+            <translation>无推测解码的地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Certificate authority</source>
+            <translation>证书颁发机构</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Delete Connection?</source>
+            <translation>删除连接？</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Delete…</source>
+            <translation>删除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Edit…</source>
+            <translation>编辑…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Encrypted</source>
+            <translation>已加密</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Headers</source>
+            <translation>请求头</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>In use</source>
+            <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Key</source>
+            <translation>密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Model</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Not available</source>
+            <translation>不可用</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Not encrypted</source>
+            <translation>未加密</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Not reported</source>
+            <translation>未报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Nothing</source>
+            <translation>无</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>OpenAI-compatible</source>
+            <translation>兼容 OpenAI</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Selected connection</source>
+            <translation>所选连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Server</source>
+            <translation>服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Speculative decoding</source>
+            <translation>推测解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Speculative decoding (the server doesn't report it)</source>
+            <translation>推测解码（服务器未报告）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Stop connecting</source>
+            <translation>停止连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Stored in the keychain.</source>
+            <translation>存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>The server's first model</source>
+            <translation>服务器的第一个模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Tools (the server doesn't support tool calls)</source>
+            <translation>工具（服务器不支持工具调用）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Turning DFlash off (add an address without speculation)</source>
+            <translation>关闭 DFlash（请添加无推测解码的地址）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Unknown</source>
+            <translation>未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Use</source>
+            <translation>使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>Yes</source>
+            <translation>是</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>up to {count} tokens per round</source>
+            <translation>每轮最多 {count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>{action}: {name}</source>
+            <translation>{action}：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>{model} (1 of {count})</source>
+            <translation>{model}（共 {count} 个）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} 使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
+            <source>“{name}” will be deleted along with its key.</source>
+            <translation>“{name}”及其密钥将被删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>A PEM file, for servers that the system doesn't trust.</source>
+            <translation>PEM 文件，用于系统不信任的服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Add Connection</source>
+            <translation>添加连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Another connection has this name.</source>
+            <translation>另一个连接已使用此名称。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Choose a Certificate File</source>
+            <translation>选择证书文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Choose a certificate file</source>
+            <translation>选择证书文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Choose…</source>
+            <translation>选取…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Connecting…</source>
+            <translation>正在连接…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Continuing a stopped reply (not in the server's API)</source>
+            <translation>继续已停止的回复（服务器的 API 不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Counting tokens before a reply (not in the server's API)</source>
+            <translation>回复前计算词元数（服务器的 API 不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Edit Connection</source>
+            <translation>编辑连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Enter an address.</source>
+            <translation>请输入地址。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
+            <translation>发送到“{host}”的消息不会加密。网络中的其他人可以读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Name</source>
+            <translation>名称</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>No</source>
+            <translation>否</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Not needed on this computer</source>
+            <translation>在这台电脑上不需要</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>One header per line. All are stored in the keychain.</source>
+            <translation>每行一个请求头。全部存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Only if the server needs one</source>
+            <translation>仅在服务器需要时填写</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Optional</source>
+            <translation>可选</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Save</source>
+            <translation>存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Save Anyway</source>
+            <translation>仍然存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Save Unencrypted Connection?</source>
+            <translation>存储未加密的连接？</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Shown in the list (optional)</source>
+            <translation>显示在列表中（可选）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Test</source>
+            <translation>测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Test result</source>
+            <translation>测试结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Test the connection</source>
+            <translation>测试连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The connection works.</source>
+            <translation>连接正常。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The name or the model contains control characters. Remove them.</source>
+            <translation>名称或模型包含控制字符。请将其删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The same model on a server without speculative decoding, for plain replies and comparisons.</source>
+            <translation>同一模型，运行在无推测解码的服务器上，用于普通回复和比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>The system's</source>
+            <translation>系统自带</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Timeout</source>
+            <translation>超时</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>To list the server's models, test the connection.</source>
+            <translation>要列出服务器的模型，请测试连接。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Your messages are sent to this server.</source>
+            <translation>您的消息会发送到此服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>seconds</source>
+            <translation>秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connections.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>Connecting…</source>
-            <translation>正在连接…</translation>
+            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
@@ -1727,11 +2057,6 @@
             <location filename="../../app/models/model_settings.py" />
             <source>Remove the token from the keychain</source>
             <translation>从钥匙串中移除令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Save</source>
-            <translation>存储</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1852,11 +2177,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Hide Memory Details</source>
             <translation>隐藏内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>In use</source>
-            <translation>使用中</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2060,18 +2380,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Unknown</source>
-            <translation>未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Up to {size} more</source>
             <translation>另外最多 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Use</source>
-            <translation>使用</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2105,11 +2415,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{action}: {name}</source>
-            <translation>{action}：{name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>{bits}-bit</source>
             <translation>{bits} 位</translation>
         </message>
@@ -2132,11 +2437,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{name} is in use</source>
-            <translation>{name} 使用中</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2170,8 +2470,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
-            <source>Model pairs</source>
-            <translation>模型对</translation>
+            <source>Model pairs and connections</source>
+            <translation>模型对和连接</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
@@ -2230,6 +2530,16 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Add Server…</source>
+            <translation>添加服务器…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Add a connection to a server</source>
+            <translation>添加到服务器的连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Add a pair from two repos or two folders</source>
             <translation>添加由两个仓库或两个文件夹组成的模型对</translation>
         </message>
@@ -2262,11 +2572,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Choose the target folder</source>
             <translation>选取目标模型的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose…</source>
-            <translation>选取…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2335,11 +2640,6 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Name</source>
-            <translation>名称</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
             <source>No pairs match this filter.</source>
             <translation>没有符合此筛选条件的模型对。</translation>
         </message>
@@ -2377,11 +2677,6 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {filter}</source>
             <translation>显示：{filter}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Shown in the list (optional)</source>
-            <translation>显示在列表中（可选）</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2442,11 +2737,6 @@
             <location filename="../../app/models/storage.py" />
             <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
             <translation>移动已停止。模型仍在原处；已拷贝的文件会保留，供下次使用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2545,6 +2835,11 @@
         </message>
         <message>
             <location filename="../../app/notice.py" />
+            <source>Connect again</source>
+            <translation>重新连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
             <source>Error</source>
             <translation>错误</translation>
         </message>
@@ -2627,11 +2922,6 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>API key</source>
             <translation>API 密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Address</source>
-            <translation>地址</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -2732,11 +3022,6 @@
             <location filename="../../app/server/server_dialog.py" />
             <source>Local Server</source>
             <translation>本地服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Model</source>
-            <translation>模型</translation>
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
@@ -3285,11 +3570,6 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Edit…</source>
-            <translation>编辑…</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_card.py" />
             <source>Files</source>
             <translation>文件</translation>
         </message>
@@ -3415,18 +3695,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Headers</source>
-            <translation>请求头</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
             <source>Import Servers</source>
             <translation>导入服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>One header per line. All are stored in the keychain.</source>
-            <translation>每行一个请求头。全部存储在钥匙串中。</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -3435,33 +3705,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>Test</source>
-            <translation>测试</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Test result</source>
-            <translation>测试结果</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
             <source>Test the server</source>
             <translation>测试服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Timeout</source>
-            <translation>超时</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>seconds</source>
-            <translation>秒</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>“{line}” needs a name, “{mark}”, and a value.</source>
-            <translation>“{line}”需要名称、“{mark}”和值。</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
@@ -3497,11 +3742,6 @@
             <location filename="../../app/tools/tools_button.py" />
             <source>{host} can't call tools.</source>
             <translation>{host} 无法调用工具。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Add Server…</source>
-            <translation>添加服务器…</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3912,6 +4152,11 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copy</source>
             <translation>拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/pairs_field.py" />
+            <source>“{line}” needs a name, “{mark}”, and a value.</source>
+            <translation>“{line}”需要名称、“{mark}”和值。</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />
@@ -4460,8 +4705,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Your chats stay on this computer. Slipstream uses the network only to find and download models, for tools that you turn on in a chat, and to check for updates if you turn that on.</source>
-            <translation>您的聊天留在这台电脑上。Slipstream 仅在以下情况使用网络：查找和下载模型、您在聊天中打开的工具，以及（如果您打开此功能）检查更新。</translation>
+            <source>Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and download models, for servers and tools that you choose, and to check for updates if you turn that on.</source>
+            <translation>除非您连接到服务器，否则您的聊天留在这台电脑上。Slipstream 仅在以下情况使用网络：查找和下载模型、您选择的服务器和工具，以及（如果您打开此功能）检查更新。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -6339,19 +6584,19 @@
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connection_secret_missing</source>
             <extracomment>The system's keychain has no key for “{connection}”. Choose File &gt; Models and enter it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>系统钥匙串中没有“{connection}”的密钥。请选取“文件”&gt;“模型”，然后重新输入。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_damaged</source>
             <extracomment>The list of connections is damaged. It was renamed to “{file}”. Add your connections again.</extracomment>
-            <translation type="unfinished" />
+            <translation>连接列表已损坏，并已重命名为“{file}”。请重新添加您的连接。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_newer</source>
             <extracomment>A newer version of Slipstream wrote the list of connections. Update Slipstream to use them.</extracomment>
-            <translation type="unfinished" />
+            <translation>连接列表由较新版本的 Slipstream 写入。请更新 Slipstream 以使用这些连接。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
@@ -6376,6 +6621,12 @@
             <source>remote_only_speculation</source>
             <extracomment>the connection has no address for replies without speculative decoding</extracomment>
             <translation>该连接没有不使用推测解码的回复地址</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_too_slow</source>
+            <extracomment>“{host}” didn't respond within {seconds:g} seconds. Check that the server is running.</extracomment>
+            <translation>“{host}”在 {seconds:g} 秒内没有响应。请检查服务器是否正在运行。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
@@ -6406,6 +6657,12 @@
             <source>remote_private</source>
             <extracomment>This chat is private, so it isn't sent to a server.</extracomment>
             <translation>此对话是私密的，不会发送到服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/trial.py" />
+            <source>remote_plain_speculates</source>
+            <extracomment>“{host}” uses speculative decoding too. Enter the address of a server without it.</extracomment>
+            <translation>“{host}”也使用推测解码。请输入不使用推测解码的服务器地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/server/listener.py" />

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import get_args
 
 from app import language
+from app.models.connection_form import ConnectionForm
 from app.models.picker_dialog import PickerDialog
 
 HOME = tempfile.mkdtemp()
@@ -48,7 +49,9 @@ from app.transcript.call_card import CallCard  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
-from mlx_engine.requests import ToolCall  # noqa: E402
+from mlx_engine.remote.saved import SavedConnection  # noqa: E402
+from mlx_engine.remote.server import RemoteServer  # noqa: E402
+from mlx_engine.requests import RemoteConnection, ToolCall  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402
 from mlx_engine.tools.record import CallRecord, CallState  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
@@ -287,6 +290,18 @@ def main(code: str, folder: Path | None) -> int:
         picker.select(pair)
         settle(200)
         look(name, models)
+    saved = SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000", key="1", headers=(("Name", "1"),)))
+    picker.put_connection(saved)
+    settle(200)
+    look("connection", models)
+    models.connection.edit.click()
+    form = models.findChild(ConnectionForm)
+    form._tested = saved
+    form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False))
+    settle(200)
+    look("connection-form", form)
+    form.close()
+    settle(200)
     models.custom.click()
     for dialog in models.findChildren(QDialog):
         look(type(dialog).__name__, dialog)

@@ -1,0 +1,101 @@
+"""The saved connections to servers."""
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.language import tr, translated
+from app.models.storage import Background
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.remote.saved import SavedConnection, read_connections, with_secrets, write_connections
+from mlx_engine.remote.server import RemoteServer
+from mlx_engine.remote.trial import try_connection
+
+log = logging.getLogger(__name__)
+
+
+class Connections(QObject):
+    """The list of connections. The keychain and servers are used on other threads.
+
+    Attributes:
+        saved: the connections, in the order in which they were added.
+        problem: why the list couldn't be read at launch, else empty.
+    """
+
+    changed = Signal()
+    message = Signal(str)
+
+    _tried = Signal(object, object)
+
+    def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._file = folder / "connections.json" if folder is not None else None
+        self._writer = Background(self, threads=1)  # the keychain can take long
+        self._writer.failed.connect(self.message)
+        self._tried.connect(self._deliver)
+        self.saved: tuple[SavedConnection, ...] = ()
+        self.problem = ""
+        try:
+            self.saved = read_connections(self._file) if self._file is not None else ()
+        except UserError as error:
+            self.problem = translated(error.text)
+
+    def find(self, name: str) -> SavedConnection | None:
+        return next((saved for saved in self.saved if saved.name == name), None)
+
+    def put(self, new: SavedConnection, old: str = "") -> None:
+        """Add a connection, or replace the one named `old`."""
+        known = self.find(old) is not None
+        self._save(tuple(new if saved.name == old else saved for saved in self.saved) if known else (*self.saved, new))
+
+    def remove(self, name: str) -> None:
+        """Remove a connection, and its key from the keychain."""
+        self._save(tuple(saved for saved in self.saved if saved.name != name))
+
+    def test(self, saved: SavedConnection, then: Callable[[RemoteServer | EngineText], object]) -> None:
+        """Try a connection, and pass its server or the problem to `then`."""
+
+        def work() -> None:
+            found: RemoteServer | EngineText
+            try:
+                found = try_connection(with_secrets(saved))
+            except UserError as error:
+                found = error.text
+            except Exception as error:
+                log.exception("A connection couldn't be tested")
+                found = EngineText("window", tr("Something went wrong ({error}). See the log for details.", error=error))
+            with suppress(RuntimeError):  # the window has been deleted
+                self._tried.emit(then, found)
+
+        threading.Thread(target=work, name="connection test", daemon=True).start()  # quitting doesn't wait for it
+
+    def close(self) -> None:
+        """Finish saving."""
+        self._writer.close(finish=True)
+
+    def _save(self, saved: tuple[SavedConnection, ...]) -> None:
+        self.saved = saved
+        self.changed.emit()
+        if (file := self._file) is None:
+            return
+
+        def work() -> tuple[EngineText | None, tuple[SavedConnection, ...]]:
+            return write_connections(file, saved), read_connections(file)
+
+        def then(written: tuple[EngineText | None, tuple[SavedConnection, ...]]) -> None:
+            problem, stored = written
+            if self.saved is saved:  # not changed since
+                self.saved = stored  # without secrets
+                self.changed.emit()
+            if problem is not None:
+                self.message.emit(translated(problem))
+
+        self._writer.run(work, then)
+
+    @Slot(object, object)
+    def _deliver(self, then: Callable[[RemoteServer | EngineText], object], found: RemoteServer | EngineText) -> None:
+        then(found)
