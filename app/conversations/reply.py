@@ -262,7 +262,7 @@ def joined(first: Stats, second: Stats) -> Stats:
     because: Counter[EngineText] = Counter(dict(first.plain_because))
     because.update(dict(second.plain_because))
     sums = {name: getattr(first, name) + getattr(second, name) for name in _SUMS}
-    if measured_by != "engine":  # a server doesn't report these
+    if first.measured_by != second.measured_by and first.tokens and second.tokens:  # servers don't report these
         sums |= {"tested": 0, "accepted_per_round": (), "widths": ()}
     return replace(
         first,

@@ -207,7 +207,7 @@ class RemoteEngine:
                 raise UserError("remote_no_plain", template, host=connection.host)
         elif not server.speculates:
             request = replace(request, mode="plain")
-        if request.seed is None:
+        if request.seed is None and server.kind != "slipstream":  # which reports the seed that it draws
             request = replace(request, seed=secrets.randbits(31))
         path, body = body_of(request, server)
         stream = ReplyStream(connection, request)

@@ -145,8 +145,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache this chat's prompts or send them to servers</source>
-            <translation>Prompts weder zwischenspeichern noch an Server senden</translation>
+            <source>Don't cache or send this chat's prompts</source>
+            <translation>Prompts weder speichern noch senden</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />

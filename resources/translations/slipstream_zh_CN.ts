@@ -145,8 +145,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache this chat's prompts or send them to servers</source>
-            <translation>不缓存此对话的提示词，也不发送到服务器</translation>
+            <source>Don't cache or send this chat's prompts</source>
+            <translation>不缓存也不发送此对话的提示词</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
