@@ -3,11 +3,12 @@
 import base64
 import csv
 import hashlib
+import os
 import plistlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,28 @@ def entitlements() -> dict[str, bool]:
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def good(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("good")
     small_site(folder / "site", (14, 0))
-    return assemble(folder, folder / "site", entitlements=entitlements())
+    app = assemble(folder, folder / "site", entitlements=entitlements())
+    yield app
+    assert check.examine(app, expected(build_root=ROOT)).findings == [], "a test wrote into a file of the good bundle"
+
+
+def copied(good: Path, folder: Path) -> Path:
+    """Return a bundle with the same files, which are written only with `replace`. The starter is a copy: its mode changes."""
+
+    def copy(file: str, to: str) -> None:
+        (shutil.copy2 if file.endswith(STARTER) else os.link)(file, to)
+
+    return Path(shutil.copytree(good, folder / "Slipstream.app", symlinks=True, copy_function=copy))
+
+
+def replace(file: Path, data: bytes) -> None:
+    """Write a file, or a new one in place of a link."""
+    if file.exists() and file.stat().st_nlink > 1:
+        file.unlink()
+    file.write_bytes(data)
 
 
 def test_a_good_bundle_passes(good: Path, tmp_path: Path) -> None:
@@ -105,7 +124,7 @@ Break = Callable[[Path], object]
 
 
 def rewrite(path: str, data: bytes) -> Break:
-    return lambda app: (app / path).write_bytes(data)
+    return lambda app: replace(app / path, data)
 
 
 def remove(path: str) -> Break:
@@ -119,7 +138,7 @@ def move(path: str, to: str) -> Break:
 def plist(**changes: object) -> Break:
     def change(app: Path) -> None:
         file = app / "Contents/Info.plist"
-        file.write_bytes(plistlib.dumps({**plistlib.loads(file.read_bytes()), **changes}))
+        replace(file, plistlib.dumps({**plistlib.loads(file.read_bytes()), **changes}))
 
     return change
 
@@ -128,7 +147,7 @@ def rename_package(before: str, after: str) -> Break:
     def change(app: Path) -> None:
         folder = next((app / PACKAGES).glob(f"{before}-*.dist-info"))
         record = (folder / "RECORD").read_text().replace(folder.name, after)
-        (folder / "RECORD").write_text(record)
+        replace(folder / "RECORD", record.encode())
         folder.rename(folder.with_name(after))
 
     return change
@@ -136,7 +155,7 @@ def rename_package(before: str, after: str) -> Break:
 
 def drop_license(app: Path) -> None:
     file = app / APP / "resources/licenses.txt"
-    file.write_text(file.read_text().replace("\nrich 15", "\nrich 14"))
+    replace(file, file.read_bytes().replace(b"\nrich 15", b"\nrich 14"))
 
 
 def start_with(**said: object) -> Break:
@@ -258,8 +277,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_every_kind_of_damage_is_found_and_nothing_else(good: Path, tmp_path: Path, what: str) -> None:
     damage, finding = BROKEN[what]
-    app = tmp_path / "Slipstream.app"
-    shutil.copytree(good, app, symlinks=True)
+    app = copied(good, tmp_path)
     damage(app)
     findings = check.examine(app, expected(build_root=ROOT)).findings
     assert findings
@@ -283,8 +301,7 @@ def test_the_command_prints_errors_and_sets_the_exit_code(good: Path, tmp_path: 
     command = [sys.executable, str(ROOT / "packaging/check_bundle.py")]
     whole = subprocess.run([*command, str(good), "--signed"], capture_output=True, text=True)
     assert whole.returncode == 0 and "No problems found." in whole.stdout, whole.stdout + whole.stderr
-    app = tmp_path / "Slipstream.app"
-    shutil.copytree(good, app, symlinks=True)
+    app = copied(good, tmp_path)
     (app / LIBMLX).with_name("mlx.metallib").unlink()
     broken = subprocess.run([*command, str(app)], capture_output=True, text=True)
     assert broken.returncode == 1 and "error Contents/Resources/app_packages/mlx/lib/mlx.metallib" in broken.stdout
