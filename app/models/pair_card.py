@@ -291,6 +291,8 @@ def _drafter_label(variant: Variant) -> str:
 
 def _advantages(one: Candidate) -> str:
     sentences = []
+    if one.shown.pair is not None and one.shown.pair.target == one.recommended:
+        sentences.append(tr("Recommended for this computer."))
     if one.verdict == "comfortable":
         sentences.append(tr("Leaves memory for long chats and other apps."))
     elif one.verdict == "tight":

@@ -95,6 +95,7 @@ class Candidate:
     entry: CatalogEntry | None = None
     note: str = ""
     why_not: EngineText | None = None
+    recommended: str = ""  # the target repo to prefer on this machine, if it is one of this row's
     custom: CustomPair | None = None
     connection: SavedConnection | None = None
 
@@ -243,6 +244,8 @@ def survey() -> Survey:
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
     entries = [_entry(entry, models, estimator) for entry in catalog.entries]
     found = None if machine.without_gpu(estimator.facts) else recommend(catalog, facts=estimator.facts)
+    if found:
+        entries = [_recommended(one, found.target.repo) if one.id == found.entry.id else one for one in entries]
     candidates = best_first([*entries, *custom, *others], found.entry.id if found else "")
     return Survey(tuple(candidates), catalog.problems, estimator.facts)
 
@@ -389,6 +392,12 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
         name = tr("Demo pair")
         note = tr("A tiny built-in demo for simple arithmetic, lists, and code.")
     return Candidate(entry.id, name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
+
+
+def _recommended(one: Candidate, target: str) -> Candidate:
+    """Mark a row as recommended, and show the recommended quantization unless another one is on disk."""
+    index = next(index for index, variant in enumerate(one.variants) if variant.pair and variant.pair.target == target)
+    return replace(one, recommended=target, index=0 if one.on_disk else index)
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:

@@ -2270,6 +2270,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Recommended for this computer.</source>
+            <translation>Für diesen Computer empfohlen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Recurrent state</source>
             <translation>Rekurrenter Zustand</translation>
         </message>

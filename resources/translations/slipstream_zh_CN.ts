@@ -2270,6 +2270,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Recommended for this computer.</source>
+            <translation>为这台电脑推荐。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Recurrent state</source>
             <translation>循环状态</translation>
         </message>

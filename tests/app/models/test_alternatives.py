@@ -1,7 +1,13 @@
 """Several drafters of one target in the picker, and what the card says about each."""
 
+from dataclasses import replace
+
+import pytest
+
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.pair import Pair
 from tests.app.models.picker_page import Start, card, look_at, opened
+from tests.app.scripted_engine import FACTS
 
 
 def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
@@ -33,3 +39,17 @@ def test_the_kind_of_a_pair_on_disk_comes_from_its_files(start: Start) -> None:
     opened(app)
     look_at(app, "demo")
     assert card(app).facts.shown["Kind"] == "DFlash, block size 16, qwen3"
+
+
+def test_the_recommended_quantization_is_shown_first(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = replace(FACTS, device="Metal", bandwidth=400e9, working_set_bytes=int(48e9))
+    monkeypatch.setattr(machine, "load_facts", lambda: facts)
+    app = start()
+    opened(app)
+    first = app.window.picker.rows[0]
+    look_at(app, first.id)
+    assert (first.name, first.shown.label, card(app).variants.currentText()) == ("Qwen3.8 27B", "8-bit", "8-bit")
+    assert card(app).facts.shown["Why this pair"].startswith("Recommended for this computer.")
+    assert "The largest speedup with DFlash." in card(app).facts.shown["Why this pair"]
+    card(app).variants.activated.emit(0)
+    assert "Recommended" not in card(app).facts.shown["Why this pair"]
