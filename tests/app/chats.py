@@ -46,7 +46,7 @@ reasons = st.builds(
 _kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s": rates, "why_plain": st.one_of(st.none(), reasons)}
 _kinds |= {"accepted_per_round": st.lists(counts, max_size=3).map(tuple), "widths": st.lists(counts, max_size=3).map(tuple)}
 _kinds |= {"plain_because": st.lists(st.tuples(reasons, counts), max_size=2).map(tuple), "exact": st.booleans()}
-_kinds |= {"measured_by": st.sampled_from(get_args(MeasuredBy))}
+_kinds |= {"measured_by": st.sampled_from(get_args(MeasuredBy)), "few_accepted": st.one_of(st.none(), reasons)}
 stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fields(Stats)})
 
 
