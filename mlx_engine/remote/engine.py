@@ -63,7 +63,7 @@ class RemoteEngine:
         self._connection = connection
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], RemoteJob] = {}
         self._closing = False
         self._closed: Callable[[], None] | None = None
         self._loop = asyncio.new_event_loop()
@@ -106,9 +106,12 @@ class RemoteEngine:
         if self._closing:
             _deliver(job, None)
             return
+        for other in self._tasks.values():
+            if getattr(other.request, "gives_way", False):
+                other.cancel()
         task = self._loop.create_task(self._run(job))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = job
+        task.add_done_callback(self._tasks.pop)
         job.wake = lambda: self._wake(task)
         if job.cancelled.is_set():
             task.cancel()
