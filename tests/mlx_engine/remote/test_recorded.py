@@ -239,6 +239,13 @@ class TestErrors:
         assert error.code == code
         assert "127.0.0.1" in error.message
 
+    @pytest.mark.parametrize(("status", "code"), ((400, "remote_refused"), ("500", "remote_failed"), (None, "remote_failed")))
+    def test_an_error_in_a_stream_has_its_own_status(self, status: object, code: str) -> None:
+        error = {"message": "min_p isn't supported", "type": "BadRequestError", "code": status}
+        stream = replace(recorded("vllm_dflash/stream_usage"), body=b"data: %s\n\n" % json.dumps({"error": error}).encode())
+        with connected(VLLM | {CHAT: stream}) as (engine, _):
+            assert failed(run(engine, HELLO)).code == code
+
     def test_done_after_an_error_is_no_success(self) -> None:
         with connected(VLLM | {CHAT: recorded("vllm_2nodes/node1_killed_mid_stream")}) as (engine, _):
             events = run(engine, HELLO)
