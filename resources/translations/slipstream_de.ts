@@ -3770,6 +3770,11 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
+            <source>Clipboard</source>
+            <translation>Zwischenablage</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
             <source>Import servers from another app</source>
             <translation>Server aus einer anderen App importieren</translation>
         </message>
@@ -3777,6 +3782,11 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>Import…</source>
             <translation>Importieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Paste from Clipboard</source>
+            <translation>Aus der Zwischenablage einfügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />

@@ -3770,6 +3770,11 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
+            <source>Clipboard</source>
+            <translation>剪贴板</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
             <source>Import servers from another app</source>
             <translation>从其他应用导入服务器</translation>
         </message>
@@ -3777,6 +3782,11 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>Import…</source>
             <translation>导入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Paste from Clipboard</source>
+            <translation>从剪贴板粘贴</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
