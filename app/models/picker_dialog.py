@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import size
@@ -60,8 +60,10 @@ class PickerDialog(QDialog):
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
-        self.custom = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_custom)
-        self.add = button(tr("Add Server…"), tr("Add a connection to a server"), "bordered", lambda: self._edit_connection(None))
+        self.add = button(tr("Add…"), tr("Add a pair or a connection"), "bordered", self._choose_kind)
+        self._kinds = QMenu(self)
+        self.custom = self._kinds.addAction(tr("Custom Pair…"), self._add_custom)
+        self.server = self._kinds.addAction(tr("Connection…"), partial(self._edit_connection, None))
         self.settings = button(
             tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
         )
@@ -87,7 +89,7 @@ class PickerDialog(QDialog):
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         chips = flow(*self.filters.buttons(), gap=0)
         top = column(self.search, chips, margins=(16, 0, 16, 0))
-        foot = column(self.deleted, self.space, flow(self.custom, self.add, self.settings), margins=(16, 0, 16, 0))
+        foot = column(self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0))
         column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
         card = column((self.card, 1), (self.connection, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
@@ -128,13 +130,17 @@ class PickerDialog(QDialog):
         if self._picker.loading:
             self.empty.setText(tr("Looking for models…"))
         elif search:
-            self.empty.setText(tr("No pairs match “{search}”. Use Custom Pair to add one from the hub.", search=search))
+            self.empty.setText(tr("No pairs match “{search}”. Choose Add > Custom Pair to add one from the hub.", search=search))
         else:
             self.empty.setText(tr("No pairs match this filter."))
         if (move := storage.moving) is not None:
             self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
         elif storage.folder is not None:
             self.space.setText(tr("{size} available", size=size(storage.folder.free)))
+
+    @Slot()
+    def _choose_kind(self) -> None:
+        self._kinds.popup(self.add.mapToGlobal(QPoint(0, -self._kinds.sizeHint().height())))
 
     @Slot()
     def _add_custom(self) -> None:

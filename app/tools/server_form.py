@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QCoreApplication, QEvent, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QSpinBox, QWidget
 from shiboken6 import isValid
 
@@ -57,9 +57,9 @@ class ServerForm(QDialog):
         self.save = button(tr("Save"), look="primary", clicked=self._save)
         self.save.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
-        self._page = ScrollingPage(column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16)), WIDTH)
+        page = column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16))
         foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
-        column((self._page, 1), line(), foot, spacing=0, parent=self)
+        column((ScrollingPage(page, WIDTH), 1), line(), foot, spacing=0, parent=self)
         self._enable_fields()
         self.name.setFocus()
 
@@ -99,14 +99,9 @@ class ServerForm(QDialog):
         try:
             return self.read()
         except ValueError as error:
-            self._say(str(error), failed=True)
+            set_look(self.verdict, "danger")
+            self.verdict.setText(str(error))
             return None
-
-    def _say(self, text: str, failed: bool = False) -> None:
-        set_look(self.verdict, "danger" if failed else "secondary")
-        self.verdict.setText(text)
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # gives the text its height
-        self._page.verticalScrollBar().setValue(self.verdict.y())
 
     @Slot()
     def _save(self) -> None:
@@ -118,7 +113,8 @@ class ServerForm(QDialog):
     def _test(self) -> None:
         if (config := self._checked()) is not None:
             self.test.setEnabled(False)
-            self._say(tr("Connecting…"))
+            set_look(self.verdict, "secondary")
+            self.verdict.setText(tr("Connecting…"))
             self._box.test(replace(config, enabled=True), self._show_verdict)
 
     def _show_verdict(self, status: ServerStatus) -> None:
@@ -129,7 +125,8 @@ class ServerForm(QDialog):
         lines = [state_text(replace(self._old, builtin="", enabled=True), status)]
         lines += [one_line(line, MAX_LINE) for line in status.log[-LOG_LINES:]] if failed else []
         lines += [one_line(", ".join(tool.name for tool in status.tools), MAX_TARGET)] if status.tools else []
-        self._say("\n".join(lines), failed)
+        set_look(self.verdict, "danger" if failed else "secondary")
+        self.verdict.setText("\n".join(lines))
 
 
 class ImportDialog(QDialog):

@@ -1040,11 +1040,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies have the same text ({tokens}).</source>
-            <translation>Beide Antworten haben denselben Text ({tokens}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
@@ -1055,11 +1050,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from character {character} on.</source>
-            <translation>Die Antworten unterscheiden sich ab Zeichen {character}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, by more than rounding error.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
@@ -1067,11 +1057,6 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -2550,18 +2535,13 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add Server…</source>
-            <translation>Server hinzufügen …</translation>
+            <source>Add a pair or a connection</source>
+            <translation>Ein Paar oder eine Verbindung hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a connection to a server</source>
-            <translation>Eine Verbindung zu einem Server hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair from two repos or two folders</source>
-            <translation>Paar aus zwei Repos oder zwei Ordnern hinzufügen</translation>
+            <source>Add…</source>
+            <translation>Hinzufügen …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2597,6 +2577,11 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Coding</source>
             <translation>Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Connection…</source>
+            <translation>Verbindung …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2665,8 +2650,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Use Custom Pair to add one from the hub.</source>
-            <translation>Kein Paar passt zu „{search}“. Mit „Eigenes Paar“ fügen Sie eines aus dem Hub hinzu.</translation>
+            <source>No pairs match “{search}”. Choose Add &gt; Custom Pair to add one from the hub.</source>
+            <translation>Kein Paar passt zu „{search}“. Wählen Sie „Hinzufügen“ &gt; „Eigenes Paar“, um eines aus dem Hub hinzuzufügen.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -3765,13 +3750,13 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>Choose File…</source>
-            <translation>Datei wählen …</translation>
+            <source>Add Server…</source>
+            <translation>Server hinzufügen …</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>Clipboard</source>
-            <translation>Zwischenablage</translation>
+            <source>Choose File…</source>
+            <translation>Datei wählen …</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3782,11 +3767,6 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>Import…</source>
             <translation>Importieren …</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Paste from Clipboard</source>
-            <translation>Aus der Zwischenablage einfügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />

@@ -1040,11 +1040,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies have the same text ({tokens}).</source>
-            <translation>两条回复的文字相同（{tokens}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
         </message>
@@ -1055,11 +1050,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from character {character} on.</source>
-            <translation>两条回复从第 {character} 个字符起不同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, by more than rounding error.</source>
             <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
         </message>
@@ -1067,11 +1057,6 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
             <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on.</source>
-            <translation>两条回复从第 {token} 个词元起不同。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -2550,18 +2535,13 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add Server…</source>
-            <translation>添加服务器…</translation>
+            <source>Add a pair or a connection</source>
+            <translation>添加模型对或连接</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a connection to a server</source>
-            <translation>添加到服务器的连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair from two repos or two folders</source>
-            <translation>添加由两个仓库或两个文件夹组成的模型对</translation>
+            <source>Add…</source>
+            <translation>添加…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2597,6 +2577,11 @@
             <location filename="../../app/models/picker_dialog.py" />
             <source>Coding</source>
             <translation>编程</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Connection…</source>
+            <translation>连接…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2665,8 +2650,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Use Custom Pair to add one from the hub.</source>
-            <translation>没有与“{search}”匹配的模型对。使用“自定义模型对”从 Hub 添加。</translation>
+            <source>No pairs match “{search}”. Choose Add &gt; Custom Pair to add one from the hub.</source>
+            <translation>没有与“{search}”匹配的模型对。选取“添加”&gt;“自定义模型对”，从 Hub 添加。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -3765,13 +3750,13 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>Choose File…</source>
-            <translation>选取文件…</translation>
+            <source>Add Server…</source>
+            <translation>添加服务器…</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
-            <source>Clipboard</source>
-            <translation>剪贴板</translation>
+            <source>Choose File…</source>
+            <translation>选取文件…</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -3782,11 +3767,6 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>Import…</source>
             <translation>导入…</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Paste from Clipboard</source>
-            <translation>从剪贴板粘贴</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />

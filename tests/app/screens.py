@@ -302,7 +302,7 @@ def main(code: str, folder: Path | None) -> int:
     look("connection-form", form)
     form.close()
     settle(200)
-    models.custom.click()
+    models.custom.trigger()
     for dialog in models.findChildren(QDialog):
         look(type(dialog).__name__, dialog)
         dialog.close()

@@ -10,7 +10,7 @@ import keyring
 import pytest
 from keyring.backends.fail import Keyring as NoKeychain
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.models import connection_card, connection_form
@@ -68,7 +68,7 @@ def form_of(app: Running) -> ConnectionForm:
 def adding(app: Running, url: str, name: str = "") -> ConnectionForm:
     """Open the form for a new connection and fill it in."""
     opened(app)
-    picker_of(app).add.click()
+    picker_of(app).server.trigger()
     form = form_of(app)
     form.url.setText(url)
     form.name.setText(name)
@@ -97,6 +97,10 @@ def test_add_test_use_edit_and_delete(start: Start, vllm: Replay, asked: list[st
     opened(app)
     dialog = picker_of(app)
     qtbot.keyClick(dialog.add, Qt.Key.Key_Space)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    qtbot.keyClick(menu, Qt.Key.Key_Up)
+    qtbot.keyClick(menu, Qt.Key.Key_Return)
     form = form_of(app)
     assert form.focusWidget() is form.url
     qtbot.keyClicks(form.url, vllm.url)

@@ -284,7 +284,7 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     app = start()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).custom.click()
+    app.window.dialogs.find(PickerDialog).custom.trigger()
     dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None
     dialog.target.setText("owner/target")
@@ -314,7 +314,7 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     app = start()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).custom.click()
+    app.window.dialogs.find(PickerDialog).custom.trigger()
     dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None and not dialog.search.isEnabled()
     dialog.target.setText("mlx/Zebra-4B-8bit")
