@@ -1,4 +1,4 @@
-"""Take the README's pictures of the running app with the demo pair.
+"""Take the pictures of the running app for the README and the docs, with the demo pair.
 
 python -m tests.benchmarks.screenshots                 into resources/pictures/
 python -m tests.benchmarks.screenshots --out FOLDER
@@ -13,11 +13,12 @@ from pathlib import Path
 
 QUESTIONS = ("How many positive whole-number divisors does 196 have?", "Write a Python function that checks if a number is prime.")
 SHORTEST = 40  # tokens in the picture of a growing reply
+VLLM = {"/v1/models": "v1_models", "/version": "version", "/metrics": "metrics_start"}
 LAYOUT_MS = 15  # until the layout has settled
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write window.png, window-dark.png and compare.png."""
+    """Write window.png, window-dark.png, compare.png, and connection.png."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
     )
@@ -43,6 +44,8 @@ def _take(out: Path) -> int:
     from app.compare.compare_view import CompareDialog
     from app.conversations.chat_tree import Turn
     from app.data_paths import DataPaths
+    from app.models.connection_form import ConnectionForm
+    from tests.mlx_engine.remote.replay import recorded, replaying
 
     def until(condition: Callable[[], bool]) -> None:
         loop, watch = QEventLoop(), QTimer()
@@ -110,6 +113,18 @@ def _take(out: Path) -> int:
         if dialog is not None:
             save(dialog, "compare.png")
             dialog.close()
+        with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
+            form = ConnectionForm(slipstream.theme, slipstream.picker.connections, None, window)
+            form.name.setText("Lab")
+            form.url.setText(server.url)
+            form.show()
+            form.test.click()
+            until(form.test.isEnabled)
+            form.resize(form.sizeHint())
+            form.save.setFocus()
+            settle()
+            save(form, "connection.png")
+            form.close()
         window.close()
         slipstream.door.wait(20)
     return 0 if growing else 1
