@@ -12,7 +12,7 @@ from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
 from app.models.picker import Picker
 from app.models.survey import Candidate, Variant, precision_note
-from app.widgets.controls import ThinBar, button, small_label, styled_label
+from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.limits import WINDOWED_CONTEXT
@@ -109,6 +109,7 @@ class PairCard(ScrollingPage):
                 box.clear()
                 box.addItems(labels)
             box.setCurrentIndex(index)
+            box.setToolTip(as_tooltip(box.currentText()))  # in full if there is too little space
             box.setVisible(len(labels) > 1 and not chosen)
 
     @Slot(int)
@@ -285,7 +286,8 @@ def _drafter_label(variant: Variant) -> str:
     if speed := variant.speeds.get("dflash"):
         parts.append(rate_range(speed.low, speed.high))
     elif ratios := [ratio for reported in drafter.reported for ratio in reported.speedup]:
-        parts.append(tr("{low} to {high}× reported", low=number(min(ratios), 1), high=number(max(ratios), 1)))
+        low, high = number(min(ratios), 1), number(max(ratios), 1)
+        parts.append(f"{low}×" if low == high else f"{low}–{high}×")
     return " · ".join(parts)
 
 

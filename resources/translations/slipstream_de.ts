@@ -2435,11 +2435,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{low} to {high}× reported</source>
-            <translation>laut Berichten {low}- bis {high}-mal so schnell</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
         </message>

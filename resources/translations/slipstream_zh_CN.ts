@@ -2435,11 +2435,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{low} to {high}× reported</source>
-            <translation>据报告 {low} 到 {high} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
         </message>

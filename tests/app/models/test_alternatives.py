@@ -17,7 +17,7 @@ def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
     one = look_at(app, "qwen3.8-27b")
     box, quantizations = card(app).drafters, card(app).variants
     assert [box.itemText(index) for index in range(box.count())] == [
-        "DFlash 2 by z-lab · 3.9 GB · 1.8 to 4.2× reported",
+        "DFlash 2 by z-lab · 3.9 GB · 1.8–4.2×",
         "DFlash 2 by seabit-ai · 4-bit · 1.1 GB",
     ]
     assert box.isVisible() and [quantizations.itemText(index) for index in range(2)] == ["4-bit", "8-bit"]
