@@ -346,7 +346,9 @@ class Picker(QObject):
     def remove_connection(self) -> None:
         if (one := self.current) is not None and one.connection is not None:
             self.connections.remove(one.connection.name)
-            self.select(next((each.id for each in self._listed if self.state(each) == "loaded"), ""))
+            self.select(
+                next((each.id for each in self._listed if self.state(each) == "loaded"), self._all[0].id if self._all else "")
+            )
 
     # Custom pairs
 

@@ -140,12 +140,15 @@ class Dialogs(QObject):
         report = button(tr("Report a Problem…"), look="bordered", clicked=self.show_report)
         form.add_row(tr("Support"), report, help=tr("Collects version and system information without sending it."))
         reset = button(tr("Reset…"), tr("Reset all settings"), "bordered", clicked=self._reset_settings)
-        form.add_row(tr("All settings"), reset, help=tr("Chats, presets, models, tool servers, and the hub token are kept."))
+        form.add_row(
+            tr("All settings"), reset, help=tr("Chats, presets, models, connections, tool servers, and the hub token are kept.")
+        )
 
     @Slot()
     def _reset_settings(self) -> None:
         question = tr(
-            "All settings will return to their defaults. Chats, presets, models, tool servers, and the hub token are kept."
+            "All settings will return to their defaults. Chats, presets, models, connections, tool servers, and the hub token are "
+            "kept."
         )
         if confirm(self._window, tr("Reset All Settings?"), question, tr("Reset")):
             self._preferences.reset()

@@ -4620,8 +4620,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>All settings will return to their defaults. Chats, presets, models, tool servers, and the hub token are kept.</source>
-            <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle, Werkzeugserver und das Hub-Token bleiben erhalten.</translation>
+            <source>All settings will return to their defaults. Chats, presets, models, connections, tool servers, and the hub token are kept.</source>
+            <translation>Alle Einstellungen werden auf ihre Standardwerte zurückgesetzt. Chats, Voreinstellungen, Modelle, Verbindungen, Werkzeugserver und das Hub-Token bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4630,8 +4630,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Chats, presets, models, tool servers, and the hub token are kept.</source>
-            <translation>Chats, Voreinstellungen, Modelle, Werkzeugserver und das Hub-Token bleiben erhalten.</translation>
+            <source>Chats, presets, models, connections, tool servers, and the hub token are kept.</source>
+            <translation>Chats, Voreinstellungen, Modelle, Verbindungen, Werkzeugserver und das Hub-Token bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

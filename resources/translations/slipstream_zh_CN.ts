@@ -4620,8 +4620,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>All settings will return to their defaults. Chats, presets, models, tool servers, and the hub token are kept.</source>
-            <translation>所有设置都会恢复为默认值。对话、预设、模型、工具服务器和 Hub 令牌会保留。</translation>
+            <source>All settings will return to their defaults. Chats, presets, models, connections, tool servers, and the hub token are kept.</source>
+            <translation>所有设置都会恢复为默认值。对话、预设、模型、连接、工具服务器和 Hub 令牌会保留。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -4630,8 +4630,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Chats, presets, models, tool servers, and the hub token are kept.</source>
-            <translation>对话、预设、模型、工具服务器和 Hub 令牌会保留。</translation>
+            <source>Chats, presets, models, connections, tool servers, and the hub token are kept.</source>
+            <translation>对话、预设、模型、连接、工具服务器和 Hub 令牌会保留。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

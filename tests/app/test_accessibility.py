@@ -25,10 +25,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.announcer import MAX_LENGTH, Announcer, sentence
+from app.models.picker_dialog import PickerDialog
 from app.settings.settings_dialog import SettingsDialog
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
 from mlx_engine.events import Failed
+from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.requests import RemoteConnection
 from mlx_engine.tools.record import CallRecord, CallState
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
@@ -96,6 +99,10 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
     window.dialogs.show_server()
+    window.dialogs.show_models()
+    app.until(lambda: bool(window.picker.rows))
+    window.picker.put_connection(SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000")))
+    window.dialogs.find(PickerDialog).connection.edit.click()
     app.reply.buttons.details.click()
     reply = app.conductor.chat.turns[-1].reply
     reply.calls = tuple(CallRecord(replace(PRODUCT, id=state), state=state, result="7") for state in get_args(CallState))
@@ -106,7 +113,15 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     fresh = start()
     found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
     found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
-    assert {"SettingsDialog", "ChatSettingsDialog", "Palette", "CompareDialog", "ServerDialog"} <= set(found)
+    assert {
+        "SettingsDialog",
+        "ChatSettingsDialog",
+        "Palette",
+        "CompareDialog",
+        "ServerDialog",
+        "PickerDialog",
+        "ConnectionForm",
+    } <= set(found)
     return found
 
 

@@ -139,7 +139,7 @@ def test_add_test_use_edit_and_delete(start: Start, vllm: Replay, asked: list[st
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-123"
     dialog.connection.delete.click()
     assert asked == ["“Lab” will be deleted along with its key."]
-    assert not app.window.picker.connections.saved and not dialog.connection.isVisible()
+    assert not app.window.picker.connections.saved and dialog.card.isVisible() and not dialog.connection.isVisible()
     app.until(lambda: read_connections(tmp_path / "connections.json") == ())
 
 
@@ -381,6 +381,17 @@ def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp
     bar.again.click()
     app.until(lambda: app.conductor.loader.connected_to is not None)
     assert not notices(app)
+
+
+def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str, tmp_path: Path) -> None:
+    write_connections(tmp_path / "connections.json", [SavedConnection("Lab", RemoteConnection(silent))])
+    (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
+    app = start(data=tmp_path)
+    assert "didn't respond within 0.5 seconds" in notices(app) and app.window.foot.notices.again.isVisible()
+    app.window.foot.notices.again.click()
+    app.until(lambda: app.conductor.loader.progress is not None)
+    app.window.close()  # while it connects
+    assert app.slipstream.door.wait(120)
 
 
 def test_a_connection_that_is_gone_opens_the_last_pair(start: Start, tmp_path: Path) -> None:
