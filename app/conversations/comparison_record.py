@@ -76,6 +76,7 @@ class ComparisonRecord:
     verdict: ComparisonVerdict
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
+    in_characters: bool = False  # whether `first_difference` counts characters
 
     @classmethod
     def of(
@@ -99,6 +100,7 @@ class ComparisonRecord:
             first_difference=result.first_difference,
             margin=result.margin,
             verdict=result.verdict,
+            in_characters=result.in_characters,
         )
 
     def side(self, mode: Mode) -> ComparedMode:
@@ -137,11 +139,17 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(record.ratio, 2))
     if record.verdict == "identical":
         count = tokens(record.plain.stats.tokens)
+        if record.in_characters:
+            return headline, tr("Both replies have the same text ({tokens}).", tokens=count)
         if record.plain.stats.exact:
             return headline, tr("Both replies are identical, token for token ({tokens}, exact mode).", tokens=count)
         return headline, tr("Both replies are identical, token for token ({tokens}).", tokens=count)
     token = number((record.first_difference or 0) + 1)
-    if record.verdict == "tie":
+    if record.in_characters:
+        verdict = tr("The replies differ from character {character} on.", character=token)
+    elif record.plain.stats.measured_by != "engine":  # a server's rounding error is unknown
+        verdict = tr("The replies differ from token {token} on.", token=token)
+    elif record.verdict == "tie":
         verdict = tr("The replies differ from token {token} on, where two tokens are tied within rounding error.", token=token)
     else:
         verdict = tr("The replies differ from token {token} on, by more than rounding error.", token=token)

@@ -76,7 +76,8 @@ class SettingsDialog(QDialog):
         below: list[QWidget] = []
         if part is not None and (made := part(form)) is not None:
             below = [self.parts.setdefault(pane, made)]
-        column(*([form] if form.count() else []), *below, None, spacing=18, margins=(20, 20, 20, 20), parent=page)
+        parts = [*([form] if form.count() else []), *below]
+        column(*(reversed(parts) if pane == "tools" else parts), None, spacing=18, margins=(20, 20, 20, 20), parent=page)
         return page
 
     def _add_row(self, form: Form, setting: Setting) -> None:

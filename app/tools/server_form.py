@@ -57,9 +57,10 @@ class ServerForm(QDialog):
         self.save = button(tr("Save"), look="primary", clicked=self._save)
         self.save.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
-        page = column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16))
+        self._page = ScrollingPage(column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16)), WIDTH)
+        self._page.verticalScrollBar().rangeChanged.connect(self._scroll_to_verdict)  # with the height of the verdict
         foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
-        column((ScrollingPage(page, WIDTH), 1), line(), foot, spacing=0, parent=self)
+        column((self._page, 1), line(), foot, spacing=0, parent=self)
         self._enable_fields()
         self.name.setFocus()
 
@@ -99,9 +100,18 @@ class ServerForm(QDialog):
         try:
             return self.read()
         except ValueError as error:
-            set_look(self.verdict, "danger")
-            self.verdict.setText(str(error))
+            self._say(str(error), failed=True)
             return None
+
+    def _say(self, text: str, failed: bool = False) -> None:
+        set_look(self.verdict, "danger" if failed else "secondary")
+        self.verdict.setText(text)
+        self._scroll_to_verdict()
+
+    @Slot()
+    def _scroll_to_verdict(self) -> None:
+        if self.verdict.text():
+            self._page.verticalScrollBar().setValue(self.verdict.y())
 
     @Slot()
     def _save(self) -> None:
@@ -113,8 +123,7 @@ class ServerForm(QDialog):
     def _test(self) -> None:
         if (config := self._checked()) is not None:
             self.test.setEnabled(False)
-            set_look(self.verdict, "secondary")
-            self.verdict.setText(tr("Connecting…"))
+            self._say(tr("Connecting…"))
             self._box.test(replace(config, enabled=True), self._show_verdict)
 
     def _show_verdict(self, status: ServerStatus) -> None:
@@ -125,8 +134,7 @@ class ServerForm(QDialog):
         lines = [state_text(replace(self._old, builtin="", enabled=True), status)]
         lines += [one_line(line, MAX_LINE) for line in status.log[-LOG_LINES:]] if failed else []
         lines += [one_line(", ".join(tool.name for tool in status.tools), MAX_TARGET)] if status.tools else []
-        set_look(self.verdict, "danger" if failed else "secondary")
-        self.verdict.setText("\n".join(lines))
+        self._say("\n".join(lines), failed)
 
 
 class ImportDialog(QDialog):

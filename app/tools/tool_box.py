@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QObject, QThreadPool, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from app.conversations.settings import ChatSettings
 from app.language import translated
@@ -54,7 +54,12 @@ class ToolBox(QObject):
         self._servers = ToolServers(partial(self._post, "status", self.changed.emit))
         self._tests: set[ToolServers] = set()
         self.configs: tuple[ServerConfig, ...] = ()
+        self._saving = False  # whether the servers are being stored
+        self._stamp = _stamp(self.file)  # of mcp.json when it was last read or written
         self._use(self._read() or BUILTINS)
+        application = QGuiApplication.instance()
+        if isinstance(application, QGuiApplication):
+            application.applicationStateChanged.connect(self.reload)
 
     @property
     def status(self) -> dict[str, ServerStatus]:
@@ -119,8 +124,17 @@ class ToolBox(QObject):
 
     # The configuration
 
+    @Slot()
+    def reload(self) -> None:
+        """Read mcp.json again if another program has changed it. If it can't be read, the servers stay as they are."""
+        if not self._saving and (stamp := _stamp(self.file)) != self._stamp:
+            self._stamp, self.problem = stamp, ""
+            self._use(self._read() or self.configs)
+            self.changed.emit()
+
     def put(self, config: ServerConfig, old: str = "") -> None:
         """Add a server, or replace the one named `old`."""
+        self.reload()
         if config.name != old:
             self._revoke_all(old)
         others = [each for each in self.configs if each.name != old]
@@ -129,10 +143,12 @@ class ToolBox(QObject):
 
     def set_enabled(self, name: str, on: bool) -> None:
         """Turn a server on or off. A server that is on starts at its next use."""
+        self.reload()
         self.save([replace(config, enabled=on) if config.name == name else config for config in self.configs])
 
     def remove(self, name: str) -> None:
         """Remove a server with its secrets and approvals."""
+        self.reload()
         self._revoke_all(name)
         self.save([config for config in self.configs if config.name != name])
 
@@ -154,6 +170,7 @@ class ToolBox(QObject):
         self._use(configs)
         self.changed.emit()
         if self.file is not None:
+            self._saving = True
             self._writer.start(partial(self._write, self.configs))
 
     def test(self, config: ServerConfig, verdict: Callable[[ServerStatus], object]) -> None:
@@ -199,19 +216,23 @@ class ToolBox(QObject):
     def _write(self, configs: tuple[ServerConfig, ...]) -> None:
         """Store the servers, then use them without their secrets. Runs on its own thread."""
         assert self.file is not None
-        stored, problem = configs, ""
+        stored, problem, stamp = configs, "", self._stamp
         try:
             if text := write_config(self.file, configs):
                 problem = translated(text)
+            stamp = _stamp(self.file)
             stored = read_config(self.file)
         except UserError as error:
             problem = translated(error.text)
-        self._post("written", partial(self._follow_write, configs, stored, problem))
+        self._post("written", partial(self._follow_write, configs, stored, problem, stamp))
 
-    def _follow_write(self, written: tuple[ServerConfig, ...], stored: tuple[ServerConfig, ...], problem: str) -> None:
+    def _follow_write(
+        self, written: tuple[ServerConfig, ...], stored: tuple[ServerConfig, ...], problem: str, stamp: object
+    ) -> None:
         if written is self.configs:  # not changed since
+            self._saving = False
             self._use(stored)
-        self.problem = problem
+        self.problem, self._stamp = problem, stamp
         self.changed.emit()
 
     # Threads
@@ -238,6 +259,15 @@ class ToolBox(QObject):
                 deliver()
             except Exception:  # a bug in one receiver must not lose the results of others
                 log.exception("A receiver failed")
+
+
+def _stamp(file: Path | None) -> object:
+    """Return a value that differs after a file has been changed."""
+    try:
+        found = file.stat() if file is not None else None
+    except OSError:
+        return None
+    return found and (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def tool_key(tool: Tool) -> str:

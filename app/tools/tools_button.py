@@ -98,7 +98,7 @@ class ToolsButton(IconButton):
                 lines.append(f"{server_title(config)}: {state_text(config, status[config.name])}")
             elif config.url:
                 lines.append(sent_to(config))
-        lines += [self._cost] if self._cost else []
+        lines += [text for text in (self._cost, self._box.problem) if text]
         self.setAccessibleName(lines[0])
         self.setAccessibleDescription(" ".join(lines[1:]))
         self.setToolTip(as_tooltip("\n".join(lines)))

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QShowEvent
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.language import tr, translated
@@ -38,6 +38,7 @@ class ToolsPane(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._box.reload()
         self.refresh()
 
     @Slot()
@@ -69,28 +70,29 @@ class ToolsPane(QWidget):
     def _choose_source(self) -> None:
         menu = QMenu(self)
         for app, file in other_apps().items():
-            menu.addAction(app, partial(self.import_file, file, app))
+            menu.addAction(app, partial(self.import_from, file, app))
         menu.addAction(tr("Choose File…"), self._choose_file)
+        menu.addAction(tr("Paste from Clipboard"), lambda: self.import_from(QGuiApplication.clipboard().text(), tr("Clipboard")))
         menu.popup(self.imports.mapToGlobal(QPoint(0, self.imports.height())))
 
     @Slot()
     def _choose_file(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self, tr("Import Servers"), "", "JSON (*.json)")
         if name:
-            self.import_file(Path(name), Path(name).name)
+            self.import_from(Path(name), Path(name).name)
 
-    def import_file(self, file: Path, source: str) -> None:
-        """Ask which servers of a file to add."""
+    def import_from(self, source: Path | str, name: str) -> None:
+        """Ask which servers of a file or a text to add."""
         try:
-            found = import_config(file, self._box.configs)
-            problem = "" if found else tr("{source} has no new servers.", source=source)
+            found = import_config(source, self._box.configs)
+            problem = "" if found else tr("{source} has no new servers.", source=name)
         except UserError as error:
             problem = translated(error.text)
         self.problem.label.setText(problem)
         self.problem.setVisible(bool(problem))
         if problem:
             return
-        dialog = ImportDialog(self._theme, source, found, self)
+        dialog = ImportDialog(self._theme, name, found, self)
         dialog.accepted.connect(lambda: self._box.save([*self._box.configs, *dialog.chosen]))
         dialog.open()
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings
@@ -190,3 +192,43 @@ def test_the_real_calculator_is_connected_and_called(qtbot: QtBot, tmp_path: Pat
     assert results[1].error is not None and results[1].error.code == "tool_changed"
     box.close()
     assert "tool servers" not in [thread.name for thread in threading.enumerate()]
+
+
+def stored(qtbot: QtBot, box: ToolBox) -> None:
+    qtbot.waitUntil(lambda: not box._saving, timeout=PATIENCE_MS)
+
+
+def test_changes_that_another_program_makes_are_kept(servers: type[FakeServers], qtbot: QtBot, tmp_path: Path) -> None:
+    box, file = ToolBox(tmp_path), tmp_path / "mcp.json"
+    box.put(NOTES)
+    stored(qtbot, box)
+    content = json.loads(file.read_text())
+    content["mcpServers"]["added"] = {"command": "by-hand"}
+    file.write_text(json.dumps(content))
+    box.set_enabled("Calculator", True)
+    stored(qtbot, box)
+    assert "added" in json.loads(file.read_text())["mcpServers"] and box.builtin("calculator").enabled
+    file.write_text("{ not JSON")
+    QGuiApplication.instance().applicationStateChanged.emit(Qt.ApplicationState.ApplicationActive)  # type: ignore[union-attr]
+    assert "valid JSON" in box.problem and "added" in box.status
+    del content["mcpServers"]["notes"]
+    file.write_text(json.dumps(content))
+    box.reload()
+    assert not box.problem and "notes" not in box.status and "added" in box.status
+    changes: list[int] = []
+    box.changed.connect(lambda: changes.append(1))
+    box.reload()
+    assert not changes
+    file.unlink()
+    box.reload()
+    assert list(box.status) == ["Calculator", "Files"]
+
+
+def test_a_change_that_is_being_saved_is_not_undone(servers: type[FakeServers], qtbot: QtBot, tmp_path: Path) -> None:
+    box = ToolBox(tmp_path)
+    for number in range(5):
+        box.put(replace(NOTES, name=f"notes {number}"))
+        box.reload()
+    stored(qtbot, box)
+    box.reload()
+    assert [config.name for config in box.configs[2:]] == [f"notes {number}" for number in range(5)] and not box.problem

@@ -251,3 +251,9 @@ def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeSe
     app.window._settings.setValue("tools", saved)
     app.window._restore_state()
     assert app.conductor.chat.settings == ChatSettings()
+
+
+def test_the_button_says_that_the_list_of_servers_is_damaged(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    (tmp_path / "mcp.json").write_text("{ not JSON")
+    app = start(CallingEngine(), data=tmp_path)
+    assert "valid JSON" in app.window.foot.tools.toolTip() and "valid JSON" in app.window.foot.tools.accessibleDescription()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings_dialog import SettingsDialog
@@ -214,7 +215,7 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
     file = tmp_path / "claude.json"
     entries = {"notes": {"command": "notes-server", "alwaysAllow": ["write"]}, "<b>x</b>&": {"url": "https://api.example/mcp"}}
     file.write_text(json.dumps({"mcpServers": entries}))
-    pane.import_file(file, "Claude Desktop")
+    pane.import_from(file, "Claude Desktop")
     (dialog,) = pane.findChildren(ImportDialog)
     shown = [label.text() for label in dialog.findChildren(QLabel)]
     assert "notes-server" in shown and "https://api.example/mcp" in shown
@@ -224,13 +225,13 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
     dialog.accept()
     assert [config.name for config in box.configs] == ["Calculator", "Files", "notes"]
     assert not box.configs[-1].enabled and servers.made[0].started == [] and box.approvals.always() == ()
-    pane.import_file(file, "Claude Desktop")
+    pane.import_from(file, "Claude Desktop")
     assert [config.name for _, config in pane.findChildren(ImportDialog)[-1]._boxes] == ["<b>x</b>&"]
     box.save([*box.configs, *import_config(file, box.configs)])
-    pane.import_file(file, "Claude Desktop")
+    pane.import_from(file, "Claude Desktop")
     assert pane.problem.label.text() == "Claude Desktop has no new servers."
     file.write_text("[]")
-    pane.import_file(file, "a file")
+    pane.import_from(file, "a file")
     assert pane.problem.isVisible() and pane.problem.label.text()
 
 
@@ -241,3 +242,46 @@ def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> N
     dialog.close()
     app.window.foot.tools.settings_requested.emit()
     assert app.window.dialogs.find(SettingsDialog) is not None
+
+
+@pytest.mark.parametrize("text_size", [15, 28])
+def test_the_verdict_of_a_test_is_scrolled_into_view(app: Running, servers: type[FakeServers], text_size: int) -> None:
+    app.slipstream.theme.set_text_size(text_size)
+    pane = pane_of(app)
+    pane.add.click()
+    (form,) = pane.findChildren(ServerForm)
+    servers.answers["notes"] = failed("The program ended.", *("line of the log" for _ in range(6)))
+
+    def visible_lines() -> float:
+        return form.verdict.visibleRegion().boundingRect().height() / form.verdict.fontMetrics().lineSpacing()
+
+    form.save.click()
+    app.until(lambda: form.verdict.text() == "Enter a name." and visible_lines() >= 1)
+    form._page.verticalScrollBar().setValue(0)
+    form.name.setText("notes")
+    form.target.setText("notes-server")
+    form.test.click()
+    app.until(lambda: form.verdict.text().startswith("The program ended.") and visible_lines() >= 3)
+
+
+def test_servers_are_pasted_from_a_page(app: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    pane = pane_of(app)
+    monkeypatch.setattr("app.tools.tools_pane.other_apps", dict)
+    for text, names in (
+        ('"notes": {"command": "notes-server"}', None),
+        ('{"mcpServers": {"notes": {"command": "notes-server"}}} // as in a README', ["notes"]),
+        ('{"search": {"url": "https://api.example/mcp"},}', ["search"]),
+    ):
+        QGuiApplication.clipboard().setText(text)
+        pane.imports.click()
+        menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
+        assert [action.text() for action in menu.actions()] == ["Choose File…", "Paste from Clipboard"]
+        menu.actions()[1].trigger()
+        menu.close()
+        menu.deleteLater()
+        assert pane.problem.isVisible() == (names is None)
+        if names is not None:
+            dialog = pane.findChildren(ImportDialog)[-1]
+            assert [config.name for config in dialog.chosen] == names
+            dialog.accept()
+    assert [config.name for config in app.conductor.tools.configs[2:]] == ["notes", "search"]
