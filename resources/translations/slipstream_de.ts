@@ -1040,6 +1040,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Both replies have the same text ({tokens}).</source>
+            <translation>Beide Antworten haben denselben Text ({tokens}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
@@ -1050,6 +1055,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>The replies differ from character {character} on.</source>
+            <translation>Die Antworten unterscheiden sich ab Zeichen {character}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, by more than rounding error.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
@@ -1057,6 +1067,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The replies differ from token {token} on.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -3755,6 +3770,11 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
+            <source>Clipboard</source>
+            <translation>Zwischenablage</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
             <source>Import servers from another app</source>
             <translation>Server aus einer anderen App importieren</translation>
         </message>
@@ -3762,6 +3782,11 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>Import…</source>
             <translation>Importieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Paste from Clipboard</source>
+            <translation>Aus der Zwischenablage einfügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />

@@ -1040,6 +1040,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Both replies have the same text ({tokens}).</source>
+            <translation>两条回复的文字相同（{tokens}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
         </message>
@@ -1050,6 +1055,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>The replies differ from character {character} on.</source>
+            <translation>两条回复从第 {character} 个字符起不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, by more than rounding error.</source>
             <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
         </message>
@@ -1057,6 +1067,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
             <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The replies differ from token {token} on.</source>
+            <translation>两条回复从第 {token} 个词元起不同。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -3755,6 +3770,11 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
+            <source>Clipboard</source>
+            <translation>剪贴板</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
             <source>Import servers from another app</source>
             <translation>从其他应用导入服务器</translation>
         </message>
@@ -3762,6 +3782,11 @@
             <location filename="../../app/tools/tools_pane.py" />
             <source>Import…</source>
             <translation>导入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_pane.py" />
+            <source>Paste from Clipboard</source>
+            <translation>从剪贴板粘贴</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
