@@ -152,8 +152,13 @@ def refused(connection: RemoteConnection, status: int, body: bytes, retry_after:
 
 
 def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserError:
-    """Return the error for a server's error object."""
+    """Return the error for a server's error object.
+
+    Args:
+        status: HTTP status; 0 for errors in a stream, which contain their own.
+    """
     host, reason, codes = connection.host, reason_of(found), _codes_of(found)
+    status = status or next((int(code) for code in codes if code.isdecimal() and len(code) == 3), 0)
     if any(code in _CONTEXT_CODES for code in codes) or any(words in reason for words in _CONTEXT_WORDS):
         template = "The chat is too long for the model on “{host}”: {reason}"
         return UserError("remote_context_exceeded", template, host=host, reason=reason)

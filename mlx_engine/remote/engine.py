@@ -63,7 +63,7 @@ class RemoteEngine:
         self._connection = connection
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], RemoteJob] = {}
         self._closing = False
         self._closed: Callable[[], None] | None = None
         self._loop = asyncio.new_event_loop()
@@ -106,9 +106,12 @@ class RemoteEngine:
         if self._closing:
             _deliver(job, None)
             return
+        for other in self._tasks.values():
+            if getattr(other.request, "gives_way", False):
+                other.cancel()
         task = self._loop.create_task(self._run(job))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = job
+        task.add_done_callback(self._tasks.pop)
         job.wake = lambda: self._wake(task)
         if job.cancelled.is_set():
             task.cancel()
@@ -229,17 +232,27 @@ class RemoteEngine:
 
     async def _count(self, job: RemoteJob, request: CountTokens) -> None:
         server = await self._connected()
-        assert self._client is not None
+        _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
+        names = ("model", "messages", "chat_template_kwargs", "tools")
+        chat = {name: body[name] for name in body if name in names}
         found: Any = None
-        if server.can_count:
-            _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
-            names = ("model", "messages", "chat_template_kwargs", "tools")
-            wanted = {name: body[name] for name in names if name in body}
-            response = await self._client.post(address(self._connection.url, "/tokenize"), json=wanted)
-            found = response.json().get("count") if response.status_code == 200 else None
+        if server.kind in ("slipstream", "vllm"):
+            found = (await self._posted("/tokenize", chat)).get("count")
+        elif server.kind == "llamacpp" and (prompt := (await self._posted("/apply-template", chat)).get("prompt")):
+            tokens = (await self._posted("/tokenize", {"content": prompt, "add_special": True})).get("tokens")
+            found = len(tokens) if isinstance(tokens, list) else None
         if not isinstance(found, int):
             raise UserError("remote_no_count", "The server can't count tokens before a reply.")
         _deliver(job, TokenCount(found, server.pair(self._connection).context_limit))
+
+    async def _posted(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON object in a response; an empty one if there is none."""
+        assert self._client is not None
+        response = await self._client.post(address(self._connection.url, path), json=body)
+        with suppress(ValueError):
+            if response.status_code == 200 and isinstance(found := response.json(), dict):
+                return found
+        return {}
 
 
 def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:

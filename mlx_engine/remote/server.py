@@ -61,7 +61,7 @@ class RemoteServer:
     @property
     def can_count(self) -> bool:
         """Whether it can count a prompt's tokens before the reply."""
-        return self.kind == "vllm"
+        return self.kind in ("slipstream", "vllm", "llamacpp")
 
     def pair(self, connection: RemoteConnection) -> PairInfo:
         """Return the description that front ends show."""

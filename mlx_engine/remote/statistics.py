@@ -36,7 +36,7 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
     if measured_here and tokens > 1 and decode_s > 0:
         rate = (tokens - 1) / decode_s
     rounds, drafted, accepted = _speculation(timings, metrics, sglext)
-    widths = _number(timings, "width")
+    width = _number(timings, "width")
     waiting = _number(metrics, "queue_time_ms") or 0.0
     why = details.get("why_plain")
     return Stats(
@@ -51,8 +51,8 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
         drafted=drafted,
         tested=0,
         accepted=accepted,
-        accepted_per_round=(),
-        widths=(round(widths),) if widths else (),
+        accepted_per_round=_per_round(metrics, "per_step_accepted"),
+        widths=(round(width),) if width else tuple(drafts + 1 for drafts in _per_round(metrics, "per_step_drafted")),
         plain_steps=0,
         peak_memory_bytes=0,
         seed=seed if isinstance(seed := details.get("seed"), int) else request.seed or 0,
@@ -74,6 +74,14 @@ def _speculation(timings: _Found, metrics: _Found, sglext: _Found) -> tuple[int,
         return tuple(_count(found, name) for name in names)  # type: ignore[return-value]
     rounds = _count(timings, "rounds") or _count(timings, "draft_rounds")
     return rounds, _count(timings, "draft_n"), _count(timings, "draft_n_accepted")
+
+
+def _per_round(metrics: _Found, name: str) -> tuple[int, ...]:
+    """Return a number for each round; none if vLLM doesn't report them."""
+    found = metrics.get("speculative_decoding")
+    values = found.get(name) if isinstance(found, dict) else None
+    valid = isinstance(values, list) and all(type(value) is int and 0 <= value < 1 << 16 for value in values)
+    return tuple(values) if valid else ()  # type: ignore[arg-type]
 
 
 def _number(found: _Found, name: str) -> float | None:

@@ -17,9 +17,10 @@ from starlette.types import Receive, Scope, Send
 
 from mlx_engine.events import PairInfo
 from mlx_engine.host import EngineDoor
+from mlx_engine.requests import CountTokens
 from mlx_engine.server import anthropic, openai
 from mlx_engine.server.body import MAX_BYTES, Fields, read_json
-from mlx_engine.server.chat_completions import ChatExchange
+from mlx_engine.server.chat_completions import ChatExchange, ChatFields
 from mlx_engine.server.completions import CompletionExchange
 from mlx_engine.server.guard import Guard, is_preflight
 from mlx_engine.server.messages import MessagesExchange, MessagesFields, count_request
@@ -79,6 +80,7 @@ class Api:
             ("POST", "/v1/responses"): self._replies(ResponseExchange),
             ("POST", anthropic.PREFIX): self._replies(MessagesExchange),
             ("POST", f"{anthropic.PREFIX}/count_tokens"): Route(self._count_tokens, MessagesFields),
+            ("POST", "/tokenize"): Route(self._tokenize, ChatFields),
         }
 
     @property
@@ -176,6 +178,13 @@ class Api:
         async with self.models.using(_model(body), None):
             tokens = await count(door, request)
         await JSONResponse({"input_tokens": tokens})(scope, receive, send)
+
+    async def _tokenize(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await self._body(scope, receive)
+        async with self.models.using(_model(body), None) as pair:
+            (request, *_) = ChatExchange(pair, body).requests
+            tokens = await count(door, CountTokens(request.messages, request.thinking, tools=request.tools))
+            await JSONResponse({"count": tokens, "max_model_len": pair.context_limit})(scope, receive, send)
 
     def _replies(self, dialect: Dialect) -> Route:
         async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:

@@ -154,10 +154,12 @@ async def batches(
             batch = await inbox.batch(quiet_s)
             found: list[Event] = []
             for event in batch:
-                if event is None or (isinstance(event, Finished) and event.reason in ("cancelled", "error")):
-                    raise ApiError(503, "The reply was stopped. Try again.", code="reply_stopped")
-                if isinstance(event, Failed):
-                    raise ApiError.because(UserError.of(event))
+                error = _error_of(event)
+                if error is not None:
+                    if any(isinstance(one, Commit | ToolCall) for one in found):
+                        yield found  # the reply's beginning came in the same batch
+                    raise error
+                assert event is not None
                 found.append(event)
                 if isinstance(event, Finished | TokenCount):
                     yield found
@@ -167,6 +169,12 @@ async def batches(
                 await asyncio.sleep(BATCH_S)  # waking for every event would slow decoding
     finally:
         job.cancel()
+
+
+def _error_of(event: Event | None) -> ApiError | None:
+    if event is None or (isinstance(event, Finished) and event.reason in ("cancelled", "error")):
+        return ApiError(503, "The reply was stopped. Try again.", code="reply_stopped")
+    return ApiError.because(UserError.of(event)) if isinstance(event, Failed) else None
 
 
 async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply:

@@ -1,14 +1,15 @@
 """The processes that a program has started, even those that have left its process group."""
 
-import asyncio
 import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 
+_PS_S = 1.0  # listing takes a few hundredths of this
 
-async def started_by(program: int) -> dict[int, int]:
+
+def started_by(program: int) -> dict[int, int]:
     """Return the IDs and the sessions of all processes below a program, and of the rest of its session.
 
     A process isn't found if it has left the session and its parent has ended.
@@ -16,7 +17,7 @@ async def started_by(program: int) -> dict[int, int]:
     Args:
         program: process ID of a session leader, which may have ended.
     """
-    parents = await _parents()
+    parents = _parents()
     sessions = {process: _session(process) for process in parents}
     found = {program} | {process for process, session in sessions.items() if session == program}
     while below := {process for process, parent in parents.items() if parent in found} - found:
@@ -32,13 +33,11 @@ def kill_all(processes: Mapping[int, int]) -> None:
                 os.kill(process, signal.SIGKILL)
 
 
-async def _parents() -> dict[int, int]:
+def _parents() -> dict[int, int]:
     """Return the parent of each process, or {} if they can't be listed."""
-    with suppress(OSError):
-        command = ("/bin/ps", "-A", "-o", "pid=,ppid=")
-        ps = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
-        output, _ = await ps.communicate()
-        return {int(process): int(parent) for process, parent in map(str.split, output.decode().splitlines())}
+    with suppress(OSError, subprocess.TimeoutExpired):
+        ps = subprocess.run(("/bin/ps", "-A", "-o", "pid=,ppid="), capture_output=True, text=True, timeout=_PS_S)
+        return {int(process): int(parent) for process, parent in map(str.split, ps.stdout.splitlines())}
     return {}
 
 

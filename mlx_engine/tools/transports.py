@@ -235,7 +235,7 @@ async def _shell_path() -> str:
 async def _end(process: Process) -> None:
     """End a program and everything that it started."""
     assert process.stdin
-    started = await started_by(process.pid)
+    started = started_by(process.pid)
     process.stdin.close()
     if not await _exits(process, _EXIT_S):
         kill(process, signal.SIGTERM)

@@ -82,6 +82,27 @@ def test_a_drafter_stored_quantized_is_read(bits):
     assert proposed.tolist() == expected_proposed.tolist()
 
 
+def test_a_dflash_2_drafter_converted_by_mlx_vlm_is_read():
+    """It quantizes the convolutions' projections and the selector's codebooks too, and renames the codebooks."""
+    case, floating = Case("06_dflash2"), Case("06_dflash2")
+    for one in (case, floating):  # of rank 32 instead of 16, because a group has at least 32 numbers
+        one.config["dflash_config"]["selector_rank"] = 32
+        for name, axis in (("predecessor_codebook", 1), ("successor_codebook", 1), ("hidden_projection.weight", 0)):
+            narrow = one.weights[f"candidate_selector.{name}"]
+            one.weights[f"candidate_selector.{name}"] = mx.concatenate([narrow, narrow[::-1]], axis=axis)
+    case.config["quantization"] = case.config["quantization_config"] = {"group_size": 32, "bits": 4, "mode": "affine"}
+    for name in [name for name, array in case.weights.items() if array.ndim == 2]:
+        module = name.removesuffix(".weight")
+        parts = mx.quantize(case.weights.pop(name), group_size=32, bits=4)
+        case.weights |= {f"{module}.{part}": array for part, array in zip(("weight", "scales", "biases"), parts, strict=True)}
+        floating.weights[name] = mx.dequantize(*parts, group_size=32, bits=4)
+    assert {"candidate_selector.successor_codebook.scales", "layers.0.mlp_conv.kernel_projection.scales"} <= set(case.weights)
+    logits, proposed = outcome(case)
+    expected, expected_proposed = outcome(floating)
+    assert mx.abs(logits - expected).max().item() < 1e-3
+    assert proposed.tolist() == expected_proposed.tolist()
+
+
 def test_large_drafters_on_a_gpu_default_to_four_bits(monkeypatch):
     assert usual_bits(4_000_000_000) == 16, "products of quantised matrices are slow on a CPU"
     monkeypatch.setattr(mx, "default_device", lambda: mx.Device(mx.gpu))

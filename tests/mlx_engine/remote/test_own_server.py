@@ -8,7 +8,7 @@ from mlx_engine.events import CompareResult, CompletedReply, Event, Finished, Pa
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
-from mlx_engine.requests import CompareRequest, GenerationRequest, LoadPair, Message, Mode, Sampling
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.terminal import generate
 from tests.mlx_engine.server.serving import Serving, serving
 
@@ -73,6 +73,11 @@ def test_a_reply_without_a_seed_reports_the_one_that_was_sent(remote: RemoteEngi
     drawn = reply(remote, GenerationRequest(ASKED, sampling=Sampling(0.9), max_tokens=40))
     again = reply(remote, GenerationRequest(ASKED, sampling=Sampling(0.9), max_tokens=40, seed=drawn.stats.seed))
     assert drawn.text == again.text
+
+
+def test_tokens_are_counted_before_a_reply(server: Serving, remote: RemoteEngine) -> None:
+    request = CountTokens((Message("system", "Be brief."), *ASKED), thinking=True)
+    assert list(events(remote, request)) == list(events(server.door, request))
 
 
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:

@@ -55,6 +55,10 @@ def run(engine: RemoteEngine, request: Request) -> list[Event]:
     return found
 
 
+def json_response(body: dict[str, Any]) -> Response:
+    return Response(200, (("content-type", "application/json"),), json.dumps(body).encode())
+
+
 def text(events: list[Event], channel: str = "answer") -> str:
     return "".join(event.text for event in events if isinstance(event, Commit) and event.channel == channel)
 
@@ -95,6 +99,19 @@ def test_vllm_reports_rounds_and_accepted_drafts() -> None:
     assert stats.share_of_drafts == pytest.approx(104 / 120)
     assert stats.decode_tok_s == pytest.approx(104 / 0.27168, rel=1e-4)
     assert stats.measured_by == "server"
+
+
+def test_vllm_reports_each_round_in_detail() -> None:
+    body = recorded("vllm_dflash/stream_usage").body
+    rounds = {"num_spec_steps": 3, "num_draft_tokens": 45, "num_accepted_draft_tokens": 22}
+    rounds |= {"per_step_accepted": [5, 15, 2], "per_step_drafted": [15, 15, 15]}
+    last = b'data: {"choices": [], "metrics": {"speculative_decoding": %s}}\n\n' % json.dumps(rounds).encode()
+    detailed = replace(recorded("vllm_dflash/stream_usage"), body=body.replace(b"data: [DONE]", last + b"data: [DONE]"))
+    with connected(VLLM | {CHAT: detailed}) as (engine, _):
+        end = run(engine, HELLO)[-1]
+    assert isinstance(end, Finished)
+    assert (end.stats.rounds, end.stats.accepted) == (3, 22)
+    assert (end.stats.accepted_per_round, end.stats.widths) == ((5, 15, 2), (16, 16, 16))
 
 
 def test_llama_cpp_reports_no_rounds() -> None:
@@ -183,6 +200,22 @@ class TestDiscovery:
         with connected(MLX_LM) as (engine, _):
             assert failed(run(engine, count)).code == "remote_no_count"
 
+    def test_llama_cpp_counts_the_tokens_of_the_rendered_chat(self) -> None:
+        rendered = json_response({"prompt": "<|im_start|>user\nHello"})
+        counted = json_response({"tokens": [1, 313, 204, 836]})
+        pages = LLAMA | {("POST", "/apply-template"): rendered, ("POST", "/tokenize"): counted}
+        with connected(pages) as (engine, replay):
+            assert run(engine, CountTokens(HELLO.messages)) == [TokenCount(4, 2048)]
+        assert json.loads(replay.seen[-2][3])["chat_template_kwargs"] == {"enable_thinking": False}
+        assert json.loads(replay.seen[-1][3]) == {"content": "<|im_start|>user\nHello", "add_special": True}
+
+    @pytest.mark.parametrize("body", (b"<html>", b"[]", b'{"prompt": ""}', b'{"count": "many"}'))
+    @pytest.mark.parametrize("server", (VLLM, LLAMA))
+    def test_what_is_no_count_is_refused(self, server: Responses, body: bytes) -> None:
+        pages = {("POST", path): Response(200, (), body) for path in ("/apply-template", "/tokenize")}
+        with connected(server | pages) as (engine, _):
+            assert failed(run(engine, CountTokens(HELLO.messages))).code == "remote_no_count"
+
     def test_what_concerns_this_computer_is_refused(self) -> None:
         with connected(VLLM) as (engine, _):
             assert failed(run(engine, Calibrate())).code == "remote_not_here"
@@ -205,6 +238,13 @@ class TestErrors:
             error = failed(run(engine, HELLO))
         assert error.code == code
         assert "127.0.0.1" in error.message
+
+    @pytest.mark.parametrize(("status", "code"), ((400, "remote_refused"), ("500", "remote_failed"), (None, "remote_failed")))
+    def test_an_error_in_a_stream_has_its_own_status(self, status: object, code: str) -> None:
+        error = {"message": "min_p isn't supported", "type": "BadRequestError", "code": status}
+        stream = replace(recorded("vllm_dflash/stream_usage"), body=b"data: %s\n\n" % json.dumps({"error": error}).encode())
+        with connected(VLLM | {CHAT: stream}) as (engine, _):
+            assert failed(run(engine, HELLO)).code == code
 
     def test_done_after_an_error_is_no_success(self) -> None:
         with connected(VLLM | {CHAT: recorded("vllm_2nodes/node1_killed_mid_stream")}) as (engine, _):

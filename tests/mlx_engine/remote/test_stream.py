@@ -21,6 +21,7 @@ NAMES = (
     *("arguments", "finish_reason", "stop_reason", "token_ids", "error", "message", "code", "type", "usage", "timings", "metrics"),
     *("completion_tokens", "prompt_tokens", "prompt_tokens_details", "cached_tokens", "predicted_n", "predicted_per_second"),
     *("generation_time_ms", "speculative_decoding", "num_spec_steps", "sglext", "spec_tokens_details", "draft_n", "width"),
+    "per_step_accepted",
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),

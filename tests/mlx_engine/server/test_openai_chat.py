@@ -245,3 +245,11 @@ def test_tools_that_may_not_be_called_need_no_model_that_calls_tools(tmp_path: P
         assert answered["choices"] == without["choices"]
         refused = server.post(PATH, messages=[{"role": "user", "content": "Hi"}], tools=tools)
         assert (refused.status_code, refused.json()["error"]["code"]) == (400, "takes_no_tools")
+
+
+def test_tokens_of_a_chat_are_counted(demo_server: Serving) -> None:
+    body = {"messages": [{"role": "user", "content": QUESTION}], "chat_template_kwargs": {"enable_thinking": True}}
+    counted = demo_server.post("/tokenize", **body).json()
+    assert counted["count"] == demo_server.post(PATH, **body, max_tokens=1).json()["usage"]["prompt_tokens"]
+    assert counted["max_model_len"] == demo_server.pair.context_limit
+    assert demo_server.post("/tokenize", messages=[]).status_code == 400

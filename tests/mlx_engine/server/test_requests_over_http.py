@@ -410,6 +410,18 @@ class TestReplies:
         assert lines[0]["choices"][0]["delta"]["content"] == "x"
         assert lines[-1]["error"]["message"] == "It failed."
 
+    def test_text_is_kept_if_an_error_follows_at_once(self) -> None:
+        class Failing(ScriptedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                yield Commit("x", "answer", (1,), ("drafter",))
+                yield Failed.because(UserError("bad_effort", "It failed."))
+
+        with serving(Failing) as server:
+            response = server.post(PATH, **HI, stream=True)
+        lines = [json.loads(line.removeprefix("data: ")) for line in response.text.splitlines() if line]
+        assert lines[0]["choices"][0]["delta"]["content"] == "x"
+        assert lines[-1]["error"]["message"] == "It failed."
+
     def test_a_bug_is_logged_without_the_request(
         self, server: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -34,7 +34,7 @@ def from_npm(package: str, *arguments: str) -> ServerConfig:
         str(FOLDER / name),
         package,
     ]
-    _installed(program, [install])
+    installed(FOLDER, program, [install])
     return ServerConfig(name, command=node, args=(str(program), *arguments))
 
 
@@ -43,17 +43,18 @@ def from_pypi(package: str, *arguments: str) -> ServerConfig:
     folder = FOLDER / package
     program = folder / "bin" / package
     install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", package]
-    _installed(program, [[sys.executable, "-m", "venv", str(folder)], install])
+    installed(FOLDER, program, [[sys.executable, "-m", "venv", str(folder)], install])
     return ServerConfig(package, command=str(program), args=arguments)
 
 
-def _installed(program: Path, commands: list[list[str]]) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "lock").open("w") as lock:
+def installed(folder: Path, program: Path, commands: list[list[str]], timeout_s: float = 600) -> None:
+    """Install a program into a folder unless it exists. Skips the test if one of the commands fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for command in commands if not program.exists() else ():
             try:
-                subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+                subprocess.run(command, capture_output=True, text=True, check=True, timeout=timeout_s)
             except subprocess.CalledProcessError as error:
                 _skip(command, (error.stderr or error.stdout).strip()[-300:])
             except (OSError, subprocess.TimeoutExpired) as error:
