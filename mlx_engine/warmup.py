@@ -49,7 +49,7 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
             mx.eval(drafter.propose(context, tokens[:1], rows, chooser, None))
         drafts = tokens[1:] if context.position and rows > 1 else None
         logits, features = target.forward_tapped(tokens, caches)
-        drafter.inject(context, features)
+        drafter.inject(context, features, tokens)
         mx.eval(chosen(logits, drafts), context.state)
         if context.position > rows > 1:  # the prompt and plain step stay, as in a reply
             caches.rewind(rows - 1)

@@ -56,7 +56,7 @@ def plain(
             logits = target.forward(token, caches)
         else:
             logits, features = target.forward_tapped(token, caches)
-            backlog.add(features)
+            backlog.add(features, token)
         chosen = chooser.choose(penalties.apply(logits), at + 1, chooser.noise(at + 1, 1, logits.shape[-1]))
         report = chooser.report(logits, chosen)
         mx.async_eval(chosen, report)

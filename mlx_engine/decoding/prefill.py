@@ -47,5 +47,5 @@ def _pass(target: Target, caches: Caches, tokens: mx.array, drafter: Drafter | N
     if drafter is None or context is None:
         return target.forward(tokens, caches)
     logits, features = target.forward_tapped(tokens, caches)
-    drafter.inject(context, features)
+    drafter.inject(context, features, tokens)
     return logits

@@ -61,10 +61,11 @@ class RoundQueue:
         following = (at.value + 1).astype(mx.uint32)  # position of the token that row 0 chooses
         noise = self._chooser.noise(following, rows, self._target.vocabulary)
         drafts = self._drafter.propose(self._context, anchor, rows, self._chooser, noise)
-        logits, features = self._target.forward_tapped(mx.concatenate([anchor, drafts]), self._caches, span)
+        tokens = mx.concatenate([anchor, drafts])
+        logits, features = self._target.forward_tapped(tokens, self._caches, span)
         verdict = self._chooser.verify(self._penalties.apply(logits), drafts, following, noise)
         report = self._chooser.report(logits, verdict.choices)
-        self._drafter.inject(self._context, features)
+        self._drafter.inject(self._context, features, tokens)
         count = verdict.count()
         kept = (count[:1] + 1).astype(mx.int32)
         position = at.value + kept

@@ -5,7 +5,7 @@ divided by the temperature, and filtered, in this order. Proposals may follow an
 target's token wherever their distributions are close.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log
 from typing import cast
 
@@ -104,6 +104,25 @@ class Chooser(ProposalChooser):
         if self._grammar is None:
             return super().propose_path(logits, noise, tokens)
         return self._grammar.path(self._proposal_scores(logits, noise), tokens)
+
+    def propose_chain(
+        self,
+        anchor: mx.array,
+        rows: int,
+        logits: Callable[[int, mx.array], mx.array],
+        noise: mx.array | None,
+        tokens: mx.array | None = None,
+    ) -> mx.array:
+        if self._grammar is None:
+            return super().propose_chain(anchor, rows, logits, noise, tokens)
+        found: list[mx.array] = []
+
+        def keep(row: int, before: mx.array) -> mx.array:
+            found.append(logits(row, before))
+            return found[-1]
+
+        super().propose_chain(anchor, rows, keep, noise, tokens)
+        return self.propose_path(mx.concatenate(found), noise, tokens)
 
     def _proposal_scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         if noise is None:

@@ -171,7 +171,7 @@ class Rounds:
         token = self.chooser.choose(self.penalties.apply(logits), position, noise)
         report = self.chooser.report(logits, token)
         mx.async_eval(token, report)
-        self._backlog.add(features)
+        self._backlog.add(features, anchor)
         return _PlainPass(choice, token, report, ahead)
 
     def _flush_backlog(self) -> None:
@@ -187,18 +187,19 @@ class Rounds:
         Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues.
         """
         following = self.caches.length + 1
-        logits, features = self.target.forward_tapped(mx.concatenate([block.anchor, block.drafts]), self.caches)
+        tokens = mx.concatenate([block.anchor, block.drafts])
+        logits, features = self.target.forward_tapped(tokens, self.caches)
         verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
         report = self.chooser.report(logits, verdict.choices)
         # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
-        self.drafter.inject(self.context, features)
+        self.drafter.inject(self.context, features, tokens)
         mx.eval(verdict.choices, self.context.state, report)
         accepted, token = verdict.read()
-        tokens, width = (*accepted, token), block.drafts.size + 1
-        held = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
+        chosen, width = (*accepted, token), block.drafts.size + 1
+        held = next((at + 1 for at, token in enumerate(chosen) if token in ends), len(chosen))
         self.caches.rewind(width - held)
         self.context.drop(width - held)
-        return _round_step(block.choice, width, accepted, token, read(report, len(tokens)))
+        return _round_step(block.choice, width, accepted, token, read(report, len(chosen)))
 
     def _record(self, current: _Block | QueuedRound | _PlainPass, step: Step) -> None:
         """Report a pass to the controller, timed from the end of the previous pass."""

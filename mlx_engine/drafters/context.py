@@ -1,5 +1,8 @@
 """A drafter's context: the keys and values of all positions before the anchor.
 
+A drafter that pairs each token with the features of the position before it also keeps the latest features (`pair`). Position 0 has
+no such features, so its keys and values are never to be read.
+
 Layers with the same window share one stacked array, which one slice update per round extends. Full-attention layers keep all rows.
 Sliding layers keep the last `window` rows in temporal order and drop older ones when the array is full.
 
@@ -15,6 +18,7 @@ import mlx.core as mx
 from mlx_engine.device import DeviceSpan, write_rows
 
 _STEP = 256  # rows by which an array grows
+_FEATURES = "features"  # key of the latest features in `DraftContext.kinds`
 
 
 class LayerContext:
@@ -99,6 +103,10 @@ class LayerContext:
         """Return the positions' keys and values, [2, L, H, end - start, D]; None if empty."""
         return None if self._buffer is None else self._buffer[..., start - self.first : end - self.first, :]
 
+    def row(self, position: int | mx.array) -> mx.array | None:
+        """Return the keys and values of one position, [1] int32 if only the device knows it; None if empty."""
+        return None if self._buffer is None else self._buffer[..., position - self.first, :]
+
     def place(self, span: DeviceSpan) -> None:
         """Make room for a queued round over `span`, and keep the rows that it may read."""
         buffer, start = self._buffer, span.start
@@ -144,13 +152,34 @@ class DraftContext:
     Attributes:
         position: absolute position of the next row, that of the anchor.
         span: rows of a queued round, or None.
-        kinds: contexts by window.
+        kinds: contexts by window, and that of the latest features.
+
+    Args:
+        windows: the layers' windows.
+        features: number of latest features to keep, at least the block size; 0 for a drafter that doesn't pair.
     """
 
-    def __init__(self, windows: tuple[int | None, ...]) -> None:
+    def __init__(self, windows: tuple[int | None, ...], features: int = 0) -> None:
         self.position = 0
         self.span: DeviceSpan | None = None
-        self.kinds = {window: LayerContext(window) for window in dict.fromkeys(windows)}
+        self.kinds: dict[int | str | None, LayerContext] = {window: LayerContext(window) for window in windows}
+        if features:
+            self.kinds[_FEATURES] = LayerContext(features)
+
+    def before(self, size: int) -> mx.array:
+        """Return the features [1, size] of the position before the anchor; zeros at position 0."""
+        row = self.kinds[_FEATURES].row(self.start - 1) if self.span is not None or self.kinds[_FEATURES].rows else None
+        return mx.zeros((1, size)) if row is None else row.reshape(1, size)
+
+    def pair(self, features: mx.array) -> mx.array:
+        """Return the features [S, F] of the positions before the next S positions.
+
+        Args:
+            features: those of the next S positions, which are kept.
+        """
+        before = self.before(features.shape[1]).astype(features.dtype)
+        self.kinds[_FEATURES].append(features[None, None, None])
+        return mx.concatenate([before, features[:-1]])
 
     def drop(self, rows: int) -> None:
         """Drop the last `rows` positions, which must be fewer than the last append added."""
@@ -161,7 +190,7 @@ class DraftContext:
     @property
     def slides(self) -> bool:
         """Whether any layer has a window, so that a cut can't restore dropped rows."""
-        return any(window is not None for window in self.kinds)
+        return any(kind.window is not None for kind in self.kinds.values())
 
     def skip(self, rows: int) -> None:
         """Advance by `rows` positions that no layer will read."""
@@ -171,16 +200,17 @@ class DraftContext:
 
     def reads(self, position: int, end: int) -> bool:
         """Return whether a query at `end` attends to `position` in any layer."""
-        return any(window is None or end - position < window for window in self.kinds)
+        return any(kind.window is None or end - position < kind.window for kind in self.kinds.values())
 
     def reach(self, limit: int, end: int) -> int:
         """Return the largest safe cut position up to `limit`, for a query at `end`.
 
         Prefill must then inject the positions from the cut to `end` again, which restores the rows that a window dropped.
         """
-        limit = min(limit, self.position)
-        short = [kind.window for kind in self.kinds.values() if kind.window is not None and not kind.is_complete(limit, end)]
-        return max(min([limit, *(end - window + 1 for window in short)]), 0)
+        limit, features = min(limit, self.position), self.kinds.get(_FEATURES)
+        sliding = [kind for kind in self.kinds.values() if kind.window is not None and kind is not features]
+        reach = min([limit, *(end - kind.window + 1 for kind in sliding if kind.window and not kind.is_complete(limit, end))])
+        return 0 if reach < 0 or (features is not None and features.first >= reach) else reach
 
     def cut(self, position: int) -> None:
         """Drop all positions from `position` on; see `reach` for safe positions."""
@@ -190,9 +220,9 @@ class DraftContext:
 
     def copy(self, position: int | None = None) -> "DraftContext":
         """Copy the context before `position`, or all of it if None."""
-        copied = DraftContext(tuple(self.kinds))
+        copied = DraftContext(())
         copied.position = self.position if position is None else position
-        copied.kinds = {window: kind.copy(copied.position) for window, kind in self.kinds.items()}
+        copied.kinds = {key: kind.copy(copied.position) for key, kind in self.kinds.items()}
         return copied
 
     def rows(self, start: int, end: int) -> list[mx.array]:
@@ -217,13 +247,13 @@ class DraftContext:
             self.kinds[None] = LayerContext.of(None, 0, mx.concatenate([rows for piece in pieces for rows in piece], axis=3))
 
     def freeze(self) -> list[LayerContext]:
-        """Return a copy of the sliding layers' rows, for `thaw`."""
-        return [kind.copy(self.position) for window, kind in self.kinds.items() if window is not None]
+        """Return a copy of the rows that a cut can't restore, for `thaw`."""
+        return [kind.copy(self.position) for kind in self.kinds.values() if kind.window is not None]
 
     def thaw(self, frozen: list[LayerContext]) -> None:
         """Restore rows from `freeze` after a cut at the same position."""
-        for kind in frozen:
-            self.kinds[kind.window] = kind.share()
+        keys = [key for key, kind in self.kinds.items() if kind.window is not None]
+        self.kinds.update((key, kind.share()) for key, kind in zip(keys, frozen, strict=False))  # none if a cut needs none
 
     def place(self, span: DeviceSpan) -> None:
         """Prepare a queued round over `span`, anchor first; `settle` must end it."""

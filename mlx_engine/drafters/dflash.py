@@ -135,7 +135,7 @@ class DFlashDrafter:
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows)
 
-    def inject(self, context: DraftContext, features: mx.array) -> None:
+    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
         c, rows, multiply = self.config, features.shape[0], self._multiply
         if self._tap_norms is not None:
             taps = mx.fast.rms_norm(features.reshape(rows, len(c.taps), c.hidden_size), None, c.norm_eps) * self._tap_norms

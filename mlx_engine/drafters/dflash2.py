@@ -76,8 +76,8 @@ class DFlash2Drafter(DFlashDrafter):
         bases = [part.base for part in convolutions]
         return super().parameters() + bases + [array for matrix in matrices for array in matrix.arrays]
 
-    def inject(self, context: DraftContext, features: mx.array) -> None:
-        super().inject(context, features.astype(self.dtype))
+    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
+        super().inject(context, features.astype(self.dtype), tokens)
 
     def _run_layer(self, index: int, x: mx.array, view: LayerView) -> mx.array:
         weights, eps = self._layers[index], self.config.norm_eps

@@ -1,5 +1,6 @@
 """The interface between decoding and drafters, and batched injection."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import mlx.core as mx
@@ -34,9 +35,32 @@ class ProposalChooser(Protocol):
         chosen = self.propose(logits, noise)
         return chosen if tokens is None else tokens[chosen]
 
+    def propose_chain(
+        self,
+        anchor: mx.array,
+        rows: int,
+        logits: Callable[[int, mx.array], mx.array],
+        noise: mx.array | None,
+        tokens: mx.array | None = None,
+    ) -> mx.array:
+        """Return the chosen tokens of consecutive positions, uint32 [rows].
+
+        Args:
+            anchor: the token before them, [1] uint32.
+            rows: number of tokens.
+            logits: returns the logits [1, n] of a row, given the row and the token before it, [1] uint32.
+            noise: [rows, n], or None for greedy choice.
+            tokens: as in `propose_path`.
+        """
+        chain = [anchor]
+        for row in range(rows):
+            chosen = self.propose(logits(row, chain[-1]), None if noise is None else noise[row : row + 1])
+            chain.append(chosen if tokens is None else tokens[chosen])
+        return mx.concatenate(chain[1:])
+
 
 class Drafter(Protocol):
-    """Interface of all drafters that share their target's embedding and head."""
+    """Interface of all drafters."""
 
     config: DrafterConfig
     operations: Operations
@@ -50,8 +74,8 @@ class Drafter(Protocol):
         """Return a new, empty context."""
         ...
 
-    def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append the features [S, taps * H] of the next S positions to the context."""
+    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array) -> None:
+        """Append the features [S, taps * H] and tokens [S] of the next S positions to the context."""
         ...
 
     def propose(
@@ -77,7 +101,7 @@ class Drafter(Protocol):
 
 
 class Backlog:
-    """Features of plain steps, injected into the drafter's context in batches.
+    """Features and tokens of plain steps, injected into the drafter's context in batches.
 
     Args:
         drafter: injects the features.
@@ -86,12 +110,12 @@ class Backlog:
 
     def __init__(self, drafter: Drafter, context: DraftContext) -> None:
         self._drafter, self._context = drafter, context
-        self._waiting: list[mx.array] = []
+        self._waiting: list[tuple[mx.array, mx.array]] = []
         self._rows = 0
 
-    def add(self, features: mx.array) -> None:
-        """Add the features [S, taps * H] of the next S positions."""
-        self._waiting.append(features)
+    def add(self, features: mx.array, tokens: mx.array) -> None:
+        """Add the features [S, taps * H] and tokens [S] of the next S positions."""
+        self._waiting.append((features, tokens))
         self._rows += features.shape[0]
         if self._rows >= _INJECTED_ROWS:
             self.flush()
@@ -101,6 +125,7 @@ class Backlog:
         """Inject all queued features and return their number of rows."""
         rows = self._rows
         if self._waiting:
-            self._drafter.inject(self._context, mx.concatenate(self._waiting))
+            features, tokens = map(list, zip(*self._waiting, strict=True))
+            self._drafter.inject(self._context, mx.concatenate(features), mx.concatenate(tokens))
             self._waiting, self._rows = [], 0
         return rows

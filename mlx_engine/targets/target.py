@@ -48,7 +48,8 @@ class Target:
         model: mlx-lm's model.
         vocabulary: number of logits.
         family: attribute names of the model's modules; None for a target that supports only plain decoding.
-        taps: 0-based indices of the layers whose outputs form the features, in order.
+        taps: 0-based indices of the layers whose outputs form the features, in order. The number of layers stands for the output
+            of the final norm.
 
     Attributes:
         attend: attention of row-exact passes; None unless passes are row-exact.
@@ -85,9 +86,10 @@ class Target:
                 if (net := getattr(layer, family.recurrent, None)) is not None:
                     self._nets[index] = DeltaNet(net)
                     setattr(layer, family.recurrent, self._nets[index])
-        self._taps = {index: _Tap(self._layers[index]) for index in taps}
-        for index, tap in self._taps.items():
-            self._layers[index] = tap
+        self._backbone = backbone
+        for index in taps:
+            self._taps[index] = _Tap(self._layers[index] if index < len(self._layers) else backbone.norm)
+            self._place(index, self._taps[index])
         # The table has one row per logit and may be padded beyond the config's vocabulary
         self.vocabulary = (self._embedding if head is None else head).weight.shape[0]
 
@@ -131,11 +133,17 @@ class Target:
         self._kernel_layers.release()
         self._experts.release()
         for index, tap in self._taps.items():
-            self._layers[index] = tap.layer
+            self._place(index, tap.layer)
         for index, net in self._nets.items():
             setattr(self._layers[index], self._recurrent, net.net)
         self._fusion.release()
         self._taps, self._nets = {}, {}
+
+    def _place(self, index: int, module: Any) -> None:
+        if index < len(self._layers):
+            self._layers[index] = module
+        else:
+            self._backbone.norm = module
 
     def embed(self, tokens: mx.array) -> mx.array:
         """Return the embeddings [1, S, H] of token ids [1, S], scaled for drafters."""

@@ -37,7 +37,8 @@ class PassTimer:
         mx.eval(features, self.caches.state)
         self.caches.grow(depth)
         while self.context.position < depth:
-            drafter.inject(self.context, features[: depth - self.context.position])
+            rows = min(depth - self.context.position, SEED_ROWS)
+            drafter.inject(self.context, features[:rows], tokens[:rows])
             mx.eval(self.context.state)
         mx.eval(self.caches.state)
         self._anchor = tokens[:1].astype(mx.uint32)
@@ -65,7 +66,8 @@ class PassTimer:
             times.append(time.perf_counter() - began)
             token = following
         mx.eval(token)
-        self._drafter.inject(self.context, mx.zeros((STEPS + 1, features.shape[1]), features.dtype))
+        features = mx.zeros((STEPS + 1, features.shape[1]), features.dtype)
+        self._drafter.inject(self.context, features, mx.zeros((STEPS + 1,), mx.uint32))
         mx.eval(self.context.state)
         return sum(times[1:]) / (STEPS - 1)  # the first wasn't queued ahead
 
@@ -81,7 +83,7 @@ class PassTimer:
         tokens = mx.broadcast_to(self._anchor, (width,))
         logits, features = self._target.forward_tapped(tokens, self.caches)
         verdict = self.chooser.verify(logits, tokens[1:], 0, None)
-        self._drafter.inject(self.context, features)
+        self._drafter.inject(self.context, features, tokens)
         mx.eval(verdict.choices, verdict.count(), self.context.state)
         self.caches.rewind(width - 1)
         self.context.drop(width - 1)

@@ -95,8 +95,9 @@ def _mixed(pair: LoadedPair, case: dict, limit: int) -> list[int]:
     assert drafter is not None
     caches, context = target.caches(), drafter.context()
     greedy, ends = Chooser(Sampling(), 0), pair.tokenizer.eos_token_ids
-    logits, features = target.forward_tapped(mx.array(case["prompt_ids"]), caches)
-    drafter.inject(context, features)
+    prompt = mx.array(case["prompt_ids"], mx.uint32)
+    logits, features = target.forward_tapped(prompt, caches)
+    drafter.inject(context, features, prompt)
     tokens = [int(mx.argmax(logits[-1]).item())]
     turn = 0
     while len(tokens) < limit and ends.isdisjoint(tokens):
@@ -111,7 +112,7 @@ def _mixed(pair: LoadedPair, case: dict, limit: int) -> list[int]:
         while kept < rows and drafted[kept - 1] == chosen[kept - 1]:
             kept += 1
         caches.rewind(rows - kept)
-        drafter.inject(context, features[:kept])
+        drafter.inject(context, features[:kept], block[:kept])
         tokens += chosen[:kept]
     last = min((i for i, token in enumerate(tokens) if token in ends), default=limit)
     return tokens[: min(last + 1, limit)]

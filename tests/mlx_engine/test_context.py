@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.device import DevicePosition
+from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.loading import load
 from tests.mlx_engine.conftest import GOLDEN
@@ -77,6 +79,44 @@ def test_drafts_depend_on_distances_not_positions():
     FULL.inject(far, features)
     anchor = mx.array([5])
     assert np.abs(np.array(FULL.draft(near, anchor, 8)) - np.array(FULL.draft(far, anchor, 8))).max() < 1e-2
+
+
+@given(data=st.data(), queued=st.lists(st.integers(1, 8), max_size=4))
+def test_each_token_is_paired_with_the_features_of_the_position_before(data, queued):
+    """Through rewinds, cuts, copies, marks, and queued rounds; the features of position p are p + 1."""
+    context, marks = DraftContext((None,), 8), {}
+
+    def inject(rows, start):
+        found = context.pair((start + 1 + mx.arange(rows, dtype=mx.float32))[:, None] * mx.ones((1, 3)))
+        context.kinds[None].append(mx.broadcast_to(found, (2, 1, 1, rows, 3)))
+        if context.span is None:
+            context.position += rows
+
+    inject(data.draw(st.integers(1, 40)), 0)
+    for _ in range(data.draw(st.integers(0, 12))):
+        rows = data.draw(st.integers(1, 8))
+        inject(rows, context.position)
+        context.drop(data.draw(st.integers(0, rows - 1)))
+        match data.draw(st.sampled_from(["go on", "cut", "copy", "mark", "thaw"])):
+            case "cut" if reach := context.reach(data.draw(st.integers(1, context.position)), 99):
+                context.cut(reach)
+            case "copy":
+                context = context.copy()
+            case "mark":
+                marks[context.position] = context.freeze()
+            case "thaw" if usable := [at for at in marks if at <= context.position]:
+                context.cut(usable[-1])
+                context.thaw(marks[usable[-1]])
+        marks = {at: mark for at, mark in marks.items() if at <= context.position}
+        assert context.before(3).tolist() == [[context.position] * 3]
+    for kept in queued:
+        start = DevicePosition(mx.array([context.position], mx.int32), max(context.position - 2, 1), context.position + 2)
+        context.place(start.span(8))
+        assert context.before(3).tolist() == [[context.position] * 3]
+        inject(8, context.position)
+        context.settle(context.position + kept)
+    rows = context.rows(0, context.position)[0][0, 0, 0, :, 0].tolist()
+    assert rows == [*range(context.position)]
 
 
 def test_the_config_gives_the_mask_rule_of_the_reference_cases():

@@ -100,6 +100,15 @@ def test_mlx_lm_knows_every_family_of_the_table_and_each_is_tested():
     assert {alike.get(model_type, model_type) for model_type in families.FAMILIES} == tried
 
 
+@pytest.mark.parametrize("name", ["qwen3_5", "llama"])
+def test_the_last_tap_is_the_final_norm(name):
+    target = Target(build(name), VOCABULARY, families.FAMILIES[CONFIGS[name]["model_type"]], [text(name)["num_hidden_layers"]])
+    logits, features = target.forward_tapped(mx.array(draw(9, 4)), target.caches())
+    assert mx.allclose(target.head(features[None])[0], logits, atol=1e-5).item()
+    target.release()
+    assert isinstance(target._backbone.norm, nn.RMSNorm)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_taps_equal_the_layer_outputs_of_an_unwrapped_model(name, monkeypatch):
     model, target = untouched(name), target_of(name)
