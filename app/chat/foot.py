@@ -11,7 +11,6 @@ from app.chat.composer import Composer
 from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter, ContextUse
 from app.chat.full_context import FullContextBar
-from app.chat.welcome import messages_go_to
 from app.conversations.attachments import prompt_text
 from app.conversations.wording import number
 from app.language import tr
@@ -156,7 +155,7 @@ class Foot(QWidget):
     def _show_destination(self) -> None:
         host = self._conductor.sent_to
         stays = tr("This private chat isn't sent to {host}", host=host)
-        self.goes_to.setText(stays if self._conductor.stays_here else messages_go_to(host) if host else "")
+        self.goes_to.setText(stays if self._conductor.stays_here else tr("Messages go to {host}", host=host) if host else "")
         self.goes_to.setVisible(bool(host))
 
     @Slot()

@@ -27,10 +27,6 @@ def examples() -> tuple[tuple[str, str], ...]:
     )
 
 
-def messages_go_to(host: str) -> str:
-    return tr("Messages go to {host}", host=host)
-
-
 class RecommendedPair(QFrame):
     """The recommended pair, with size, fit, speed, and a button that opens the picker."""
 
@@ -148,10 +144,15 @@ class Welcome(QWidget):
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 
     def show_hosts(self, hosts: Sequence[str], sent_to: str = "") -> None:
-        """Say which hosts messages and tool calls are sent to, if any."""
+        """Say which hosts tool calls are sent to, if any, and whether everything else stays here.
+
+        The foot names the server that messages are sent to.
+        """
         stays = tr("Everything you write stays on this computer.")
-        calls = tr("Tool calls are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
-        self.private.setText(messages_go_to(sent_to) if sent_to else calls if hosts else stays)
+        calls = tr("Tool calls are sent to {hosts}.", hosts=", ".join(hosts))
+        only_calls = tr("Tool calls are sent to {hosts}. Everything else stays on this computer.", hosts=", ".join(hosts))
+        self.private.setText((calls if sent_to else only_calls) if hosts else stays)
+        self.private.setVisible(bool(hosts) or not sent_to)
 
     def _arrange(self, columns: int) -> None:
         if columns != self._columns:

@@ -140,7 +140,7 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     if record.verdict == "identical":
         count = tokens(record.plain.stats.tokens)
         if record.in_characters:
-            return headline, tr("Both replies have the same text ({tokens}).", tokens=count)
+            return headline, tr("The texts of both replies are identical ({tokens}).", tokens=count)
         if record.plain.stats.exact:
             return headline, tr("Both replies are identical, token for token ({tokens}, exact mode).", tokens=count)
         return headline, tr("Both replies are identical, token for token ({tokens}).", tokens=count)

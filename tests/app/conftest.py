@@ -21,12 +21,12 @@ from app.transcript.message_views import PromptView, ReplyView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
-from tests.app.served_engine import ServedEngine
+from tests.app.served_engine import LOCAL_ONLY, ServedEngine
 
 language.use()
 
 SERVED = bool(os.environ.get("SLIPSTREAM_TEST_SERVED"))
-PATIENCE_MS = int(os.environ.get("PAT", 120_000))  # for busy machines
+PATIENCE_MS = 120_000  # for busy machines
 
 
 def reply_views(transcript: Transcript) -> list[ReplyView]:
@@ -93,6 +93,21 @@ def collector(qapp: QApplication) -> Iterator[GarbageCollector]:
     collector = GarbageCollector(qapp)
     yield collector
     collector.deleteLater()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With replies from a server, leave out tests without a window, and those that make no sense then."""
+    if SERVED:
+        folder = Path(__file__).parent
+        left_out = tuple(name for names in LOCAL_ONLY.values() for name in names)
+        tests = [(item, f"{item.path.relative_to(folder).as_posix()}::{item.name}") for item in items]
+        windows = ("start", "begin_with_demo")
+        items[:] = [
+            item
+            for item, name in tests
+            if any(window in getattr(item, "fixturenames", ()) for window in windows)
+            and not any(name == each or name.startswith((f"{each}::", f"{each}[")) for each in left_out)
+        ]
 
 
 @pytest.fixture(autouse=SERVED)

@@ -14,6 +14,63 @@ from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard
 from mlx_engine.server.listener import Listener
 
+# Tests that make no sense with replies from a server, and why
+LOCAL_ONLY = {
+    "drafts and files aren't sent to a server to be counted": (
+        "test_accessibility.py::test_every_control_has_a_name_and_is_reachable_by_keyboard",
+        "test_attachments.py::test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message",
+        "test_attachments.py::test_a_file_stays_with_the_chat_it_was_attached_in",
+        "test_context_meter.py",
+        "test_full_context.py",
+        "tools/test_tools_button.py::test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go",
+    ),
+    "requests to a server don't say how they are run here: priority, exact mode, saved prompts, rolling window": (
+        "compare/test_compare.py::test_a_comparison_can_be_exact",
+        "server/test_local_server.py::test_a_chat_reply_starts_while_programs_get_theirs",
+        "settings/test_saved_prompts.py::test_replies_name_their_chat_and_whether_it_is_private",
+        "test_chat_titles.py::test_the_model_writes_a_title_after_the_first_reply",
+        "test_tool_turns.py::test_a_call_is_made_once_the_user_allows_it_and_its_result_is_sent",
+        "test_tool_turns.py::test_rolling_steps_leave_out_as_much_as_the_first",
+        "transcript/test_call_cards.py::test_a_card_keeps_a_result_of_which_the_model_got_only_a_part",
+    ),
+    "errors and reasons name the server": (
+        "compare/test_compare.py::test_a_failed_comparison_shows_the_error",
+        "test_accessibility.py::test_a_finished_reply_is_announced_once",
+        "test_tool_turns.py::test_continue_sends_the_finished_calls",
+        "test_window.py::test_a_failed_reply_can_be_regenerated",
+        "test_window.py::test_a_prompt_longer_than_the_context_is_reported_and_can_be_edited",
+        "test_window.py::test_an_engine_bug_is_reported_and_the_chat_continues",
+        "test_window.py::test_without_a_drafter_the_switch_is_off_and_explains_why",
+        "test_with_engine.py::test_a_prompt_longer_than_the_context_is_reported",
+        "tools/test_tools_button.py::test_the_button_is_disabled_with_the_reason_if_the_model_cannot_call_tools",
+    ),
+    "a server doesn't report where tokens come from, each round, or stop strings, and calls only at the end": (
+        "rendering/test_token_sources.py",
+        "test_tool_turns.py::test_an_error_after_a_call_makes_no_call",
+        "test_tool_turns.py::test_calls_of_a_step_that_was_cut_off_are_not_made",
+        "test_tool_turns.py::test_stopping_during_generation_after_a_call_makes_no_call",
+        "test_tool_turns.py::test_the_steps_have_a_line_each_in_details",
+        "test_window.py::test_a_reply_streams_in_and_ends_with_its_statistics",
+        "transcript/test_call_cards.py::test_token_sources_are_right_after_a_call",
+        "transcript/test_transcript.py::test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds",
+    ),
+    "replies of a server are compared here": (
+        "compare/test_compare.py::test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict",
+        "compare/test_compare.py::test_comparisons_are_listed_by_pair_shown_again_and_deleted",
+        "compare/test_difference.py::test_the_first_difference_is_underlined_described_and_in_view",
+    ),
+    "this computer isn't measured": ("machine/test_this_mac.py",),
+    "a server stays in use until a pair has loaded": (
+        "models/test_picker.py::test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded",
+        "test_sending.py::test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded",
+    ),
+    "these tests connect to servers of their own": ("test_remote.py",),
+    "the start page names the server": ("test_first_run.py::test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair",),
+    "responses are UTF-8, which has no halves of characters": (
+        "test_chats_window.py::test_nul_surrogates_and_a_pasted_megabyte_are_sent_and_saved",
+    ),
+}
+
 
 class ServedEngine(EngineSwitch):
     """An `EngineSwitch` that connects to a server of the local engine whenever a pair has loaded."""
