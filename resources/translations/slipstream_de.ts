@@ -445,6 +445,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Messages go to {host}</source>
+            <translation>Nachrichten gehen an {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Note</source>
             <translation>Hinweis</translation>
         </message>
@@ -670,11 +675,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Messages go to {host}</source>
-            <translation>Nachrichten gehen an {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Ready (DFlash is off)</source>
             <translation>Bereit, ohne DFlash</translation>
         </message>
@@ -697,6 +697,11 @@
             <location filename="../../app/chat/welcome.py" />
             <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
             <translation>Dieses winzige Paar zeigt die Beschleunigung, beantwortet aber nur wenige Arten von Fragen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Tool calls are sent to {hosts}.</source>
+            <translation>Werkzeugaufrufe werden an {hosts} gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1040,11 +1045,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies have the same text ({tokens}).</source>
-            <translation>Beide Antworten haben denselben Text ({tokens}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
@@ -1082,6 +1082,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The texts of both replies are identical ({tokens}).</source>
+            <translation>Die Texte beider Antworten sind identisch ({tokens}).</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />

@@ -445,6 +445,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Messages go to {host}</source>
+            <translation>消息将发送到 {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Note</source>
             <translation>提示</translation>
         </message>
@@ -670,11 +675,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Messages go to {host}</source>
-            <translation>消息将发送到 {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Ready (DFlash is off)</source>
             <translation>就绪，不使用 DFlash</translation>
         </message>
@@ -697,6 +697,11 @@
             <location filename="../../app/chat/welcome.py" />
             <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
             <translation>这个微型模型对用于展示加速效果，但只能回答少数几类问题。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Tool calls are sent to {hosts}.</source>
+            <translation>工具调用会发送到 {hosts}。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1040,11 +1045,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies have the same text ({tokens}).</source>
-            <translation>两条回复的文字相同（{tokens}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
         </message>
@@ -1082,6 +1082,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>两个词元的分数相差 {margin}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The texts of both replies are identical ({tokens}).</source>
+            <translation>两条回复的文字完全相同（{tokens}）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
