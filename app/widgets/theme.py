@@ -135,7 +135,9 @@ class Theme(QObject):
         )
         self.colors = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
         self._app.setPalette(_palette(self.colors))
-        self._app.setStyleSheet(style_sheet(self.colors, self.small().pixelSize(), self.scaled))
+        sheet = style_sheet(self.colors, self.small().pixelSize(), self.scaled)
+        if sheet != self._app.styleSheet():  # Qt styles every widget again even if nothing has changed
+            self._app.setStyleSheet(sheet)
         for widget in self._app.allWidgets():  # a new style sheet resets the fonts
             if (share := widget.property("text_share")) is not None:
                 self.set_font(widget, share, widget.property("text_bold") is True)

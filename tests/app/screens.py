@@ -213,6 +213,8 @@ def main(code: str, folder: Path | None) -> int:
     slipstream.start()
     window.resize(900, 600)
     settle(400)
+    while conductor.loader.progress is not None:
+        settle(30)
     bad: list[str] = []
     number = 0
 

@@ -47,6 +47,8 @@ def main(code: str, folder: Path | None) -> int:
     window, conductor = slipstream.window, slipstream.conductor
     slipstream.start()
     settle(300)
+    while conductor.loader.progress is not None:
+        settle(30)
     window.composer.field.setPlainText("Show me")
     window.composer.button.click()
     while conductor.busy:
