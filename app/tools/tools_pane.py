@@ -24,6 +24,7 @@ class ToolsPane(QWidget):
     def __init__(self, theme: Theme, box: ToolBox, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._box = theme, box
+        self._import_problem = ""
         self.cards: dict[str, ServerCard] = {}
         about = tr("With tools, models can calculate, read files, and use other programs. You approve each call.")
         self.problem = NoticeView("", "error")
@@ -38,6 +39,7 @@ class ToolsPane(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._import_problem = ""
         self._box.reload()
         self.refresh()
 
@@ -47,8 +49,9 @@ class ToolsPane(QWidget):
         if not self.isVisible():
             return
         self._box.warm()
-        self.problem.label.setText(self._box.problem)
-        self.problem.setVisible(bool(self._box.problem))
+        problem = self._import_problem or self._box.problem
+        self.problem.label.setText(problem)
+        self.problem.setVisible(bool(problem))
         names = {config.name for config in self._box.configs}
         for name in set(self.cards) - names:
             self.cards.pop(name).deleteLater()
@@ -85,12 +88,11 @@ class ToolsPane(QWidget):
         """Ask which servers of a file or a text to add."""
         try:
             found = import_config(source, self._box.configs)
-            problem = "" if found else tr("{source} has no new servers.", source=name)
+            self._import_problem = "" if found else tr("{source} has no new servers.", source=name)
         except UserError as error:
-            problem = translated(error.text)
-        self.problem.label.setText(problem)
-        self.problem.setVisible(bool(problem))
-        if problem:
+            self._import_problem = translated(error.text)
+        self.refresh()
+        if self._import_problem:
             return
         dialog = ImportDialog(self._theme, name, found, self)
         dialog.accepted.connect(lambda: self._box.save([*self._box.configs, *dialog.chosen]))

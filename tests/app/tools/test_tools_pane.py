@@ -232,7 +232,9 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
     assert pane.problem.label.text() == "Claude Desktop has no new servers."
     file.write_text("[]")
     pane.import_from(file, "a file")
-    assert pane.problem.isVisible() and pane.problem.label.text()
+    problem = pane.problem.label.text()
+    box.changed.emit()  # as when a server connects
+    assert pane.problem.isVisible() and pane.problem.label.text() == problem != ""
 
 
 def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> None:
