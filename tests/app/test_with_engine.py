@@ -172,3 +172,19 @@ def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_tim
     assert answered["choices"][0]["message"]["content"] == reply.answer != ""
     assert answered["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, "the chat has read the same prompt"
     window.server.close(PATIENCE_MS / 1000)
+
+
+def test_the_demo_pair_uses_the_calculator_once_it_is_allowed(begin_with_demo: Begin, qtbot: QtBot) -> None:
+    slipstream = begin_with_demo()
+    conductor, transcript = slipstream.conductor, slipstream.window.transcript
+    transcript.welcome.calculation.click()
+    qtbot.waitUntil(lambda: conductor.reply_job.waiting, timeout=PATIENCE_MS)
+    (card,) = reply_views(transcript)[-1].steps[0].cards
+    qtbot.waitUntil(card.choices[0].isEnabled, timeout=PATIENCE_MS)
+    card.choices[0].click()
+    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    reply = conductor.chat.turns[-1].reply
+    assert [(record.state, record.result) for record in reply.calls] == [("done", "1888264")] and "1888264" in reply.text
+    first, second = reply.step_stats
+    assert first.mode == second.mode == "dflash"
+    assert second.reused_tokens >= first.prompt_tokens - 1, "the second step reads only what is new"
