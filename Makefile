@@ -10,8 +10,8 @@ run: ## open the window, or chat in the terminal if there is no screen
 test: check ## run the tests, in a few minutes
 	@packaging/test.sh $(parallel) -m "not long" --ignore tests/test_structure.py
 
-test-all: check ## run the tests with all examples, and the long tests
-	@HYPOTHESIS_PROFILE=all packaging/test.sh $(parallel)
+test-all: check ## run the tests with all examples, and the long tests; list what was skipped
+	@HYPOTHESIS_PROFILE=all packaging/test.sh $(parallel) -rs
 
 check: ## check style, types and imports
 	@packaging/setup.sh test

@@ -69,7 +69,7 @@ def contents(found: CompletedReply) -> tuple[object, ...]:
 
 
 def begun(door: EngineDoor, request: GenerationRequest, found: list[Event]) -> tuple[Job, Iterator[Event]]:
-    """Start a reply, and wait for its first text."""
+    """Start a reply, and wait for its first events."""
     jobs: list[Job] = []
     rest = events(door, request, jobs.append)
     found += (next(rest) for _ in range(3))
