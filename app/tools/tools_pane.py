@@ -34,7 +34,7 @@ class ToolsPane(QWidget):
         self.show_file.setVisible(box.file is not None)
         self._list = column(spacing=8)
         intro = small_label(theme, about, "secondary", wrap=True)
-        column(intro, self.problem, self._list, flow(self.add, self.imports, self.show_file), spacing=12, parent=self)
+        column(intro, self._list, self.problem, flow(self.add, self.imports, self.show_file), spacing=12, parent=self)
         box.changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
