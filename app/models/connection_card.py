@@ -119,13 +119,15 @@ def server_facts(pair: PairInfo, models: int = 0, lacking: tuple[str, ...] = ())
         lacking = (tr("Speculative decoding (the server doesn't report it)"), *lacking)
     if pair.why_not_plain:
         lacking = (tr("Turning DFlash off (add an address without speculation)"), *lacking)
+    if not pair.can_think:
+        lacking = (*lacking, tr("Thinking (the server doesn't support it)"))
     if not pair.can_call_tools:
         lacking = (*lacking, tr("Tools (the server doesn't support tool calls)"))
     model = one_line(pair.name, MAX_NAME)
     return {
         tr("Server"): one_line(pair.family, MAX_NAME) or tr("OpenAI-compatible"),
         tr("Model"): tr("{model} (1 of {count})", model=model, count=number(models)) if models > 1 else model,
-        tr("Context"): tokens(pair.context_limit) if pair.context_limit else tr("Unknown"),
+        tr("Context"): tokens(pair.context_limit) if pair.context_known else tr("Unknown"),
         tr("Speculative decoding"): tr("Not reported") if pair.why_plain else one_line(speculation, MAX_NAME),
         tr("Not available"): "; ".join(lacking) or tr("Nothing"),
     }

@@ -59,12 +59,12 @@ def checked(connection: RemoteConnection) -> RemoteConnection:
 
 def _checked_url(url: str) -> str:
     parts = _parsed(url)
+    if parts.username or parts.password:
+        raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
     is_host = 0 < len(parts.host) <= _LONGEST_HOST and (parts.port or 1) < 1 << 16
     if parts.scheme not in ("http", "https") or not is_host or parts.query or parts.fragment:
         template = "“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000."
         raise UserError("remote_bad_address", template, url=_shortened(url))
-    if parts.username or parts.password:
-        raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
     with suppress(ValueError):  # the host is a name
         _require_encryption(str(ipaddress.ip_address(parts.host)), url)
     return str(parts)

@@ -1740,6 +1740,11 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
+            <source>Thinking (the server doesn't support it)</source>
+            <translation>Denken (der Server unterstützt es nicht)</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
             <source>Tools (the server doesn't support tool calls)</source>
             <translation>Werkzeuge (der Server unterstützt keine Werkzeugaufrufe)</translation>
         </message>

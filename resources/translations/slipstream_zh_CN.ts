@@ -1740,6 +1740,11 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
+            <source>Thinking (the server doesn't support it)</source>
+            <translation>思考（服务器不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_card.py" />
             <source>Tools (the server doesn't support tool calls)</source>
             <translation>工具（服务器不支持工具调用）</translation>
         </message>

@@ -299,7 +299,7 @@ def main(code: str, folder: Path | None) -> int:
     models.connection.edit.click()
     form = models.findChild(ConnectionForm)
     form._tested = saved
-    form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False))
+    form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False))
     settle(200)
     look("connection-form", form)
     form.close()

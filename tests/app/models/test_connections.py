@@ -173,6 +173,7 @@ def test_connections_are_listed_found_and_read_aloud(start: Start) -> None:
         ("http://host:99999999", "isn't a valid address"),
         ("http://host/v1?key=1", "isn't a valid address"),
         ("http://me:secret@host", "contains a password"),
+        ("ftp://me:secret@host", "contains a password"),
         ("http://ho\nst", "isn't a valid address"),
         ("http://ho\u202est", "isn't a valid address"),
         ("http://" + "a" * 1900, "isn't a valid address"),
@@ -347,6 +348,7 @@ def test_what_a_plain_server_cannot_do(start: Start) -> None:
         server.responses[MODELS] = listing("demo", "other")
         facts = reply_of(app, form)
     assert facts["Server"] == "OpenAI-compatible" and facts["Speculative decoding"] == "Not reported"
+    assert facts["Context"] == "Unknown"
     assert facts["Not available"] == (
         "Speculative decoding (the server doesn't report it); Continuing a stopped reply (not in the server's API); "
         "Counting tokens before a reply (not in the server's API)"
