@@ -97,6 +97,7 @@ class Slipstream(QObject):
         self.window.saved_prompts.apply()
         if self.picker.connections.problem:
             self.conductor.notify(Notice(self.picker.connections.problem, "error"))
+        self.conductor.loader.here = last_pair(self._settings)
         last = self.picker.connections.find(str(self._settings.value("connection") or ""))
         if last is not None:
             self.conductor.connect_to(last)

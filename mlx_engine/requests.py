@@ -116,17 +116,33 @@ class GenerationRequest:
 
 
 @dataclass(frozen=True)
+class LoadPair:
+    """A request to load a pair from folders. Without a target, loads the demo pair.
+
+    Attributes:
+        drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
+    """
+
+    target: Path | None = None
+    drafter: Path | None = None
+    drafter_bits: int | None = None
+
+
+@dataclass(frozen=True)
 class CompareRequest:
     """A comparison of a request's replies with and without DFlash.
 
     Attributes:
         repeats: number of replies per mode, in alternating order.
         pause_s: seconds between two replies.
+        here: a pair on this computer whose replies take the place of plain ones, if a server is in use. It is loaded first, and
+            freed at the end.
     """
 
     request: GenerationRequest
     repeats: int = 1
     pause_s: float = 0.0
+    here: LoadPair | None = None
 
 
 @dataclass(frozen=True)
@@ -139,19 +155,6 @@ class CountTokens:
     max_tokens: int = 1024
     tools: tuple[str, ...] = ()  # as in `GenerationRequest`
     shorten_results: bool = False  # as in `GenerationRequest`
-
-
-@dataclass(frozen=True)
-class LoadPair:
-    """A request to load a pair from folders. Without a target, loads the demo pair.
-
-    Attributes:
-        drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
-    """
-
-    target: Path | None = None
-    drafter: Path | None = None
-    drafter_bits: int | None = None
 
 
 @dataclass(frozen=True)

@@ -206,17 +206,20 @@ class Conductor(QObject):
 
     @property
     def can_compare(self) -> bool:
-        return not self.busy and not self.why_no_comparison
+        return not self.busy and not self.why_no_comparison()
 
-    @property
-    def why_no_comparison(self) -> str:
-        """Why both modes can't be compared with the loaded pair, or an empty string."""
+    def why_no_comparison(self, with_this_computer: bool = False) -> str:
+        """Return why nothing can be compared, or an empty string.
+
+        Args:
+            with_this_computer: whether the server is compared with this computer, instead of its two modes.
+        """
         pair = self.loader.pair
         if pair is None:
             return tr("To compare, load a pair first.")
-        if pair.why_plain:
+        if pair.why_plain and not with_this_computer:
             return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))
-        if pair.why_not_plain:
+        if pair.why_not_plain and not with_this_computer:
             return tr("Plain replies aren't available: {why}", why=translated(pair.why_not_plain))
         return self._why_private if self.stays_here else ""
 
@@ -435,22 +438,24 @@ class Conductor(QObject):
             self.compare_turn(turn)
 
     @Slot(object)
-    def compare_turn(self, turn: Turn, repeats: int = 1, exact: bool = False) -> None:
+    def compare_turn(self, turn: Turn, repeats: int = 1, exact: bool = False, with_this_computer: bool = False) -> None:
         """Compare both modes on a turn, with its messages, seed, and settings."""
         if not self._can_start():
             return
-        if why := self.why_no_comparison:
+        if why := self.why_no_comparison(with_this_computer):
             self.notify(why)
         else:
-            self._compare(replace(same_again(turn, self.tool_definitions), exact=exact), turn.prompt, repeats, turn)
+            request = replace(same_again(turn, self.tool_definitions), exact=exact)
+            self._compare(request, turn.prompt, repeats, turn, with_this_computer)
 
-    def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False) -> None:
+    def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False, with_this_computer: bool = False) -> None:
         """Compare both modes on a prompt, with the open chat's settings."""
         if prompt := clean(prompt).strip():
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
-            self._compare(replace(turn.request, exact=exact), prompt, repeats)
+            self._compare(replace(turn.request, exact=exact), prompt, repeats, None, with_this_computer)
 
-    def _compare(self, request: GenerationRequest, prompt: str, repeats: int, turn: Turn | None = None) -> None:
-        if self.loader.pair is not None and self.can_compare:
+    def _compare(self, request: GenerationRequest, prompt: str, repeats: int, turn: Turn | None, with_this_computer: bool) -> None:
+        if self.loader.pair is not None and not self.busy and not self.why_no_comparison(with_this_computer):
             request = replace(request, private=self.chat.settings.private)
-            self.comparison_job.start(request, prompt, repeats, self.loader.pair, turn)
+            here = self.loader.here if with_this_computer else None
+            self.comparison_job.start(request, prompt, repeats, self.loader.pair, turn, here)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord, Difference, spread
+from app.conversations.comparison_record import ComparisonRecord, Difference, side_names, spread
 from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
@@ -34,6 +34,8 @@ class CompareSide(QWidget):
         self._difference: Difference | None = None
         self._tracking = False  # keep the difference visible until the user scrolls
         theme.changed.connect(self._redraw)
+        self.name = small_label(theme, bold=True, elided=True)
+        self.name.hide()
         self.stats = StatsLine(theme, stacked=True)  # stacked, so that both columns have the same height
         self._content = QWidget()
         self.thinking, self.blocks = ThinkingView(theme), BlocksView(theme)
@@ -49,11 +51,16 @@ class CompareSide(QWidget):
         self._scroll.verticalScrollBar().actionTriggered.connect(self._stop_tracking)
         self._scroll.setAccessibleName(tr("{mode} reply", mode=wording.mode_names()[mode]))
         left = Qt.AlignmentFlag.AlignLeft
-        column(self.stats, (self.difference_button, 0, left), (self._scroll, 1), spacing=12, parent=self)
+        column(self.name, self.stats, (self.difference_button, 0, left), (self._scroll, 1), spacing=12, parent=self)
         self.clear()
 
     def clear(self) -> None:
         self.show_reply(Reply(self._mode, 0))
+
+    def show_name(self, names: dict[Mode, str] | None) -> None:
+        """Name the engine of this side. Without names, the statistics name the mode."""
+        self.name.setText(names[self._mode] if names else "")
+        self.name.setVisible(names is not None)
 
     def show_reply(self, reply: Reply) -> None:
         """Show the current text and statistics of a reply."""
@@ -169,20 +176,23 @@ class CompareFigures(QWidget):
         titles = (tr("tok/s"), tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens"))
         for index, title in enumerate(titles, 2):
             grid.addWidget(small_label(theme, title, "faint", selectable=True), 0, index, right)
+        self.names: dict[Mode, QLabel] = {}
         self.bars: dict[Mode, ThinBar] = {}
         self.cells: dict[Mode, list[QLabel]] = {}
         for row, mode in enumerate(MODES, 1):
             name = wording.mode_names()[mode]
             self.bars[mode] = ThinBar(theme, tr("{mode} speed", mode=name), "accent" if mode == "dflash" else "faint")
             self.cells[mode] = [small_label(theme, UNKNOWN, selectable=True) for _ in titles]
-            grid.addWidget(small_label(theme, name, "secondary", selectable=True), row, 0)
+            self.names[mode] = small_label(theme, name, "secondary", selectable=True)
+            grid.addWidget(self.names[mode], row, 0)
             grid.addWidget(self.bars[mode], row, 1)
             for index, (title, cell) in enumerate(zip(titles, self.cells[mode], strict=True), 2):
                 cell.setAccessibleName(f"{name}: {title}")
                 grid.addWidget(cell, row, index, right)
 
-    def show_running(self, replies: dict[Mode, Reply]) -> None:
+    def show_running(self, replies: dict[Mode, Reply], names: dict[Mode, str]) -> None:
         """Show the current run of each mode. A tilde marks an estimated speed."""
+        self._show_names(names)
         rates: dict[Mode, float | None] = dict.fromkeys(MODES)
         for mode in MODES:
             reply, texts = replies.get(mode), [UNKNOWN] * len(self.cells[mode])
@@ -199,10 +209,15 @@ class CompareFigures(QWidget):
 
     def show_record(self, record: ComparisonRecord) -> None:
         """Show the medians of all runs and the range of their speeds."""
+        self._show_names(side_names(record.engines))
         for mode in MODES:
             side = record.side(mode)
             self._show(mode, _cells(side.stats, side.rate, side.first_token, side.tok_s))
         self._show_bars({mode: record.side(mode).rate for mode in MODES})
+
+    def _show_names(self, names: dict[Mode, str]) -> None:
+        for mode, name in names.items():
+            self.names[mode].setText(name)
 
     def _show(self, mode: Mode, texts: Sequence[str]) -> None:
         for cell, text in zip(self.cells[mode], texts, strict=True):

@@ -13,11 +13,10 @@ from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison, ComparisonHistory
-from app.conversations import wording
 from app.conversations.chat_tree import Turn, messages_before_prompt
-from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, verdict_on
+from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, side_names, verdict_on
 from app.conversations.reply import Reply
-from app.language import tr
+from app.language import number, tr
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
@@ -58,6 +57,10 @@ class CompareDialog(QDialog):
         self.exact = QCheckBox(tr("Exact"))
         self.exact.setToolTip(as_tooltip(tr("Guarantees identical text in both modes, but runs slower")))
         theme.set_font(self.exact, SMALL)
+        self.this_computer = QCheckBox(tr("Against this computer"))
+        self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
+        self.this_computer.toggled.connect(self._show_state)
+        theme.set_font(self.this_computer, SMALL)
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
         self.hint = small_label(theme, look="secondary", wrap=True)
@@ -87,7 +90,7 @@ class CompareDialog(QDialog):
         replies.setMinimumHeight(REPLIES_HEIGHT)
         result = (line(), self.figures, self.headline, self.verdict)
         page = column(
-            row((self.prompt, 1), column(row(self.exact, self.repeats, self.run_button), None)),
+            row((self.prompt, 1), column(row(self.this_computer, self.exact, self.repeats, self.run_button), None)),
             (ScrollingPage(column(self.hint, (replies, 1), self.error, *result, spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
@@ -139,6 +142,15 @@ class CompareDialog(QDialog):
     def running(self) -> bool:
         return self.comparison is not None and self.comparison.running
 
+    @property
+    def _with_this_computer(self) -> bool:
+        """Whether the next comparison is one of the server with this computer."""
+        return self.this_computer.isChecked() and bool(self._conductor.sent_to)
+
+    @property
+    def _can_compare(self) -> bool:
+        return not self._conductor.busy and not self._conductor.why_no_comparison(self._with_this_computer)
+
     @Slot()
     def _run_or_stop(self) -> None:
         if self.running:
@@ -150,10 +162,10 @@ class CompareDialog(QDialog):
     def _run(self) -> None:
         prompt, repeats, exact = self._full_prompt, self.repeats.currentData(), self.exact.isChecked()
         if self._turn is not None and prompt == self._turn.prompt.strip():
-            self._conductor.compare_turn(self._turn, repeats, exact)
+            self._conductor.compare_turn(self._turn, repeats, exact, self._with_this_computer)
         else:
             self._turn = None
-            self._conductor.compare_prompt(prompt, repeats, exact)
+            self._conductor.compare_prompt(prompt, repeats, exact, self._with_this_computer)
 
     # Display
 
@@ -163,12 +175,15 @@ class CompareDialog(QDialog):
         if state is None:
             return
         if state.record is None or state.record is not self.record:
+            names = side_names(state.engines)
+            for side in self.sides.values():
+                side.show_name(names if state.engines else None)
             for mode, reply in state.replies.items():
                 self.sides[mode].show_reply(reply)
             if state.record is not None:
                 self._show_result(state.record)
             else:
-                self.figures.show_running(state.replies)
+                self.figures.show_running(state.replies, names)
                 self._show_headline(*_progress(state))
                 self.error.label.setText(state.error)
                 self.error.setVisible(bool(state.error))
@@ -179,8 +194,10 @@ class CompareDialog(QDialog):
         difference = difference_between(record.plain, record.dflash)
         for mode, side in self.sides.items():
             ran = record.side(mode)
+            side.show_name(side_names(record.engines) if record.engines else None)
             if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record may hold an earlier run
-                side.show_reply(Reply(mode, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
+                shown = ran.stats.mode if record.engines else mode
+                side.show_reply(Reply(shown, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
             side.mark(difference)
         self.figures.show_record(record)
         self._show_headline(*verdict_on(record))
@@ -195,9 +212,11 @@ class CompareDialog(QDialog):
         prompt = self._full_prompt
         self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
         self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
-        self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
+        self.run_button.setEnabled(self.running or (bool(prompt) and self._can_compare))
         self.prompt.setReadOnly(self.running)
         self.repeats.setEnabled(not self.running)
+        self.this_computer.setVisible(bool(self._conductor.sent_to))
+        self.this_computer.setEnabled(not self.running)
         self.exact.setEnabled(not self.running and not self._conductor.sent_to)
         if self._conductor.sent_to:
             self.exact.setChecked(False)
@@ -208,10 +227,12 @@ class CompareDialog(QDialog):
             self._show_headline("", "")
 
     def _hint(self, prompt: str) -> str:
-        if not self.running and not self._conductor.can_compare:
+        if not self.running and not self._can_compare:
             if self._conductor.busy:
                 return tr("To compare, stop the reply or wait for it to finish.")
-            return self._conductor.why_no_comparison
+            return self._conductor.why_no_comparison(self._with_this_computer)
+        if self._with_this_computer:
+            return tr("The pair on this computer replies first, then the server. Their texts may differ.")
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:
@@ -259,8 +280,8 @@ def _progress(state: Comparison) -> tuple[str, str]:
         return tr("Stopped"), ""
     run = state.current_run
     if run is None:
-        return tr("Comparing…"), ""
-    mode = wording.mode_names()[run.mode]
+        return tr("Comparing…"), tr("Loading the models") if state.with_this_computer else ""
+    mode = side_names(state.engines)[run.mode]
     if run.total <= 2:
         return tr("Comparing…"), mode
     return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=mode, index=run.index // 2 + 1, total=run.total // 2)
@@ -357,6 +378,6 @@ class HistoryList(QWidget):
 
 def _summary(record: ComparisonRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
-    ratio = tr("Not measured") if record.ratio is None else f"{wording.number(record.ratio, 1)}×"
+    ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
     prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

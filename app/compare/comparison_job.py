@@ -16,7 +16,7 @@ from app.store_thread import StoreThread
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompareResult, CompareRun, Failed, Finished, PairInfo, Stats
 from mlx_engine.host import Job
-from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
+from mlx_engine.requests import CompareRequest, GenerationRequest, LoadPair, Mode
 
 PAUSE_S = 0.5  # between runs, to let the machine cool down
 
@@ -26,13 +26,19 @@ class Comparison(QObject):
 
     Attributes:
         turn: the turn whose prompt is answered again, or None for a new prompt.
+        with_this_computer: whether a pair on this computer is compared with a server.
+        engines: their names, once the pair is loaded.
     """
 
     changed = Signal()
 
-    def __init__(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None) -> None:
+    def __init__(
+        self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None, with_this_computer: bool
+    ) -> None:
         super().__init__()
         self.request, self.prompt, self.repeats, self.pair, self.turn = request, prompt, repeats, pair, turn
+        self.with_this_computer = with_this_computer
+        self.engines: tuple[str, ...] = ()
         self.replies: dict[Mode, Reply] = {}
         self.runs: dict[Mode, list[Stats]] = {"plain": [], "dflash": []}
         self.current_run: CompareRun | None = None
@@ -44,11 +50,14 @@ class Comparison(QObject):
         match delivery.event:
             case None:
                 self.running = False
+            case PairInfo() as here:
+                self.engines = tr("{pair} on this computer", pair=here.name), self.pair.name
             case CompareRun() as run:
                 self.current_run = run
-                self.replies[run.mode] = Reply(run.mode, self.request.max_tokens)
+                mode = "dflash" if self.with_this_computer else run.mode
+                self.replies[run.mode] = Reply(mode, self.request.max_tokens)
             case CompareResult() as result:
-                self.record = ComparisonRecord.of(result, self.runs, self.pair, self.prompt, self.request)
+                self.record = ComparisonRecord.of(result, self.runs, self.pair, self.prompt, self.request, self.engines)
             case Failed() as failed:
                 self.error = translated(failed)
             case event if self.current_run is not None:
@@ -74,11 +83,23 @@ class ComparisonJob(QObject):
     def running(self) -> bool:
         return self._job is not None
 
-    def start(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None = None) -> None:
-        """Run a request `repeats` times in each mode and show only its `prompt`."""
+    def start(
+        self,
+        request: GenerationRequest,
+        prompt: str,
+        repeats: int,
+        pair: PairInfo,
+        turn: Turn | None = None,
+        here: LoadPair | None = None,
+    ) -> None:
+        """Run a request `repeats` times in each mode and show only its `prompt`.
+
+        Args:
+            here: a pair on this computer to compare with the server instead.
+        """
         request = replace(request, mode="dflash")
-        self.comparison = Comparison(request, prompt, repeats, pair, turn)
-        self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S), self._receive)
+        self.comparison = Comparison(request, prompt, repeats, pair, turn, here is not None)
+        self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S, here), self._receive)
         self.started.emit(self.comparison)
 
     def stop(self) -> None:

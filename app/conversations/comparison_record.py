@@ -9,7 +9,7 @@ from typing import Any
 
 from app.conversations.chat_tree import messages_before_prompt, new_id
 from app.conversations.json_values import as_text, read_as
-from app.conversations.wording import tokens
+from app.conversations.wording import mode_names, tokens
 from app.language import figures, number, tr
 from mlx_engine.events import Channel, CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
 from mlx_engine.requests import GenerationRequest, Mode, Sampling
@@ -77,10 +77,17 @@ class ComparisonRecord:
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
     in_characters: bool = False  # whether `first_difference` counts characters
+    engines: tuple[str, ...] = ()  # names in place of “plain” and “dflash”, if a server was compared with this computer
 
     @classmethod
     def of(
-        cls, result: CompareResult, runs: Mapping[Mode, Sequence[Stats]], pair: PairInfo, prompt: str, request: GenerationRequest
+        cls,
+        result: CompareResult,
+        runs: Mapping[Mode, Sequence[Stats]],
+        pair: PairInfo,
+        prompt: str,
+        request: GenerationRequest,
+        engines: tuple[str, ...] = (),
     ) -> "ComparisonRecord":
         """Record the result of comparing `request`."""
         return cls(
@@ -101,6 +108,7 @@ class ComparisonRecord:
             margin=result.margin,
             verdict=result.verdict,
             in_characters=result.in_characters,
+            engines=engines,
         )
 
     def side(self, mode: Mode) -> ComparedMode:
@@ -131,6 +139,9 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     """Return a comparison's headline and the sentences below it."""
     if record.ratio is None:
         headline = tr("The reply is too short to measure speed")
+    elif record.engines and not 0.95 < record.ratio < 1.05:
+        name, ratio = (record.engines[1], record.ratio) if record.ratio > 1 else (record.engines[0], 1 / record.ratio)
+        headline = tr("{name} is {ratio}× as fast", name=name, ratio=number(ratio, 1))
     elif record.ratio >= 1.05:
         headline = tr("DFlash is {ratio}× as fast", ratio=number(record.ratio, 1))
     elif record.ratio > 0.95:
@@ -156,6 +167,11 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     if record.margin is not None:
         verdict += " " + tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin))
     return headline, verdict
+
+
+def side_names(engines: tuple[str, ...]) -> dict[Mode, str]:
+    """Return the names of a comparison's sides: its engines, if any, or the modes."""
+    return {"plain": engines[0], "dflash": engines[1]} if len(engines) == 2 else mode_names()
 
 
 def short_verdict(verdict: ComparisonVerdict) -> str:

@@ -130,8 +130,8 @@ class ThisMacDialog(QDialog):
             return f"{translated(self._job.progress.step)}…"
         if self._conductor.loader.pair is None:
             return tr("Load a model to measure it.")
-        if host := self._conductor.sent_to:
-            return tr("Replies come from {host}. Load a model on this computer to measure it.", host=host)
+        if self._conductor.sent_to:
+            return tr("A server is in use. Load a model to measure it.")
         if self._conductor.busy:
             return tr("Wait for the reply to finish.")
         if self._job.stopped:

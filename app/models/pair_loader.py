@@ -45,6 +45,7 @@ class PairLoader(QObject):
         self.info: PairInfo | None = None  # as the engine reported it
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
+        self.here = LoadPair()  # the pair last loaded on this computer
         self.connected_to: SavedConnection | None = None
         self.connecting_to: SavedConnection | None = None
         self.progress: LoadProgress | None = None
@@ -131,6 +132,7 @@ class PairLoader(QObject):
                 self.changed.emit()
             case PairInfo() as pair:
                 self.loaded_from, self.connected_to = self.loading_from, self.connecting_to
+                self.here = self.loaded_from or self.here
                 self.info = pair
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
                 self._set_pair(replace(pair, name=self._listed_name() or name))

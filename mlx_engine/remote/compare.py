@@ -14,6 +14,8 @@ Generate = Callable[[GenerationRequest], AsyncIterator[Event]]
 async def compare(generate: Generate, request: CompareRequest) -> AsyncIterator[Event]:
     """Generate replies in both modes in turn, with one seed, and compare them.
 
+    If a server sends no tokens, or other models reply here, characters are compared.
+
     Yields:
         A `CompareRun` and the events of each run, then a `CompareResult`.
     """
@@ -33,7 +35,8 @@ async def compare(generate: Generate, request: CompareRequest) -> AsyncIterator[
                 replies[mode].append(_whole(commits, event))
     rates = [(plain.stats.decode_tok_s, dflash.stats.decode_tok_s) for plain, dflash in zip(*replies.values(), strict=True)]
     ratios = [dflash / plain for plain, dflash in rates if plain and dflash]
-    pairs = [(plain, dflash, _first_difference(plain, dflash)) for plain, dflash in zip(*replies.values(), strict=True)]
+    by_token = request.here is None and all(reply.tokens for mode in replies for reply in replies[mode])
+    pairs = [(plain, dflash, _first_difference(plain, dflash, by_token)) for plain, dflash in zip(*replies.values(), strict=True)]
     plain, dflash, at = next((pair for pair in pairs if pair[2] is not None), pairs[0])
     yield CompareResult(
         plain=plain,
@@ -42,7 +45,7 @@ async def compare(generate: Generate, request: CompareRequest) -> AsyncIterator[
         first_difference=at,
         margin=None,
         verdict="identical" if at is None else "different",
-        in_characters=not (plain.tokens and dflash.tokens),
+        in_characters=not by_token,
     )
 
 
@@ -52,12 +55,9 @@ def _whole(commits: list[Commit], end: Finished) -> CompletedReply:
     return CompletedReply(texts["answer"], texts["thinking"], tokens, end.reason, end.stats)
 
 
-def _first_difference(a: CompletedReply, b: CompletedReply) -> int | None:
-    """Return the index of the first token that differs.
-
-    If a server sends no tokens, characters are compared.
-    """
-    first, second = (a.tokens, b.tokens) if a.tokens and b.tokens else (a.thinking + a.text, b.thinking + b.text)
+def _first_difference(a: CompletedReply, b: CompletedReply, by_token: bool) -> int | None:
+    """Return the index of the first token or character that differs."""
+    first, second = (a.tokens, b.tokens) if by_token else (a.thinking + a.text, b.thinking + b.text)
     if first == second:
         return None
     return next((at for at, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), min(len(first), len(second)))

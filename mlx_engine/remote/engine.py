@@ -13,7 +13,7 @@ import httpx2
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
-from mlx_engine.host import Deliver, Job
+from mlx_engine.host import Deliver, EngineDoor, Job
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
 from mlx_engine.remote.connection import RemoteConnection, address, client_of, refused, unreachable
@@ -29,6 +29,7 @@ from mlx_engine.requests import (
     Message,
     Request,
     SavePrompts,
+    UnloadPair,
 )
 
 log = logging.getLogger(__name__)
@@ -57,10 +58,14 @@ class RemoteEngine:
     One thread with an event loop serves all requests at the same time; the server decides how many of them run. `LoadPair` and
     `Connect` connect to the server given to the constructor. Requests that only concern this computer, such as calibration, fail
     with the code `remote_not_here`.
+
+    Args:
+        connection: the server.
+        local: this computer's engine, for comparisons with it.
     """
 
-    def __init__(self, connection: RemoteConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: RemoteConnection, local: EngineDoor | None = None) -> None:
+        self._connection, self._local = connection, local
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
         self._tasks: dict[asyncio.Task[None], RemoteJob] = {}
@@ -146,7 +151,7 @@ class RemoteEngine:
                 case GenerationRequest():
                     await _forward(job, self._rolling_reply(job.request))
                 case CompareRequest():
-                    await _forward(job, compare(self._reply, job.request))
+                    await _forward(job, self._compare(job.request))
                 case CountTokens():
                     await self._count(job, job.request)
                 case SavePrompts() | ForgetPrompts():
@@ -230,6 +235,25 @@ class RemoteEngine:
             raise
         yield stream.end()
 
+    async def _compare(self, request: CompareRequest) -> AsyncIterator[Event]:
+        """Compare the server's two modes, or its replies with those of a pair on this computer."""
+        if request.here is None or self._local is None:
+            async for event in compare(self._reply, request):
+                yield event
+            return
+        local = self._local
+        try:
+            async for event in _events(local, request.here):
+                yield event
+
+            def generate(one: GenerationRequest) -> AsyncIterator[Event]:
+                return _events(local, replace(one, mode="dflash")) if one.mode == "plain" else self._reply(one)
+
+            async for event in compare(generate, request):
+                yield event
+        finally:
+            local.submit(UnloadPair(), lambda _: None)
+
     async def _count(self, job: RemoteJob, request: CountTokens) -> None:
         server = await self._connected()
         _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
@@ -269,6 +293,29 @@ def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], 
         yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
         step = 2 * step or 1
         turn = min(turn + step, len(starts) - 1) if turn < len(starts) - 1 else len(starts)
+
+
+async def _events(door: EngineDoor, request: Request) -> AsyncIterator[Event]:
+    """Submit a request, and yield its events.
+
+    Raises:
+        UserError: the request failed.
+    """
+    inbox: asyncio.Queue[Event | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def deliver(event: Event | None) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(inbox.put_nowait, event)
+
+    job = door.submit(request, deliver)
+    try:
+        while (event := await inbox.get()) is not None:
+            if isinstance(event, Failed):
+                raise UserError.of(event)
+            yield event
+    finally:
+        job.cancel()
 
 
 async def _forward(job: Job, events: AsyncIterator[Event]) -> None:

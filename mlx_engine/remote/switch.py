@@ -50,7 +50,7 @@ class EngineSwitch:
         return self._local.wait(seconds)
 
     def _connect(self, request: Connect, deliver: Deliver) -> Job:
-        remote = RemoteEngine(request.connection)
+        remote = RemoteEngine(request.connection, self._local)
         connected = self._then_use(remote, deliver)
 
         def follow(event: Event | None) -> None:

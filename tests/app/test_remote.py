@@ -10,6 +10,7 @@ import pytest
 from app.chat.full_context import SummaryJob
 from app.compare.compare_view import CompareDialog
 from app.conversations import wording
+from app.conversations.comparison_record import ComparisonRecord
 from app.machine.this_mac import ThisMacDialog
 from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import RemoteConnection
@@ -121,6 +122,33 @@ class TestCapabilities:
             assert not dialog.exact.isEnabled()
             dialog.close()
 
+    def test_a_server_is_compared_with_this_computer(self, start: Start) -> None:
+        app = start(ScriptedEngine([[commit("I am another model"), done()]]))
+        with connected(app, VLLM) as replay:
+            app.window.dialogs.show_compare()
+            dialog = app.window.dialogs.find(CompareDialog)
+            assert dialog is not None
+            dialog.prompt.setPlainText("Hello")
+            assert not dialog.run_button.isEnabled()
+            dialog.this_computer.setChecked(True)
+            assert dialog.hint.text().endswith("Their texts may differ.")
+            app.engine.unloaded = False
+            dialog.run_button.click()
+            app.until(lambda: not app.conductor.busy)
+            record = dialog.record
+            assert record is not None and record.engines == ("Demo pair on this computer", "Office · demo")
+            assert (record.plain.text, record.dflash.text[:12]) == ("I am another model", "I am only a ")
+            assert [dialog.sides[mode].name.text() for mode in ("plain", "dflash")] == list(record.engines)
+            assert dialog.figures.names["plain"].text() == record.engines[0]
+            assert dialog.headline.text() == "Demo pair on this computer is 1.3× as fast"
+            assert dialog.verdict.text() == "The replies differ from character 6 on."
+            assert app.engine.requests[0].seed == json.loads(replay.seen[-1][3])["seed"]
+            assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+            app.until(lambda: app.engine.unloaded)
+            dialog.close()
+            app.ask("Hello")
+            assert replies_asked(replay) == 2, "the server is still in use"
+
     def test_without_speculation_dflash_is_off(self, start: Start) -> None:
         app = start()
         with connected(app, MLX_LM):
@@ -142,7 +170,7 @@ class TestCapabilities:
             app.window.dialogs.show_this_mac()
             dialog = app.window.dialogs.find(ThisMacDialog)
             assert dialog is not None and not dialog.again.isEnabled() and not app.engine.measured
-            assert dialog.state.text().startswith("Replies come from 127.0.0.1")
+            assert dialog.state.text() == "A server is in use. Load a model to measure it."
             dialog.close()
 
 
