@@ -795,6 +795,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Against this computer</source>
+            <translation>Gegen diesen Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>All pairs</source>
             <translation>Alle Paare</translation>
         </message>
@@ -807,6 +812,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compares the server with the pair last used on this computer</source>
+            <translation>Vergleicht den Server mit dem zuletzt auf diesem Computer verwendeten Paar</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -955,6 +965,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>The pair on this computer replies first, then the server. Their texts may differ.</source>
+            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Texte können sich unterscheiden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>The {count} messages before this prompt are included.</source>
             <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
         </message>
@@ -1017,6 +1032,11 @@
             <location filename="../../app/compare/comparison_job.py" />
             <source>Saved as {file}.</source>
             <translation>Gesichert als {file}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_job.py" />
+            <source>{pair} on this computer</source>
+            <translation>{pair} auf diesem Computer</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1102,6 +1122,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>tie</source>
             <translation>Gleichstand</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>{name} is {ratio}× as fast</source>
+            <translation>{name} ist {ratio}-mal so schnell</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1450,6 +1475,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>A server is in use. Load a model to measure it.</source>
+            <translation>Ein Server wird verwendet. Lade ein Modell, um es zu messen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
             <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
         </message>
@@ -1542,11 +1572,6 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Prompt processing</source>
             <translation>Prompt-Verarbeitung</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Replies come from {host}. Load a model on this computer to measure it.</source>
-            <translation>Antworten kommen von {host}. Lade ein Modell auf diesem Computer, um es zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />

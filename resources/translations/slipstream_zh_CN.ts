@@ -795,6 +795,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Against this computer</source>
+            <translation>与这台电脑比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>All pairs</source>
             <translation>所有模型对</translation>
         </message>
@@ -807,6 +812,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>比较普通解码与 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compares the server with the pair last used on this computer</source>
+            <translation>将服务器与上次在这台电脑上使用的模型对进行比较</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -955,6 +965,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>The pair on this computer replies first, then the server. Their texts may differ.</source>
+            <translation>先由这台电脑上的模型对回复，再由服务器回复。文字可能不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>The {count} messages before this prompt are included.</source>
             <translation>包含此提示词之前的 {count} 条消息。</translation>
         </message>
@@ -1017,6 +1032,11 @@
             <location filename="../../app/compare/comparison_job.py" />
             <source>Saved as {file}.</source>
             <translation>已存储为 {file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_job.py" />
+            <source>{pair} on this computer</source>
+            <translation>这台电脑上的 {pair}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1102,6 +1122,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>tie</source>
             <translation>平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>{name} is {ratio}× as fast</source>
+            <translation>{name} 的速度是另一方的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -1450,6 +1475,11 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
+            <source>A server is in use. Load a model to measure it.</source>
+            <translation>正在使用服务器。请载入模型以进行测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
             <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
             <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
         </message>
@@ -1542,11 +1572,6 @@
             <location filename="../../app/machine/this_mac.py" />
             <source>Prompt processing</source>
             <translation>处理提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Replies come from {host}. Load a model on this computer to measure it.</source>
-            <translation>回复来自 {host}。请在这台电脑上载入模型以进行测量。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
