@@ -11,14 +11,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-QUESTIONS = ("How many positive whole-number divisors does 196 have?", "Write a Python function that checks if a number is prime.")
+QUESTIONS = (
+    "How many positive whole-number divisors does 196 have?",
+    "Write a Python function that checks if a number is prime.",
+    "And 5120 × 77?",
+)
 SHORTEST = 40  # tokens in the picture of a growing reply
 VLLM = {"/v1/models": "v1_models", "/version": "version", "/metrics": "metrics_start"}
 LAYOUT_MS = 15  # until the layout has settled
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write window.png, window-dark.png, compare.png, and connection.png."""
+    """Write window.png, window-dark.png, compare.png, tools.png, and connection.png."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
     )
@@ -38,7 +42,7 @@ def _take(out: Path) -> int:
 
     from PySide6.QtCore import QEventLoop, QTimer
     from PySide6.QtGui import QPixmap
-    from PySide6.QtWidgets import QApplication, QWidget
+    from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
     from app.application import Slipstream
     from app.compare.compare_view import CompareDialog
@@ -57,6 +61,12 @@ def _take(out: Path) -> int:
         loop = QEventLoop()
         QTimer.singleShot(milliseconds, loop.quit)
         loop.exec()
+
+    def allow_once() -> QAbstractButton:
+        settle()
+        (button,) = [button for button in window.transcript.findChildren(QAbstractButton) if button.text() == "Allow Once"]
+        until(button.isEnabled)
+        return button
 
     def save(picture: QWidget | QPixmap, name: str) -> None:
         pixmap = picture.grab() if isinstance(picture, QWidget) else picture
@@ -113,6 +123,19 @@ def _take(out: Path) -> int:
         if dialog is not None:
             save(dialog, "compare.png")
             dialog.close()
+        conductor.new_chat()
+        settle()
+        window.transcript.welcome.calculation.click()
+        until(lambda: conductor.reply_job.waiting)
+        allow_once().click()
+        until(lambda: not conductor.busy)
+        conductor.send(QUESTIONS[2])
+        until(lambda: conductor.reply_job.waiting)
+        allow_once()
+        settle()
+        save(window, "tools.png")
+        conductor.reply_job.interrupt()
+        until(lambda: not conductor.busy)
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
             form = ConnectionForm(slipstream.theme, slipstream.picker.connections, None, window)
             form.name.setText("Lab")
