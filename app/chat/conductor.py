@@ -105,8 +105,10 @@ class Conductor(QObject):
 
     @property
     def sent_to(self) -> str:
-        """Host of the server that messages are sent to, or an empty string."""
-        return self.loader.pair.remote if self.loader.pair is not None else ""
+        """Host of the server that messages are sent to, once it is connected, or an empty string."""
+        if self.loader.pair is not None:
+            return self.loader.pair.remote
+        return self.loader.connecting_to.connection.host if self.loader.connecting_to else ""
 
     @property
     def stays_here(self) -> bool:

@@ -63,7 +63,7 @@ class Foot(QWidget):
         conductor.delayed.connect(self._delay)
         conductor.turn_added.connect(self._clear_notices)
         conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
-        for signal in (conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
+        for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
             signal.connect(self._show_destination)
         self._show_destination()
         for signal in (conductor.chat_changed, conductor.turns_changed, conductor.editing_changed):

@@ -149,7 +149,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._show_state)
         for signal in (conductor.chat_changed, conductor.library.changed):
             signal.connect(self._show_title)
-        for signal in (conductor.settings_changed, conductor.tools.changed, conductor.loader.loaded):
+        for signal in (conductor.settings_changed, conductor.tools.changed, conductor.loader.changed, conductor.loader.loaded):
             signal.connect(self._show_hosts)
         for signal in (
             self.commands.new_chat.triggered,

@@ -392,6 +392,9 @@ def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str
     assert "didn't respond within 0.5 seconds" in notices(app) and app.window.foot.notices.again.isVisible()
     app.window.foot.notices.again.click()
     app.until(lambda: app.conductor.loader.progress is not None)
+    host = silent.removeprefix("http://")
+    assert app.window.foot.goes_to.text() == f"Messages go to {host}", "messages wait for the connection"
+    assert app.window.transcript.welcome.private.isHidden()
     app.window.close()  # while it connects
     assert app.slipstream.door.wait(120)
 
