@@ -67,22 +67,28 @@ def shorten_results(
     Returns:
         the messages, and the length of the results in characters, or 0 if all of them fit.
     """
-    longest = max((len(message.content) for message in messages if message.role == "tool"), default=0)
-    lengths = [length for length in _RESULT_LENGTHS if length < longest]
+    lengths = result_lengths(messages)
     room = _room(limit, max_tokens)
-
-    def cut(length: int) -> tuple[Message, ...]:
-        return tuple(
-            replace(message, content=message.content[:length] + _CUT_OFF)
-            if message.role == "tool" and len(message.content) > length
-            else message
-            for message in messages
-        )
-
     if not lengths or count(messages) <= room:
         return messages, 0
-    length = lengths[max(0, bisect_left(lengths, True, key=lambda each: count(cut(each)) > room) - 1)]
-    return cut(length), length
+    length = lengths[max(0, bisect_left(lengths, True, key=lambda each: count(cut_results(messages, each)) > room) - 1)]
+    return cut_results(messages, length), length
+
+
+def result_lengths(messages: Sequence[Message]) -> list[int]:
+    """Return the lengths to which results of tools can be cut, in ascending order; [] if all results are short."""
+    longest = max((len(message.content) for message in messages if message.role == "tool"), default=0)
+    return [length for length in _RESULT_LENGTHS if length < longest]
+
+
+def cut_results(messages: Sequence[Message], length: int) -> tuple[Message, ...]:
+    """Return the messages with results of tools of at most `length` characters and a note."""
+    return tuple(
+        replace(message, content=message.content[:length] + _CUT_OFF)
+        if message.role == "tool" and len(message.content) > length
+        else message
+        for message in messages
+    )
 
 
 def _room(limit: int, max_tokens: int) -> int:

@@ -14,6 +14,7 @@ import httpx2
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.limits import cut_results, result_lengths
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
 from mlx_engine.remote.connection import RemoteConnection, address, client_of, refused, unreachable
@@ -149,7 +150,7 @@ class RemoteEngine:
                 case LoadPair() | Connect():
                     await self._connect(job)
                 case GenerationRequest():
-                    await _forward(job, self._rolling_reply(job.request))
+                    await _forward(job, self._fitting_reply(job.request))
                 case CompareRequest():
                     await _forward(job, self._compare(job.request))
                 case CountTokens():
@@ -184,14 +185,14 @@ class RemoteEngine:
             self._server = await discover(self._client, self._connection)
         return self._server
 
-    async def _rolling_reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
-        """Generate a reply. If the chat is too long and may roll, leave out old turns until the server accepts it."""
-        for messages, left_out in _windows(request):
+    async def _fitting_reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
+        """Generate a reply. If the chat is too long, leave out old turns or cut off results, as requested, until it fits."""
+        for messages, left_out, length in _attempts(request):
             began = False
             try:
                 async for event in self._reply(replace(request, messages=messages)):
-                    if left_out and not began:
-                        yield PrefillProgress(0, 0, 0, left_out)
+                    if (left_out or length) and not began:
+                        yield PrefillProgress(0, 0, 0, left_out, length)
                     began = True
                     yield event
                 return
@@ -277,6 +278,15 @@ class RemoteEngine:
             if response.status_code == 200 and isinstance(found := response.json(), dict):
                 return found
         return {}
+
+
+def _attempts(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int, int]]:
+    """Yield messages to send, how many of the oldest are left out, and the length of results, or 0 for whole ones."""
+    messages, left_out = request.messages, 0
+    for messages, left_out in _windows(request):
+        yield messages, left_out, 0
+    for length in result_lengths(messages)[::-4] if request.shorten_results else ():  # about half as long each time
+        yield cut_results(messages, length), left_out, length
 
 
 def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:

@@ -12,7 +12,7 @@ import pytest
 from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
-from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request
+from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
 Responses = dict[tuple[str, str], Response]
@@ -355,3 +355,22 @@ class TestRollingWindow:
         asked, events = self.sent(None, fits=1)
         assert [len(messages) for messages in asked] == [12]
         assert failed(events).code == "remote_context_exceeded"
+
+
+@pytest.mark.parametrize("rolling", [None, 0])
+def test_results_of_tools_are_cut_off_until_they_fit(rolling: int | None) -> None:
+    call = ToolCall("call_1", "read", "{}")
+    question = (Message("user", "Read it."), Message("assistant", "", calls=(call,)))
+    messages = (*question, Message("tool", "x" * 100_000, call_id=call.id))
+    asked: list[int] = []
+
+    def answer(body: bytes) -> Response:
+        asked.append(len(json.loads(body)["messages"][-1]["content"]))
+        return recorded("vllm_dflash/stream_usage" if asked[-1] <= 20_000 else "vllm_dflash/err_too_long")
+
+    request = GenerationRequest(messages, rolling=rolling)
+    with connected(VLLM | {CHAT: answer}) as (engine, _):  # type: ignore[dict-item]
+        assert failed(run(engine, request)).code == "remote_context_exceeded" and asked == [100_000]
+        events = run(engine, replace(request, shorten_results=True))
+    assert isinstance(events[0], PrefillProgress) and 8_000 < events[0].result_length < asked[-1] <= 20_000
+    assert isinstance(events[-1], Finished) and len(asked) <= 6
