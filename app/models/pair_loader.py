@@ -9,6 +9,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.conversations.plain_text import one_line
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from app.machine.measurements import BackgroundTuning
@@ -21,6 +22,7 @@ from mlx_engine.remote.saved import SavedConnection, with_secrets
 from mlx_engine.requests import Connect, LoadPair, RemoteConnection
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated
+MAX_NAME = 80  # characters of a name that a server sends
 
 
 class PairLoader(QObject):
@@ -134,8 +136,13 @@ class PairLoader(QObject):
                 self.loaded_from, self.connected_to = self.loading_from, self.connecting_to
                 self.here = self.loaded_from or self.here
                 self.info = pair
+                if pair.remote:
+                    name, target, method, program = (
+                        one_line(text, MAX_NAME) for text in (pair.name, pair.target, pair.drafter, pair.family)
+                    )
+                    pair = replace(pair, name=name, target=target, drafter=method, family=program)
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
-                self._set_pair(replace(pair, name=self._listed_name() or name))
+                self._set_pair(replace(pair, name=self._listed_name(pair) or name))
                 self.tuning.tune(pair)
                 if pair.why_plain and not pair.remote:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
@@ -147,13 +154,11 @@ class PairLoader(QObject):
                 self._job = self.progress = self.loading_from = self.connecting_to = None
                 self.changed.emit()
 
-    def _listed_name(self) -> str:
-        pair = self.loaded_from
-        if self.connected_to is not None and self.info is not None:
-            return f"{self.connected_to.name} · {self.info.name}"
-        if pair is None or pair.target is None:
-            return ""
-        return listed_name((pair.target, pair.drafter))
+    def _listed_name(self, pair: PairInfo) -> str:
+        if self.connected_to is not None:
+            return f"{self.connected_to.name} · {pair.name}"
+        loaded = self.loaded_from
+        return listed_name((loaded.target, loaded.drafter)) if loaded is not None and loaded.target is not None else ""
 
     def _set_pair(self, pair: PairInfo | None) -> None:
         self.pair = pair

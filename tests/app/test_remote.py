@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from PySide6.QtGui import Qt
 
 from app.chat.full_context import SummaryJob
 from app.compare.compare_view import CompareDialog
@@ -71,6 +72,19 @@ def test_the_window_shows_where_messages_go(start: Start) -> None:
         assert foot.goes_to.isHidden()
         app.ask("Hello again")
         assert len(app.engine.requests) == 1
+
+
+def test_a_servers_names_are_shown_in_one_short_line(start: Start) -> None:
+    app = start()
+    model = "<b>model</b>\n\u202e" + "x" * 5000
+    models = {"object": "list", "data": [{"id": model, "owned_by": "vllm", "max_model_len": 100}]}
+    with connected(app, VLLM | {MODELS: Response(200, JSON, json.dumps(models).encode())}) as replay:
+        name = app.window.top_bar.name
+        assert name.text().startswith("Office · <b>model</b> ") and len(name.text()) < 100
+        assert "\u202e" not in name.text() + name.toolTip()
+        assert not Qt.mightBeRichText(name.toolTip())
+        app.ask("Hello")
+        assert json.loads(replay.seen[-1][3])["model"] == model
 
 
 def test_a_failed_connection_leaves_the_pair_loaded(start: Start) -> None:
