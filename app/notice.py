@@ -37,6 +37,7 @@ class NoticeBar(QFrame):
         self._notices: list[Notice] = []
         self.label = Label()
         self.label.setWordWrap(True)
+        self.label.setMinimumWidth(120)  # long words don't widen the window
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.choose = button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit)
         self.demo = button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo)

@@ -10,7 +10,7 @@ from app.language import number, tr, translated
 from app.models.pair_card import MAX_WIDTH, FactTable
 from app.models.picker import Picker
 from app.models.survey import MAX_NAME
-from app.widgets.controls import button, small_label, styled_label
+from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
@@ -28,7 +28,7 @@ class ConnectionCard(ScrollingPage):
         super().__init__(QWidget())
         self._picker, self._conductor = picker, conductor
         self.setAccessibleName(tr("Selected connection"))
-        self.title = styled_label(theme, size=1.4, bold=True, wrap=True)
+        self.title = styled_label(theme, size=1.4, bold=True, elided=True)
         self.chip = small_label(theme)
         self.main = button("", "", "primary", picker.use)
         self.main.setMinimumHeight(32)
@@ -61,6 +61,7 @@ class ConnectionCard(ScrollingPage):
         connection, loader = one.connection.connection, self._conductor.loader
         state = self._picker.state(one)
         self.title.setText(one.name)
+        self.title.setToolTip(as_tooltip(one.name))
         self.chip.setText(tr("Not encrypted") if open_host(connection) else tr("Encrypted"))
         set_look(self.chip, "chip" if open_host(connection) else "chip-accent")
         self.chip.setVisible(bool(open_host(connection)) or connection.is_encrypted)

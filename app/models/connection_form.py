@@ -1,5 +1,6 @@
 """The form that adds or edits a connection."""
 
+from itertools import chain, count
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -9,7 +10,7 @@ from shiboken6 import isValid
 from app.language import tr, translated
 from app.models.connection_card import server_facts
 from app.models.connections import Connections
-from app.models.pair_card import FactTable
+from app.models.pair_card import MIN_FACT_WIDTH, FactTable
 from app.models.survey import MAX_NAME
 from app.widgets.controls import announce, button, prepare_number_field, small_label
 from app.widgets.layout import Form, ScrollingPage, column, line, row
@@ -77,6 +78,7 @@ class ConnectionForm(QDialog):
         form.add_row(tr("Timeout"), self.timeout, small_label(theme, tr("seconds")))
         self.verdict = small_label(theme, wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Test result"))
+        self.verdict.setMinimumWidth(MIN_FACT_WIDTH)
         self.facts = FactTable(theme)
         self.test = button(tr("Test"), tr("Test the connection"), "bordered", self._test)
         self.save = button(tr("Save"), look="primary", clicked=self._save)
@@ -115,10 +117,12 @@ class ConnectionForm(QDialog):
             connection = checked(connection)
         except UserError as error:
             raise ValueError(translated(error.text)) from None
-        name = self.name.text().strip() or connection.host
+        others = {saved.name for saved in self._connections.saved if before is None or saved.name != before.name}
+        names = chain([connection.host], (f"{connection.host} {number}" for number in count(2)))
+        name = self.name.text().strip() or next(name for name in names if name not in others)
         if not name.isprintable() or not connection.model.isprintable():
             raise ValueError(tr("The name or the model contains control characters. Remove them."))
-        if name != (before.name if before else "") and self._connections.find(name) is not None:
+        if name in others:
             raise ValueError(tr("Another connection has this name."))
         return SavedConnection(name, connection)
 
@@ -182,7 +186,7 @@ class ConnectionForm(QDialog):
         self.facts.show_facts(facts or {})
         self.facts.setVisible(bool(facts))
         if text:
-            announce(self, ". ".join([text, *(f"{name}: {value}" for name, value in (facts or {}).items())]))
+            announce(self, " ".join([text, *(f"{name}: {value}." for name, value in (facts or {}).items())]))
             self._page.show_end()
 
     @Slot()

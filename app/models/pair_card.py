@@ -20,6 +20,7 @@ from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import needs_token
 
 MAX_WIDTH = 688
+MIN_FACT_WIDTH = 120
 
 
 class PairCard(ScrollingPage):
@@ -214,6 +215,7 @@ class FactTable(QWidget):
         for index, (name, text) in enumerate(facts.items()):
             value = small_label(self._theme, text, wrap=True, selectable=True)
             value.setAccessibleName(f"{name}: {text}")
+            value.setMinimumWidth(MIN_FACT_WIDTH)  # long words don't widen the window
             for position, label in enumerate((small_label(self._theme, name, "secondary", wrap=True), value)):
                 label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
                 self._grid.addWidget(label, index, position)

@@ -91,8 +91,12 @@ def notices(app: Running) -> str:
     return "\n".join(app.notices)
 
 
-def test_add_test_use_edit_and_delete(start: Start, vllm: Replay, asked: list[str], qtbot: QtBot, tmp_path: Path) -> None:
+def test_add_test_use_edit_and_delete(
+    start: Start, vllm: Replay, asked: list[str], qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The whole path by keyboard."""
+    spoken: list[str] = []
+    monkeypatch.setattr(connection_form, "announce", lambda source, text: spoken.append(text))
     app = start(data=tmp_path)
     opened(app)
     dialog = picker_of(app)
@@ -115,6 +119,7 @@ def test_add_test_use_edit_and_delete(start: Start, vllm: Replay, asked: list[st
         "Not available": "Turning DFlash off (add an address without speculation)",
         "Encrypted": "Not needed on this computer",
     }
+    assert spoken[0] == "Connecting…" and spoken[1].startswith("The connection works. Server: vLLM 0.32.0. Model: demo.")
     assert vllm.seen[0][2]["authorization"] == "Bearer sk-123"
     qtbot.keyClick(form.url, Qt.Key.Key_Return)
     host = vllm.url.removeprefix("http://")
@@ -226,6 +231,15 @@ def test_bad_names_keys_and_headers(start: Start, name: str, key: str, headers: 
     form.close()
 
 
+def test_names_for_several_models_of_a_server(start: Start) -> None:
+    app = start(loaded=False)
+    for model in ("a", "b", "c"):
+        form = adding(app, "https://lab.example")
+        form.model.setEditText(model)
+        form.save.click()
+    assert [saved.name for saved in app.window.picker.connections.saved] == ["lab.example", "lab.example 2", "lab.example 3"]
+
+
 def test_unencrypted_connections_are_confirmed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start(loaded=False)
     answers, asked = [False, True], []
@@ -260,10 +274,16 @@ def test_ten_thousand_models(start: Start, vllm: Replay) -> None:
 def test_a_server_with_hostile_texts(start: Start, vllm: Replay) -> None:
     app = start(loaded=False)
     vllm.responses[MODELS] = listing("<b>a</b>\n\u202e" + 100_000 * "x")
-    form = adding(app, vllm.url)
+    form = adding(app, vllm.url, "z" * 300)
     model = reply_of(app, form)["Model"]
     assert "\n" not in model and "\u202e" not in model and len(model) < 500
-    form.close()
+    form.save.click()
+    width = app.window.width()
+    app.window.picker.use()
+    app.until(lambda: app.conductor.loader.pair is not None)
+    name = app.window.top_bar.name.text()
+    assert "\n" not in name and "\u202e" not in name and len(name) < 500
+    assert app.window.width() == width and picker_of(app).minimumSizeHint().width() < 1000
 
 
 @pytest.mark.parametrize(
