@@ -125,7 +125,8 @@ def _saved(*, name: str, headers: dict[str, str], ca_file: str, timeout_s: float
     Raises:
         ValueError, TypeError, AttributeError: a value is missing or invalid.
     """
-    if not all(type(text) is str for text in (name, ca_file, *headers.values(), *texts.values())) or not 0 < timeout_s < 1e6:
+    are_texts = all(type(text) is str for text in (name, ca_file, *headers.values(), *texts.values()))
+    if not are_texts or not name or not name.isprintable() or not 0 < timeout_s < 1e6:
         raise ValueError
     json.dumps([name, headers, texts], ensure_ascii=False).encode()  # refuses halves of characters
     file = Path(ca_file) if ca_file else None

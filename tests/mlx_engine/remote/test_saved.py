@@ -113,6 +113,8 @@ def test_an_entry(file: Path) -> None:
         b'{"version": 1, "connections": [{"name": "x"}]}',
         b"[" * 100_000,
         entry(url=5).encode(),
+        entry(name="").encode(),
+        entry(name="a\u202eb").encode(),
         entry(headers=["x"]).encode(),
         entry(headers={"x": 5}).encode(),
         entry(timeout_s="1").encode(),
