@@ -162,10 +162,10 @@ def _row(each: MeasuredReply) -> dict[str, Any]:
 def table(report: dict[str, Any]) -> str:
     """Return the report as text."""
     machine, name = report["machine"], report["pair"]["name"]
+    local = f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
     lines = [
         f"{name}: {report['prompts']} prompts, {report['runs']} runs, up to {report['max_tokens']} tokens per reply",
-        f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
-        f" before and {machine['load_after']} after",
+        f"Server: {remote}" if (remote := report["pair"].get("remote")) else f"{local} before and {machine['load_after']} after",
         "",
         f"{'':12}{'tok/s':>8}{'(runs)':>16}{'tokens/round':>15}{'first token':>14}{'prompt':>14}{'memory':>12}{'J/token':>11}",
     ]
@@ -174,7 +174,7 @@ def table(report: dict[str, Any]) -> str:
         lines.append(
             f"{title:12}{words(side['decode_tok_s'], '.0f'):>8}{_range(side['runs_tok_s']):>16}"
             f"{words(side['tokens_per_round'], '.1f'):>15}{words(side['ttft_s'], '.3f'):>12} s"
-            f"{words(side['prompt_tok_s'], '.0f'):>8} tok/s{side['peak_memory_bytes'] / 1e6:>9.0f} MB"
+            f"{words(side['prompt_tok_s'], '.0f'):>8} tok/s{words(side['peak_memory_bytes'] / 1e6 or None, '.0f'):>9} MB"
             f"{words(side['joules_per_token'], '.2f', 'unknown'):>11}"
         )
     if any(ratio is not None for ratio in report["ratios"]):

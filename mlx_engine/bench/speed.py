@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -103,14 +103,22 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if measured is None:
         note("Stopped. There is nothing to report.")
         return 130
+    if info.remote:  # this computer's energy says nothing about the server
+        measured = [replace(each, joules=None) for each in measured]
     report = {
-        "pair": {"name": info.name, "family": info.family, "block_size": info.block_size, "drafter_weights": info.drafter_weights},
+        "pair": {
+            "name": info.name,
+            "family": info.family,
+            "block_size": info.block_size,
+            "drafter_weights": info.drafter_weights,
+            "remote": info.remote,
+        },
         "machine": _machine(before, _load()),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "set": prompts,
         "max_tokens": given.max_tokens,
         "cool_down_s": given.cool_down,
-        "energy": "powercap" if meter.known else "unknown",
+        "energy": "powercap" if meter.known and not info.remote else "unknown",
         **results.summarize(measured),
     }
     if given.out is not None:

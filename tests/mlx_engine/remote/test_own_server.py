@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from mlx_engine.cli import main
 from mlx_engine.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.remote.connection import RemoteConnection
@@ -99,3 +100,13 @@ def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
             jobs[0].cancel()
     assert isinstance(found[-1], Finished)
     assert found[-1].reason == "cancelled"
+
+
+def test_a_benchmark_reports_the_server_and_nothing_about_this_computer(
+    server: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--remote", server.url, "--remote-key", "sk-test-key", "--runs", "1", "--prompts", "1", "--max-tokens", "24"]
+    assert main(["bench", *options, "--widths", "4"]) == 0
+    out = capsys.readouterr().out
+    assert f"Server: {server.url.removeprefix('http://')}\n" in out
+    assert "CPU" not in out and "– MB" in out and " 0 MB" not in out
