@@ -73,7 +73,7 @@ class Variant:
     def kind(self) -> str:
         """The drafter's kind, or an empty string if it is unknown."""
         if self.config is not None:
-            return "DFlash 2" if self.config.selector else "DFlash"
+            return "DSpark" if self.config.dspark else "DFlash 2" if self.config.selector else "DFlash"
         return (self.drafter.kind if self.drafter else None) or ""
 
     @property

@@ -14,7 +14,7 @@ from mlx_engine.decoding.logprobs import Report, RowLogprobs, read
 from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
+from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
@@ -135,11 +135,20 @@ class Rounds:
         if choice.kind.proposer == "lookup" and self.copies is not None:
             copied = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
             rows = copied.size + 1
+        fits = copied is None and self.drafter.config.confident and not choice.trial
+        controller = self.controller if fits and isinstance(self.controller, AutomaticWidth) else None
+        if controller is not None:
+            rows = min(controller.block, left + 1)
         noise = self.chooser.noise(self.caches.length + 1, rows, self.target.vocabulary)
         match = offer.match if offer else 0
         if copied is not None:
             return _Block(choice, start, copied, noise, match)
         drafts = self.drafter.propose(self.context, start, rows, self.chooser, noise)
+        if controller is not None and self.context.confidence is not None:
+            confidence = cast(list[float], self.context.confidence.tolist())
+            choice = controller.fit(choice, self.caches.length, confidence)
+            rows = min(choice.kind.width, rows)
+            drafts, noise = drafts[: rows - 1], None if noise is None else noise[:rows]
         if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
             mx.async_eval(drafts)
         return _Block(choice, start, drafts, noise, match)

@@ -6,7 +6,7 @@ recent acceptance (`Acceptance`). Plain steps compete with rounds. While plain s
 is still true. Trials have a small time budget. Decisions depend only on the reported outcomes: equal outcomes give equal choices.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf
 from statistics import median
 
@@ -32,6 +32,7 @@ _UNKNOWN = 0.7  # acceptance assumed before any draft is tested
 _HOPED = 0.75  # acceptance assumed for a trial during plain decoding
 _COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # match length -> acceptance assumed for a copied token
 _BATCH = 8  # plain steps per recorded median
+_CONFIDENCE_RATE = 0.05  # correction of a drafter's confidence per tested draft
 _REVIEW_EVERY = 32  # plain steps between comparisons of costs
 
 FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
@@ -82,11 +83,13 @@ class PairHistory:
 
     Attributes:
         lookup: whether lookup may propose copies of prompt and reply.
+        shift: correction of the drafter's confidence, in log-odds.
     """
 
     def __init__(self, block: int, table: CostTable = ASSUMED) -> None:
         self.block = block
         self.lookup = True
+        self.shift = 0.0
         self.costs = PassCosts(table, block)
         self.drafts = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
         self.copies = {length: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
@@ -106,7 +109,9 @@ class AutomaticWidth:
     """Controller that chooses the fastest width for one reply."""
 
     def __init__(self, history: PairHistory) -> None:
-        self._costs, self._copies = history.costs, history.copies
+        self._history, self._costs, self._copies = history, history.costs, history.copies
+        self.block = history.block
+        self._expected: list[float] = []  # chances of the latest drafts, by the drafter's confidence
         self._kinds = [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
         self._drafts = BlendedAcceptance(history.block - 1, _MEMORIES, 3.0, history.drafts)
         self._outlook: _Outlook | None = None
@@ -138,6 +143,18 @@ class AutomaticWidth:
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
         return WidthChoice(outlook.trial, trial=True)
 
+    def fit(self, choice: WidthChoice, depth: int, confidence: list[float]) -> WidthChoice:
+        """Return the choice with the width that promises the most for these drafts.
+
+        Args:
+            confidence: the drafter's log-odds that each draft is accepted if all earlier ones are.
+        """
+        self._expected = [1 / (1 + exp(-max(odds + self._history.shift, -50.0))) for odds in confidence]
+        tokens = tokens_by_width(self._expected)
+        kinds = [kind for kind in self._kinds if kind.width <= len(tokens)]
+        gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth) / self._pace for kind in kinds}
+        return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
+
     def record(self, outcome: PassOutcome) -> None:
         """Update costs, acceptance, and trial budget with the outcome of a pass."""
         kind, depth = outcome.choice.kind, outcome.depth
@@ -163,6 +180,9 @@ class AutomaticWidth:
             self._copies[_match_class(outcome.match)].record(outcome.tested, outcome.accepted)
             self._steps_since_round += outcome.accepted + 1
             return
+        for at, chance in enumerate(self._expected[: outcome.tested]):
+            self._history.shift += _CONFIDENCE_RATE * ((at < outcome.accepted) - chance)
+        self._expected = []
         rounds = 1 + self._steps_since_round / _STEPS_PER_ROUND
         self._steps_since_round = 0
         self._drafts.record(outcome.tested, outcome.accepted, rounds)

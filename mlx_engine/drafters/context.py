@@ -153,6 +153,7 @@ class DraftContext:
         position: absolute position of the next row, that of the anchor.
         span: rows of a queued round, or None.
         kinds: contexts by window, and that of the latest features.
+        confidence: log-odds [rows - 1] that the latest proposals are accepted; None if the drafter doesn't estimate them.
 
     Args:
         windows: the layers' windows.
@@ -162,6 +163,7 @@ class DraftContext:
     def __init__(self, windows: tuple[int | None, ...], features: int = 0) -> None:
         self.position = 0
         self.span: DeviceSpan | None = None
+        self.confidence: mx.array | None = None
         self.kinds: dict[int | str | None, LayerContext] = {window: LayerContext(window) for window in windows}
         if features:
             self.kinds[_FEATURES] = LayerContext(features)

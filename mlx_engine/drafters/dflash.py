@@ -60,6 +60,7 @@ class DFlashDrafter:
         self.operations = PLAIN
         self._embed, self._head = embed, head
         self._frequencies, self._rope_scale = frequencies(config.rope, config.head_dim)
+        self._scale = config.head_dim**-0.5
         tensors = Tensors(weights, dtype, config.stored, bits)
         weights.clear()  # frees each published tensor once it is taken
         self._take_context(tensors)
@@ -151,7 +152,7 @@ class DFlashDrafter:
         done = 0
         for window, members in self._kinds.items():
             own = projected[:, done : done + len(members)]
-            context.kinds[window].append(self.operations.kv_injection(own, self._key_norms[window], *rotation))
+            context.kinds[window].append(self._finish(self.operations.kv_injection(own, self._key_norms[window], *rotation)))
             done += len(members)
         if context.span is None:
             context.position += rows
@@ -184,11 +185,11 @@ class DFlashDrafter:
         return mx.tanh(logits / c.softcap) * c.softcap if c.softcap else logits
 
     def hidden(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
-        """Return the final hidden states [width - 1, H] of the block's masks."""
+        """Return the final hidden states [width - 1, H] of the rows that propose tokens."""
         c = self.config
+        width += c.first_row - 1  # of the drafter's block
         masks = mx.full((width - 1,), c.mask_token, dtype=anchor.dtype)
-        tokens = mx.concatenate([anchor, masks])[None]
-        x = self._embed(tokens) if self._own_table is None else self._own_table.rows(tokens)
+        x = self._embedded(mx.concatenate([anchor, masks])[None])
         if c.embedding_scale != 1.0:
             x = x * c.embedding_scale
         visible = {
@@ -197,9 +198,20 @@ class DFlashDrafter:
         }
         for i, (window, causal) in enumerate(zip(c.windows, c.causal, strict=True)):
             held = context.kinds[window].layer(self._slot[i])
-            read = 1 if i == c.layers - 1 else 0  # the anchor's output is not needed
+            read = c.first_row if i == c.layers - 1 else 0
             x = self._run_layer(i, x, LayerView(held, visible[window, causal], context.start, read))
         return mx.fast.rms_norm(x[0], self._final_norm, c.norm_eps)
+
+    def _embedded(self, tokens: mx.array) -> mx.array:
+        return self._embed(tokens) if self._own_table is None else self._own_table.rows(tokens)
+
+    def _values(self, values: mx.array) -> mx.array:
+        """Return values [.., D] as the layers attend to them."""
+        return values
+
+    def _finish(self, keys_values: mx.array) -> mx.array:
+        """Return keys and values [2, L, H, S, D] for the context."""
+        return keys_values
 
     def _run_layer(self, index: int, x: mx.array, view: LayerView) -> mx.array:
         """Run a layer on the block [1, w, H] and return its rows from `view.read` on."""
@@ -220,11 +232,11 @@ class DFlashDrafter:
         rotated, freqs = rotated.transpose(0, 2, 1, 3), self._frequencies
         rotated = mx.fast.rope(rotated, c.head_dim, traditional=False, base=None, scale=1.0, offset=view.start, freqs=freqs)
         queries, keys = rotated[:, : c.heads, read:], rotated[:, c.heads :]
-        values = heads[:, :, c.heads + c.kv_heads :].transpose(0, 2, 1, 3)
+        values = self._values(heads[:, :, c.heads + c.kv_heads :]).transpose(0, 2, 1, 3)
         if view.held is not None:
             keys, values = mx.concatenate([view.held[0], keys], axis=2), mx.concatenate([view.held[1], values], axis=2)
         mask = None if view.mask is None else view.mask[read:]
-        out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=c.head_dim**-0.5, mask=mask)
+        out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=self._scale, mask=mask)
         out = out.transpose(0, 2, 1, 3)
         if weights.gate is not None:
             gate = weights.gate(x[:, read:]).astype(mx.float32)

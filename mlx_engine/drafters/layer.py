@@ -23,6 +23,8 @@ class Layer:
     mlp_norm: mx.array
     gate_up: Matrix
     down: Matrix
+    after: mx.array | None = None  # [2, H], Gemma: RMSNorm weights of the outputs of attention and MLP
+    scale: mx.array | None = None  # [1], Gemma: factor of the layer's output
 
     @property
     def arrays(self) -> list[mx.array]:
@@ -48,8 +50,12 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
     c, at = config, f"layers.{index}."
     attention, mlp = at + "self_attn.", at + "mlp."
     hidden, queries, keys = c.hidden_size, c.heads * c.head_dim, c.kv_heads * c.head_dim
+    gemma = c.dspark is not None and c.dspark.gemma
     if f"{attention}qkv_proj.weight" in tensors:
         qkv = tensors.matrix(attention + "qkv_proj", queries + 2 * keys, hidden)
+    elif gemma and f"{attention}v_proj.weight" not in tensors:  # keys are values
+        q, k = tensors.matrix(f"{attention}q_proj", queries, hidden), tensors.matrix(f"{attention}k_proj", keys, hidden)
+        qkv = q.concatenated(k, k)
     else:
         rows_by_name = {"q": queries, "k": keys, "v": keys}
         q, k, v = (tensors.matrix(f"{attention}{name}_proj", rows, hidden) for name, rows in rows_by_name.items())
@@ -57,6 +63,8 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
     sizes = (("q", queries), ("k", keys), ("v", keys), ("o", hidden)) if c.attention_bias else ()
     bias = [tensors.take(f"{attention}{name}_proj.bias", size) for name, size in sizes]
     q_norm, k_norm = (tensors.take(f"{attention}{name}_norm.weight", c.head_dim) for name in ("q", "k"))
+    after = ("post_attention_layernorm", "post_feedforward_layernorm") if gemma else ()
+    norms = [tensors.take(f"{at}{name}.weight", hidden) for name in after]
     gate, up = (tensors.matrix(f"{mlp}{name}_proj", c.intermediate_size, hidden) for name in ("gate", "up"))
     layer = Layer(
         input_norm=tensors.take(at + "input_layernorm.weight", hidden),
@@ -66,9 +74,11 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
         gate=tensors.matrix(attention + "g_proj", c.heads, hidden) if c.laguna else None,
         output=tensors.matrix(attention + "o_proj", hidden, queries),
         output_bias=bias[3] if bias else None,
-        mlp_norm=tensors.take(at + "post_attention_layernorm.weight", hidden),
+        mlp_norm=tensors.take(f"{at}{'pre_feedforward' if gemma else 'post_attention'}_layernorm.weight", hidden),
         gate_up=gate.concatenated(up),
         down=tensors.matrix(mlp + "down_proj", hidden, c.intermediate_size),
+        after=mx.stack(norms) if norms else None,
+        scale=tensors.take(at + "layer_scalar", 1) if gemma else None,
     )
     keys_values = qkv.part(queries, queries + 2 * keys)
     if c.laguna:  # features also pass each layer's input norm: fold its weights into the matrix

@@ -20,7 +20,8 @@ from mlx_engine.pairs.repo import check_repo
 from mlx_engine.pairs.target_config import dflash_problem
 
 BUILT_IN = "built in"  # tag of pairs that need no download
-RUNNABLE_KINDS = ("DFlash", "DFlash 2")  # of drafters; others in the catalog, and targets that have no other, aren't offered
+# Kinds of drafters; others in the catalog, and targets that have no other, aren't offered
+RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark")
 _NEEDS_CODE = EngineText.of(
     "tokenizer_needs_own_code",
     "Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.",

@@ -1,25 +1,32 @@
-"""The config.json of published DFlash drafters.
+"""The config.json of published DFlash and DSpark drafters.
 
 Publishers lay out the fields differently and revise checkpoints in place. So everything is read from the file, and nothing depends
 on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vLLM and speculators, and published configs.
 """
 
-import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
-from mlx_engine.errors import UserError
 from mlx_engine.limits import MAX_BLOCK_ROWS
+from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, number, unexpected
 
+_GEMMA = "Gemma4DSparkModel"
 _KINDS = {
     "DFlashDraftModel": "dflash",
     "DFlash2DraftModel": "dflash2",
     "DFlashLagunaForCausalLM": "laguna",
     "MuseGlimmerAssistantModel": "muse",
+    "Qwen3DSparkModel": "dspark",
+    _GEMMA: "dspark",
+    "DSparkDraftModel": "dspark",
 }
 # Names of the same architectures in the speculators library
-_SPECULATORS = {"dflash": {"DFlashSpeculator", "DFlashDraftModel"}, "dflash2": {"DFlash2Speculator", "DFlash2DraftModel"}}
+_SPECULATORS = {
+    "dflash": {"DFlashSpeculator", "DFlashDraftModel"},
+    "dflash2": {"DFlash2Speculator", "DFlash2DraftModel"},
+    "dspark": {"DSparkSpeculator", "DSparkDraftModel"},
+}
+_DSPARK_WINDOW = 4096  # positions that full-attention layers read, because acceptance falls in longer contexts
 _MOST_LAYERS = 512
 _FULL, _SLIDING = "full_attention", "sliding_attention"
 # Supported values of fields that change the computation without changing the tensors
@@ -32,25 +39,19 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "norm_before_fc norm_before_residual enable_confidence_head fc_bias": (False,),
     "markov_rank attn_logit_softcapping": (0,),
 }
-# Parts of field names that suggest a change of the computation
-_SIGNIFICANT = (
-    "scal", "softcap", "multiplier", "causal", "rope", "rotary", "window", "sink", "norm", "activation", "anchor", "gating",
-    "mask_embedding", "shift", "pos_emb", "markov", "hc_mult",
-)  # fmt: skip
-# Fields with such names that configs inherit from the target, and that dense drafters ignore
-_INERT = frozenset(
-    {
-        "norm_topk_prob", "routed_scaling_factor", "moe_routed_scaling_factor", "qk_rope_head_dim", "qk_nope_head_dim",
-        "layer_norm_eps", "layernorm_epsilon", "rms_norm", "use_sliding_window", "max_window_layers", "sliding_window",
-        "max_anchors", "num_anchors",
-    }
-)  # fmt: skip
-_LARGEST = 1e15
+# Supported values of DSpark's fields; other fields that its trainer copies from the target have no effect
+_DSPARK_SUPPORTED: dict[str, tuple[Any, ...]] = {
+    "markov_head_type": ("vanilla",),
+    "log_snr_conditioning enable_qwen35_gated_q_proj attention_sink_bias dflash_query_causal": (False,),
+    "projector_type": ("dspark",),
+    "hidden_activation": ("gelu_pytorch_tanh",),
+}
+_COPIED = frozenset({"sample_from_anchor", "enable_confidence_head", "markov_rank", "partial_rotary_factor"})
 
 
 @dataclass(frozen=True)
 class Rope:
-    """Rotary embedding settings. `kind` is default, linear, llama3, or yarn."""
+    """Rotary embedding settings. `kind` is default, proportional, linear, llama3, or yarn."""
 
     theta: float
     kind: str = "default"
@@ -62,6 +63,7 @@ class Rope:
     attention_factor: float | None = None
     mscale: float = 0.0
     mscale_all_dim: float = 0.0
+    share: float = 1.0  # proportional: share of the pairs that rotate
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,15 @@ class Selector:
 
     rank: int
     top_k: int  # likeliest tokens per row
+
+
+@dataclass(frozen=True)
+class DSpark:
+    """DSpark's heads and layers."""
+
+    rank: int  # of the Markov head
+    confidence: int  # inputs of the confidence head; 0 without one
+    gemma: bool  # Gemma's layers: four norms, scaled outputs, normalized values
 
 
 @dataclass(frozen=True)
@@ -103,7 +114,8 @@ class DrafterConfig:
     draft_vocab_size: int | None  # if the drafter proposes only some of the target's tokens
     norm_eps: float
     rope: Rope
-    block_size: int
+    block_size: int  # most rows of a verify: the anchor and all proposals
+    first_row: int  # first row of the drafter's block that proposes a token; 0: that of the anchor
     taps: tuple[int, ...]  # 0-based target layers whose outputs are the context features
     target_layers: int | None  # number of target layers
     mask_token: int
@@ -115,86 +127,19 @@ class DrafterConfig:
     softcap: float | None
     convolution: Convolution | None  # DFlash 2
     selector: Selector | None  # DFlash 2
+    dspark: DSpark | None
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
     stored: Stored | None
+
+    @property
+    def confident(self) -> bool:
+        """Whether the drafter estimates if its proposals are accepted."""
+        return self.dspark is not None and self.dspark.confidence > 0
 
     @property
     def windowed(self) -> bool:
         """Whether every layer sees only a window of the context."""
         return None not in self.windows
-
-
-class ConfigFields:
-    """The fields of a config by name. An explicit null counts as absent.
-
-    Published drafters keep a field at the top level, in `dflash_config`, or (speculators layout) in `transformer_layer_config`. A
-    field that appears in two places must have the same value in both.
-
-    Args:
-        levels: the objects that hold fields, by their names in error messages.
-        strict: the levels in which unknown fields are refused.
-    """
-
-    def __init__(self, levels: dict[str, dict], strict: frozenset[str] = frozenset()) -> None:
-        self._levels, self._strict = levels, strict
-        self._read: set[str] = set()
-
-    def get(self, name: str) -> Any:
-        self._read.add(name)
-        found = [(level, fields[name]) for level, fields in self._levels.items() if fields.get(name) is not None]
-        for level, value in found[1:]:
-            if value != found[0][1]:
-                raise contradiction(name, found[0][1], f"{level}.{name}", value)
-        return found[0][1] if found else None
-
-    def number(self, name: str, default: float | None = None, above: float = -_LARGEST) -> float:
-        return number(name, self.get(name), default, above)
-
-    def whole(self, name: str, default: int | None = None, least: int = 1, most: int = 2**31 - 1) -> int:
-        value = self.number(name, default)
-        if value != int(value) or not least <= value <= most:
-            raise unexpected(name, value, f"{least}, …, {most:,}")
-        return int(value)
-
-    def optional(self, name: str) -> int | None:
-        return None if self.get(name) is None else self.whole(name)
-
-    def flag(self, name: str, default: bool | None = None) -> bool | None:
-        value = self.get(name)
-        return default if value is None else self._checked(name, value, bool, "boolean")
-
-    def block(self, name: str) -> dict:
-        """Return a field that holds an object, or {} if it is absent."""
-        value = self.get(name)
-        return {} if value is None else self._checked(name, value, dict, "object")
-
-    def list(self, name: str, of: type) -> list | None:
-        """Return a field that holds a list of `of`, or None if it is absent."""
-        value = self.get(name)
-        if value is None or (isinstance(value, list) and all(type(item) is of for item in value)):
-            return value
-        raise unexpected(name, value, "array of integers" if of is int else "array of strings")
-
-    def _checked(self, name: str, value: Any, kind: type, expected: str) -> Any:
-        if not isinstance(value, kind):
-            raise unexpected(name, value, expected)
-        return value
-
-    def must_be(self, name: str, *supported: Any) -> None:
-        """Refuse values that would need an unsupported computation."""
-        value = self.get(name)
-        if value is not None and not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in supported):
-            raise unexpected(name, value, _short(supported[0]))
-
-    def refuse_unread(self) -> None:
-        """Refuse unread fields that could affect the computation."""
-        for level, fields in self._levels.items():
-            for name, value in fields.items():
-                if name in self._read or value in (None, False, 0, "", [], {}):
-                    continue
-                if level in self._strict or (name not in _INERT and any(part in name.lower() for part in _SIGNIFICANT)):
-                    template = "Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter."
-                    raise UserError("drafter_field_unknown", template, field=name, value=_short(value))
 
 
 def parse(config: dict) -> DrafterConfig:
@@ -207,6 +152,8 @@ def parse(config: dict) -> DrafterConfig:
     layers, heads = fields.whole("num_hidden_layers", most=_MOST_LAYERS), fields.whole("num_attention_heads")
     hidden = fields.whole("hidden_size")
     types = _layer_types(fields, layers)
+    dspark = _dspark(fields, hidden) if kind == "dspark" else None
+    first_row = _first_row(fields, speculators) if dspark else 1
     target_layers, vocab, draft_vocab = map(fields.optional, ("num_target_layers", "vocab_size", "draft_vocab_size"))
     result = DrafterConfig(
         hidden_size=hidden,
@@ -218,25 +165,28 @@ def parse(config: dict) -> DrafterConfig:
         vocab_size=vocab,
         draft_vocab_size=draft_vocab if draft_vocab != vocab else None,
         norm_eps=fields.number("rms_norm_eps", above=0.0),
-        rope=_rope(fields),
-        block_size=fields.whole("block_size", least=2, most=MAX_BLOCK_ROWS),
+        rope=_rope(fields, dspark),
+        block_size=fields.whole("block_size", least=1 + first_row, most=MAX_BLOCK_ROWS - 1 + first_row) + 1 - first_row,
+        first_row=first_row,
         taps=_taps(fields, speculators, layers, target_layers),
         target_layers=target_layers,
         mask_token=fields.whole("mask_token_id", least=0),
         attention_bias=bool(fields.flag("attention_bias")),
-        windows=_windows(fields, types),
+        windows=tuple(window or _DSPARK_WINDOW for window in _windows(fields, types)) if dspark else _windows(fields, types),
         causal=_causality(fields, kind, speculators, types),
         embedding_scale=fields.number("input_embedding_scale", 1.0, above=0.0),
         output_multiplier=fields.number("output_multiplier", 1.0, above=0.0) * fields.number("logit_scale", 1.0, above=0.0),
         softcap=fields.number("final_logit_softcapping", 0.0, above=-1e-9) or None,
         convolution=Convolution(fields.whole("conv_kernel_size"), fields.whole("conv_group_size")) if kind == "dflash2" else None,
         selector=Selector(fields.whole("selector_rank"), fields.whole("selector_top_k")) if kind == "dflash2" else None,
+        dspark=dspark,
         laguna=kind == "laguna",
         stored=_stored(fields),
     )
-    for names, supported in _SUPPORTED.items():
+    for names, supported in (_SUPPORTED | (_DSPARK_SUPPORTED if dspark else {})).items():
         for name in names.split():
-            fields.must_be(name, *supported)
+            if not dspark or name not in _COPIED:
+                fields.must_be(name, *supported)
     fields.must_be("target_hidden_size", hidden)
     fields.must_be("gating", *(["per-head", True] if kind == "laguna" else [False]))
     _refuse_contradictions(result)
@@ -247,7 +197,9 @@ def parse(config: dict) -> DrafterConfig:
 def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     """Return the drafter kind, whether it uses the speculators layout, and the fields."""
     speculators = config.get("speculators_model_type") is not None or config.get("transformer_layer_config") is not None
-    levels = {"config.json": config}
+    named = config.get("architectures")
+    names = [str(name) for name in named] if isinstance(named, list) else []
+    levels = {"config.json": _plain_gemma(config) if _GEMMA in names else config}
     for name in ("dflash_config", "transformer_layer_config"):
         inner = config.get(name)
         if inner is not None and not isinstance(inner, dict):
@@ -255,19 +207,43 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
         if inner:
             levels[name] = inner
     fields = ConfigFields(levels, strict=frozenset({"dflash_config"}))
-    named = config.get("architectures")
-    names = [str(name) for name in named] if isinstance(named, list) else []
     kinds = {_KINDS[name] for name in names if name in _KINDS}
     if speculators:
         kind = config.get("speculators_model_type")
-        if kind in ("dflash", "dflash2"):
+        if isinstance(kind, str) and kind in _SPECULATORS:
             if names and not _SPECULATORS[kind].intersection(names):
                 raise contradiction("architectures", names, "speculators_model_type", kind)
             return kind, True, fields
     elif len(kinds) == 1:
         return kinds.pop(), False, fields
     field = "speculators_model_type" if speculators else "architectures"
-    raise unexpected(field, config.get(field), "DFlash, DFlash 2")
+    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark")
+
+
+def _plain_gemma(config: dict) -> dict:
+    """Return a Gemma DSpark config in which the fields of full attention have the usual names."""
+    rope = config.get("rope_parameters")
+    heads = config.get("num_global_key_value_heads") if config.get("attention_k_eq_v") else None
+    plain = {"head_dim": "global_head_dim", "num_key_value_heads": "num_global_key_value_heads" if heads else "num_key_value_heads"}
+    full = rope.get(_FULL) if isinstance(rope, dict) else None
+    return {**config, **{name: config.get(source) for name, source in plain.items()}, "rope_parameters": full, "rope_theta": None}
+
+
+def _dspark(fields: ConfigFields, hidden: int) -> DSpark:
+    rank = fields.whole("markov_rank")
+    reads_token = fields.flag("confidence_head_with_markov", True)
+    confidence = hidden + (rank if reads_token else 0) if fields.flag("enable_confidence_head", True) else 0
+    return DSpark(rank, confidence, _GEMMA in (fields.list("architectures", str) or []))
+
+
+def _first_row(fields: ConfigFields, speculators: bool) -> int:
+    """Return the first row that proposes a token."""
+    if (explicit := fields.flag("sample_from_anchor")) is not None or not speculators:
+        return 0 if explicit in (None, True) else 1
+    # Older configs tell it only by the number of proposals
+    methods = fields.block("speculators_config").get("proposal_methods")
+    count = methods[0].get("speculative_tokens") if isinstance(methods, list) and methods and isinstance(methods[0], dict) else None
+    return 0 if count == fields.get("block_size") else 1
 
 
 def _layer_types(fields: ConfigFields, layers: int) -> list[str]:
@@ -337,7 +313,7 @@ def _taps(fields: ConfigFields, speculators: bool, layers: int, target_layers: i
     return tuple(taps)
 
 
-def _rope(fields: ConfigFields) -> Rope:
+def _rope(fields: ConfigFields, dspark: DSpark | None) -> Rope:
     parameters, scaling = fields.block("rope_parameters"), fields.block("rope_scaling")
     for name in scaling.keys() & parameters.keys() - {"rope_theta"}:
         if scaling[name] != parameters[name]:
@@ -348,9 +324,11 @@ def _rope(fields: ConfigFields) -> Rope:
         raise contradiction("rope_theta", theta, "rope_parameters.rope_theta", inner)
     theta = number("rope_theta", inner if theta is None else theta, above=1.0)
     kind = both.get("rope_type") or both.get("type") or "default"
+    if dspark and dspark.gemma and kind == "proportional":
+        return Rope(theta, kind, share=number("partial_rotary_factor", both.get("partial_rotary_factor"), 1.0, above=0.0))
     if kind not in ("default", "linear", "llama3", "yarn"):
         raise unexpected("rope_type", kind, "default, linear, llama3, yarn")
-    if both.get("partial_rotary_factor") not in (None, 1):
+    if both.get("partial_rotary_factor") not in (None, 1) and not dspark:
         raise unexpected("partial_rotary_factor", both["partial_rotary_factor"], "1")
     if kind == "default":
         return Rope(theta)
@@ -404,7 +382,7 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
     window = min((window for window in c.windows if window is not None), default=c.block_size)
     if window < c.block_size:
         raise contradiction("sliding_window", window, "block_size", c.block_size)
-    if c.vocab_size is None and (c.selector or c.draft_vocab_size is not None):
+    if c.vocab_size is None and (c.selector or c.dspark or c.draft_vocab_size is not None):
         raise missing("vocab_size")
     if c.vocab_size is not None and c.mask_token >= c.vocab_size:
         raise contradiction("mask_token_id", c.mask_token, "vocab_size", c.vocab_size)
@@ -414,36 +392,3 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
         raise contradiction("draft_vocab_size", c.draft_vocab_size, "vocab_size", c.vocab_size)
     if c.selector is not None and c.selector.top_k > (c.vocab_size or 0):
         raise contradiction("selector_top_k", c.selector.top_k, "vocab_size", c.vocab_size)
-
-
-def number(name: str, value: Any, default: float | None = None, above: float = -_LARGEST) -> float:
-    """Return `value` (the default if None) as a finite number greater than `above`."""
-    value = default if value is None else value
-    if value is None:
-        raise missing(name)
-    usable = (type(value) is int and abs(value) < 2**63) or (type(value) is float and math.isfinite(value))
-    if not usable or not above < value <= _LARGEST:
-        raise unexpected(name, value, f"> {above:g}, ≤ {_LARGEST:g}")
-    return value
-
-
-def missing(field: str) -> UserError:
-    template = "Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter."
-    return UserError("drafter_field_missing", template, field=field)
-
-
-def unexpected(field: str, value: Any, expected: str) -> UserError:
-    template = "Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter."
-    return UserError("drafter_field_unexpected", template, field=field, value=_short(value), expected=expected)
-
-
-def contradiction(first: str, value: Any, second: str, other: Any) -> UserError:
-    """Return the error for two fields with contradictory values."""
-    template = "Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter."
-    return UserError("drafter_fields_contradict", template, first=first, value=_short(value), second=second, other=_short(other))
-
-
-def _short(value: Any) -> str:
-    """Return a value as JSON, shortened for error messages."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "…"

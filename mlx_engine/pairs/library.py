@@ -131,7 +131,11 @@ def looks_like_drafter(config: dict) -> bool:
     """Return whether a config.json belongs to a drafter, supported or not."""
     architectures = config.get("architectures")
     names = " ".join(map(str, architectures)) if isinstance(architectures, list) else ""
-    return "dflash_config" in config or "speculators_model_type" in config or "DFlash" in names or "AssistantModel" in names
+    return (
+        "dflash_config" in config
+        or "speculators_model_type" in config
+        or any(name in names for name in ("DFlash", "DSpark", "AssistantModel"))
+    )
 
 
 def pair_name(target: Path) -> str:

@@ -13,6 +13,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.loading import LoadedPair
 from mlx_engine.requests import GenerationRequest, Sampling
+from tests.golden import drafted_rounds
 from tests.golden.drafter_case import Differences
 
 
@@ -48,7 +49,10 @@ def check(folder: Path) -> tuple[str, list[str]]:
     described = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     limit, cases = described["max_tokens"], described["cases"]
     found, rounds = Differences(), 0
-    _features(found, pair, cases[0]["prompt_ids"], mx.load(str(folder / "features.safetensors")))
+    if kind := described.get("kind"):
+        drafted_rounds.check(found, kind, recorder, mx.load(str(folder / "rounds.safetensors")))
+    else:
+        _features(found, pair, cases[0]["prompt_ids"], mx.load(str(folder / "features.safetensors")))
     for number, case in enumerate(cases):
         name = f"prompt {number}"
         recorder.proposed.clear()
@@ -56,11 +60,11 @@ def check(folder: Path) -> tuple[str, list[str]]:
         rounds += len(accepted)
         found.same(name, "accepted lengths", accepted, case["accepted"])
         found.same(name, "drafts", [draft.tolist() for draft in recorder.proposed], [one["draft"] for one in case["rounds"]])
-        for smaller in case.get("smaller_blocks", []):
-            size = smaller["block_size"]
+        for other in case.get("smaller_blocks", case.get("other_blocks", [])):
+            size = other["block_size"]
             accepted = _reply(found, engine, f"{name}, blocks of {size}", case, limit, size)
             rounds += len(accepted)
-            found.same(f"{name}, blocks of {size}", "accepted lengths", accepted, smaller["accepted"])
+            found.same(f"{name}, blocks of {size}", "accepted lengths", accepted, other["accepted"])
         _reply(found, engine, f"{name}, plain", case, limit, None)
         found.same(f"{name}, plain steps in between", "text", _mixed(pair, case, limit), case["output_ids"])
     return f"{len(cases)} prompts, {rounds} rounds, largest difference: {found}", found.wrong

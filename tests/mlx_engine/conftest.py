@@ -1,5 +1,7 @@
 """Pairs that the engine's tests run: a tiny one from the reference files, and the demo pair."""
 
+import json
+import shutil
 from pathlib import Path
 
 import mlx.core as mx
@@ -37,6 +39,28 @@ def tiny() -> Engine:
 def tiny2() -> Engine:
     """The reference Qwen3.5 pair: DFlash 2, gated delta layers and full attention, block 8, 132 tokens."""
     return loaded(GOLDEN / "e2e_qwen3_5" / "target", GOLDEN / "e2e_qwen3_5" / "drafter")
+
+
+def save_dspark(folder: Path) -> Path:
+    """Copy a reference DSpark drafter, with blocks of 8 and one layer that sees 20 positions back."""
+    shutil.copytree(GOLDEN / "dspark_3" / "drafter", folder)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"block_size": 8, "sliding_window_non_causal": True}
+    config["transformer_layer_config"] |= {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 20}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def loaded_case(name: str, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """Load a reference pair, a DSpark drafter from `save_dspark`."""
+    folder = GOLDEN / name / "drafter"
+    return loaded(GOLDEN / name / "target", save_dspark(tmp_path_factory.mktemp(name) / "drafter") if "dspark" in name else folder)
+
+
+@pytest.fixture(scope="session")
+def dspark(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """The reference Llama pair with a DSpark drafter: d2t, block 8, 123 tokens."""
+    return loaded_case("dspark_3", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

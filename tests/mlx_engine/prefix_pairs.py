@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,19 @@ from mlx_engine.decoding import prefill
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
 from mlx_engine.prefix import disk, part
-from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+SHORT = (52, 22, 1, 57, 93, 9, 28, 41, 47)  # the DSpark pair answers it with a short text
 WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
 # The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
-PAIRS = {"growing": "e2e_qwen3", "windows": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
+PAIRS = {
+    "growing": "e2e_qwen3",
+    "windows": "e2e_qwen3",
+    "rotating": "e2e_gpt_oss",
+    "recurrent": "e2e_qwen3_5",
+    "dspark": "dspark_3",
+}
 BLOCK = 8
 STATES_EVERY = 3 * BLOCK
 WINDOW = 20
@@ -35,7 +43,8 @@ def running(kind: str, folder: Path) -> Iterator[Engine]:
         folder: for files of the pair.
     """
     pair = GOLDEN / PAIRS[kind]
-    drafter = sliding(pair / "drafter", folder / "drafter") if kind == "windows" else pair / "drafter"
+    changed = {"windows": partial(sliding, pair / "drafter"), "dspark": save_dspark}.get(kind)
+    drafter = changed(folder / "drafter") if changed else pair / "drafter"
     engine = loaded(pair / "target", drafter)
     with pytest.MonkeyPatch.context() as patch:
         for module in (part, disk):

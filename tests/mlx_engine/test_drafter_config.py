@@ -34,8 +34,20 @@ LAGUNA = {
     "num_target_layers": None,
     "dflash_config": {**SLIDING["dflash_config"], "num_target_layers": 10, "causal": True},
 }
+SPARK, GEMMA_SPARK, SPARK_SPECULATORS = (
+    json.loads((GOLDEN / f"dspark_{number}" / "drafter" / "config.json").read_text(encoding="utf-8")) for number in (1, 2, 3)
+)
+SPECFORGE = {
+    **{name: value for name, value in SPARK.items() if name not in ("mask_token_id", "target_layer_ids")},
+    "architectures": ["DSparkDraftModel"],
+    "dflash_config": {"projector_type": "dspark", "mask_token_id": 119, "target_layer_ids": [0, 2]},
+}
 LAYOUTS = {
     **PUBLISHED,
+    "dspark": SPARK,
+    "dspark gemma": GEMMA_SPARK,
+    "dspark speculators": SPARK_SPECULATORS,
+    "dspark specforge": SPECFORGE,
     "muse": MUSE,
     "laguna": LAGUNA,
     "speculators": speculators(V1),
@@ -124,10 +136,29 @@ def test_windows_by_older_fields():
     assert parse(swa).windows == (128, 128)
 
 
+def test_dspark_is_read_from_each_layout():
+    plain, gemma, other = map(parse, (SPARK, GEMMA_SPARK, SPARK_SPECULATORS))
+    assert parse(SPECFORGE) == plain
+    assert (plain.first_row, plain.block_size, plain.windows, plain.taps) == (0, 8, (4096, 4096), (0, 2))
+    assert (gemma.head_dim, gemma.kv_heads, gemma.rope.share, gemma.softcap) == (32, 1, 0.25, 30.0)
+    assert (other.first_row, other.block_size, other.draft_vocab_size, other.taps) == (1, 6, 72, (0, 1, 2))
+    assert plain.confident and not parse({**SPARK, "enable_confidence_head": False}).confident
+
+
+@pytest.mark.parametrize(("count", "first_row"), [(6, 0), (5, 1), (3, 1)])
+def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count, first_row):
+    methods = {"proposal_methods": [{"proposal_type": "greedy", "speculative_tokens": count}]}
+    assert parse({**SPARK_SPECULATORS, "sample_from_anchor": None, "speculators_config": methods}).first_row == first_row
+
+
 @pytest.mark.parametrize(
     ("config", "fields", "name"),
     [
-        (V1, {"architectures": ["Qwen3DSparkModel"]}, "architectures"),
+        (SPARK, {"markov_head_type": "gated"}, "markov_head_type"),
+        (SPARK, {"markov_rank": None}, "markov_rank"),
+        (SPARK, {"log_snr_conditioning": True}, "log_snr_conditioning"),
+        (SPARK, {"vocab_size": None}, "vocab_size"),
+        (V1, {"architectures": ["LlamaForCausalLMEagle3"]}, "architectures"),
         (V1, {"architectures": ["DFlashDraftModel", "DFlash2DraftModel"]}, "architectures"),
         (V1, {"architectures": None}, "architectures"),
         (V1, {"block_size": 12, "dflash_config": {**V1["dflash_config"], "block_size": 16}}, "block_size"),
@@ -188,7 +219,7 @@ def test_what_is_unknown_or_contradictory_is_refused_by_its_name(config, fields,
 def test_one_field_said_twice_has_to_be_the_same(name):
     """At whatever two levels, for every field that is read."""
     config = LAYOUTS[name]
-    inner = next(key for key in ("transformer_layer_config", "dflash_config") if key in config) if name != "muse" else None
+    inner = next((key for key in ("transformer_layer_config", "dflash_config") if key in config and name != "muse"), None)
     if inner is None:
         return
     for field, value in config[inner].items():
@@ -215,9 +246,10 @@ def test_what_a_drafter_has_no_use_for_is_passed_over():
 def test_the_fit_is_judged_in_every_layout(name):
     config = LAYOUTS[name]
     read = parse(config)
-    target = {"hidden_size": 64, "vocab_size": read.vocab_size, "num_hidden_layers": read.target_layers or max(read.taps) + 1}
+    hidden = read.hidden_size
+    target = {"hidden_size": hidden, "vocab_size": read.vocab_size, "num_hidden_layers": read.target_layers or max(read.taps) + 1}
     assert pair_problem(target, config) is None
-    assert "“hidden_size” 64" in str(pair_problem({**target, "hidden_size": 128}, config))
+    assert f"“hidden_size” {hidden}" in str(pair_problem({**target, "hidden_size": 128}, config))
     assert "“vocab_size”" in str(pair_problem({**target, "vocab_size": 50_000}, config))
     assert "layer" in str(pair_problem({**target, "num_hidden_layers": 2}, config))
     assert "layer" in str(pair_problem({"text_config": {**target, "num_hidden_layers": 2}}, config))

@@ -22,6 +22,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from mlx_engine.decoding.grammar import reply_grammar
+from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompletedReply, Failed, Finished
@@ -305,7 +306,10 @@ def test_messages_with_headers_are_constrained_from_the_final_one_on():
 def test_proposals_follow_the_grammar():
     tokenizer = made("think", QWEN3)
     grammar = state(tokenizer, POINT)
-    drafts = grammar.path(mx.random.normal((24, len(tokenizer)), key=mx.random.key(1)))
+    scores = mx.random.normal((24, len(tokenizer)), key=mx.random.key(1))
+    drafts = grammar.path(scores)
+    chain = Chooser(Sampling(), 0, grammar=grammar).propose_chain(drafts[:1], 24, lambda row, before: scores[row : row + 1], None)
+    assert chain.tolist() == drafts.tolist()
     masked = grammar.mask(mx.zeros((25, len(tokenizer))), drafts.tolist())
     assert (mx.take_along_axis(masked[:-1], drafts[:, None], axis=-1) == 0).all().item()
 

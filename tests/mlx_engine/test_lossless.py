@@ -98,7 +98,7 @@ CHOICES = (
 )
 
 
-@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark"])
 @sampled(4)
 @given(
     prompt=st.lists(st.integers(3, 122), min_size=1, max_size=30),
@@ -108,7 +108,7 @@ CHOICES = (
     widths=st.permutations(range(1, 9)),
 )
 def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, temperature, choices, widths):
-    """With each filter and penalty, for DFlash and DFlash 2; three widths per example."""
+    """With each filter and penalty, for DFlash, DFlash 2, and DSpark; three widths per example."""
     engine = request.getfixturevalue(pair)
     asked = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=24), sampling=Sampling(temperature, **choices))
     plain = reply(engine, dataclasses.replace(asked, mode="plain"))
@@ -118,7 +118,7 @@ def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, tem
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark"])
 @pytest.mark.parametrize("choices", CHOICES, ids=str)
 @pytest.mark.parametrize("temperature", [0.3, 0.6, 1.0, 1.5])
 def test_one_seed_gives_one_text_with_every_filter_and_penalty(pair, request, choices, temperature):

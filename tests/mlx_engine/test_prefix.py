@@ -15,7 +15,7 @@ from mlx_engine.events import Commit, CompletedReply, PrefillProgress
 from mlx_engine.requests import GenerationRequest
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
-from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, WORDS, running
+from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, SHORT, WORDS, running
 from tests.mlx_engine.target_passes import before_each_pass
 
 
@@ -140,12 +140,13 @@ def test_the_next_turn_continues_from_the_end_of_the_reply(kept, mode):
     """Even if the last round accepted tokens after the end."""
     kept.free_memory()
     ends = kept.pair.tokenizer.eos_token_ids
-    replies = [(at, reply(kept, tokens(PROMPT[at:] + PROMPT, mode=mode, max_tokens=200, reuse=True))) for at in range(3)]
-    ended = [(at, got) for at, got in replies if got.reason == "eos"]
+    prompts = [*(PROMPT[at:] + PROMPT for at in range(3)), SHORT]
+    replies = [(asked, reply(kept, tokens(asked, mode=mode, max_tokens=200, reuse=True))) for asked in prompts]
+    ended = [(asked, got) for asked, got in replies if got.reason == "eos"]
     assert ended
-    for at, got in ended:
+    for asked, got in ended:
         assert got.tokens[-1] in ends
-        prompt = [*PROMPT[at:], *PROMPT, *got.tokens, 5, 6, 7]
+        prompt = [*asked, *got.tokens, 5, 6, 7]
         assert reply(kept, tokens(prompt, mode=mode, max_tokens=1, reuse=True)).stats.reused_tokens >= len(prompt) - 4
 
 

@@ -25,12 +25,12 @@ from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Measur
 from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.asking import question, reply, tokens
-from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.conftest import loaded_case
 from tests.mlx_engine.target_passes import before_each_pass
 from tests.mlx_engine.test_schedules import Scripted
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
-PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
+PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5", "dspark": "dspark_3"}
 
 
 @dataclass
@@ -76,8 +76,8 @@ def together(engine: Engine, requests: Sequence[GenerationRequest]) -> list[Comp
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
-def engine(request) -> Iterator[Engine]:
-    engine = loaded(GOLDEN / PAIRS[request.param] / "target", GOLDEN / PAIRS[request.param] / "drafter")
+def engine(request, tmp_path_factory) -> Iterator[Engine]:
+    engine = loaded_case(PAIRS[request.param], tmp_path_factory)
     engine.snapshots.budget = 6 << 20
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefill, "CHUNK", 8)

@@ -79,6 +79,31 @@ class TestPassCosts:
         assert costs.seconds(PLAIN_STEP, 100) < 1.15
 
 
+class TestConfidence:
+    """Widths of a drafter that estimates the acceptance of its drafts."""
+
+    def controller(self) -> AutomaticWidth:
+        made = AutomaticWidth(PairHistory(8, TABLE))
+        made.choose(100)
+        return made
+
+    def test_the_width_follows_the_drafts(self):
+        controller, choice = self.controller(), WidthChoice(PassKind("drafter", 4))
+        assert controller.fit(choice, 100, [9.0] * 7).kind.width == 8
+        assert controller.fit(choice, 100, [-9.0] * 7).kind.width == 2
+        assert controller.fit(choice, 100, [9.0, 9.0, 9.0, -9.0, 9.0, 9.0, 9.0]).kind.width == 4
+        assert controller.fit(choice, 100, [9.0] * 2).kind.width == 3  # at the end of a reply
+
+    @pytest.mark.parametrize(("odds", "accepted"), [(3.0, 0), (-3.0, 7)])
+    def test_wrong_confidence_is_corrected(self, odds, accepted):
+        controller = self.controller()
+        for _ in range(300):
+            choice = controller.fit(WidthChoice(PassKind("drafter", 8)), 100, [odds] * 7)
+            width = choice.kind.width
+            controller.record(PassOutcome(choice, 100, None, min(accepted + 1, width - 1), min(accepted, width - 1)))
+        assert (width == 8) == (accepted == 7)
+
+
 class TestAcceptance:
     @given(
         chance=st.floats(0.1, 0.95),

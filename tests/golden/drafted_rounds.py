@@ -1,0 +1,38 @@
+"""The stored rounds of a pair's drafter: every field, through one context per prompt."""
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any
+
+import mlx.core as mx
+
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.requests import Sampling
+from tests.golden.drafter_case import Differences
+
+_GREEDY = Chooser(Sampling(), 0)
+
+
+def check(found: Differences, kind: str, drafter: Any, stored: dict[str, mx.array]) -> None:
+    """Compare the rounds of each prompt, in order."""
+    names = sorted({name.rpartition(".")[0] for name in stored})
+    for _, rounds in groupby(names, lambda name: name.partition(".")[0]):
+        context = drafter.context()
+        for name in rounds:
+            _KINDS[kind](found, name, drafter, context, {key.split(".")[-1]: stored[key] for key in stored if name in key})
+
+
+def _dspark(found: Differences, name: str, drafter: Any, context: Any, stored: dict[str, mx.array]) -> None:
+    anchor, rows = stored["block_ids"][:1].astype(mx.uint32), stored["tokens"].size + 1
+    drafter.inject(context, stored["target_hidden"], mx.zeros(stored["target_hidden"].shape[:1], mx.uint32))
+    found.same(name, "start", [context.position], stored["start"].tolist())
+    hidden, tokens = drafter.hidden(context, anchor, rows), drafter.propose(context, anchor, rows, _GREEDY, None)
+    base = drafter.logits(hidden)
+    found.compare(name, "hidden", hidden, stored["hidden"][-rows + 1 :])
+    found.compare(name, "base_logits", base, stored["base_logits"])
+    found.compare(name, "logits", drafter.chained(base, mx.concatenate([anchor, tokens[:-1]])), stored["logits"])
+    found.compare(name, "confidence_logits", context.confidence, stored["confidence_logits"])
+    found.same(name, "tokens", tokens.tolist(), stored["tokens"].tolist())
+
+
+_KINDS: dict[str, Callable[..., None]] = {"dspark": _dspark}
