@@ -194,6 +194,12 @@ def show_calls(window: MainWindow) -> None:
             card.header.click()
 
 
+def show_result(form: ConnectionForm, saved: SavedConnection) -> None:
+    """Show the result of a test of a server that can do little."""
+    form._tested = saved
+    form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False))
+
+
 def skip_report_checks() -> None:
     """They take seconds, in a process of their own."""
     report.child = SimpleNamespace(command=lambda module: ("echo", ["Checks"]))  # type: ignore[assignment]
@@ -298,8 +304,7 @@ def main(code: str, folder: Path | None) -> int:
     look("connection", models)
     models.connection.edit.click()
     form = models.findChild(ConnectionForm)
-    form._tested = saved
-    form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False))
+    show_result(form, saved)
     settle(200)
     look("connection-form", form)
     form.close()

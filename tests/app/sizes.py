@@ -16,6 +16,7 @@ from tests.app.screens import (  # before Qt: it sets folders and the language
     overlapping,
     settle,
     show_calls,
+    show_result,
     show_server_in_use,
     skip_report_checks,
 )
@@ -26,8 +27,11 @@ from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # 
 from app import language
 from app.application import Slipstream
 from app.data_paths import DataPaths
+from app.models.connection_form import ConnectionForm
 from app.models.picker_dialog import PickerDialog
 from app.widgets.theme import DEFAULT_TEXT_SIZE
+from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.requests import RemoteConnection
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, commit, done
 
 SIZES = (QSize(700, 500), QSize(1000, 760), QSize(1600, 1000))
@@ -68,6 +72,13 @@ def main(code: str, folder: Path | None) -> int:
     conductor.compare()
     while not window.picker.rows or conductor.busy:
         settle(30)
+    models = window.dialogs.find(PickerDialog)
+    assert models is not None
+    url = "http://192.168.1.20:8000"
+    saved = SavedConnection("Server", RemoteConnection(url, model="organization/model", plain_url=url, headers=(("Name", "1"),)))
+    window.picker.put_connection(saved)
+    models.connection.edit.click()
+    show_result(models.findChild(ConnectionForm), saved)
     bad: list[str] = []
     chat = conductor.chat.id
 
@@ -95,7 +106,7 @@ def main(code: str, folder: Path | None) -> int:
                     stack.setCurrentIndex(page)
                     look(f"{name}-{page}", screen)
             if isinstance(screen, PickerDialog):
-                for pair in ("demo", window.picker.rows[-1].id):
+                for pair in ("demo", window.picker.rows[-1].id, "connection:Server"):
                     window.picker.select(pair)
                     look(f"{name}-{pair[:4].strip('/')}", screen)
             elif not pages:
