@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,21 +31,24 @@ class Reading:
 
 
 class AttachmentReader(QObject):
-    """A reader of the composer's files, each on a thread that may be abandoned."""
+    """A reader of the composer's files, each on a thread that may be abandoned.
+
+    Args:
+        can_count: returns whether a pair on this computer can count tokens. Files aren't sent to a server to be counted.
+    """
 
     changed = Signal()
     refused = Signal(str)
 
     _read = Signal(object)  # Reading, from its thread
 
-    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, can_count: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._engine = engine
+        self._engine, self._can_count = engine, can_count
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
         self._readings: list[Reading] = []  # for all messages, in order per message
-        self._can_count = False
 
     @property
     def reading(self) -> list[Reading]:
@@ -91,9 +94,9 @@ class AttachmentReader(QObject):
             self.files.remove(one)
             self.changed.emit()
 
-    def count_all(self, can_count: bool) -> None:
+    @Slot()
+    def count_all(self) -> None:
         """Count all tokens again, because another pair may have another tokenizer."""
-        self._can_count = can_count
         self.counts.clear()
         for one in self.files:
             self._count(one)
@@ -129,7 +132,7 @@ class AttachmentReader(QObject):
         self.changed.emit()
 
     def _count(self, one: Attachment) -> None:
-        if self._can_count and one not in self.counts:
+        if self._can_count() and one not in self.counts:
             self._engine.submit(CountTokens((Message("user", prompt_text("", (one,))),)), partial(self._counted, one))
 
     def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:

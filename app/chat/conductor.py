@@ -58,7 +58,7 @@ class Conductor(QObject):
         self.reply_job = ReplyJob(engine, self.library, self.tools, self)
         self.comparison_job = ComparisonJob(engine, self)
         self.roofline_job = RooflineJob(engine, self)
-        self.attachments = AttachmentReader(engine, self)
+        self.attachments = AttachmentReader(engine, lambda: self.loader.pair is not None and not self.sent_to, self)
         self.comparisons = ComparisonHistory(store, self)
         self.new_chats = ChatSettings()
         self.chat = Chat()
@@ -79,17 +79,12 @@ class Conductor(QObject):
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
         self.roofline_job.kernels_selected.connect(self.loader.tuning.use)
-        self.loader.loaded.connect(self._count_files)
+        self.loader.loaded.connect(self.attachments.count_all)
 
     @Slot(object)
     def notify(self, notice: Notice | str) -> None:
         """Show a notice above the composer."""
         self.notified.emit(Notice(notice) if isinstance(notice, str) else notice)
-
-    @Slot()
-    def _count_files(self) -> None:
-        """Count the tokens of attached files. Drafts aren't sent to a server to be counted."""
-        self.attachments.count_all(self.loader.pair is not None and not self.sent_to)
 
     # The settings of the open chat
 
@@ -105,10 +100,10 @@ class Conductor(QObject):
 
     @property
     def sent_to(self) -> str:
-        """Host of the server that messages are sent to, once it is connected, or an empty string."""
-        if self.loader.pair is not None:
-            return self.loader.pair.remote
-        return self.loader.connecting_to.connection.host if self.loader.connecting_to else ""
+        """Host of the server that messages are sent to, or will be once it is connected, or an empty string."""
+        if self.loader.connecting_to is not None:
+            return self.loader.connecting_to.connection.host
+        return self.loader.pair.remote if self.loader.pair is not None else ""
 
     @property
     def stays_here(self) -> bool:
@@ -217,7 +212,7 @@ class Conductor(QObject):
             with_this_computer: whether the server is compared with this computer, instead of its two modes.
         """
         pair = self.loader.pair
-        if pair is None:
+        if pair is None or self.loader.connecting_to is not None:
             return tr("To compare, load a pair first.")
         if pair.why_plain and not with_this_computer:
             return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))
@@ -247,7 +242,7 @@ class Conductor(QObject):
             return Notice(text, until="idle")
         if self.busy:
             return Notice(tr("A reply is being generated. Wait for it to finish, or stop it."), until="idle")
-        if self.loader.pair is None and self.loader.running:
+        if self.loader.running and (self.loader.pair is None or self.loader.connecting_to is not None):
             return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
         if self.loader.pair is None:
             return Notice(tr("No models are loaded."), offer="load")

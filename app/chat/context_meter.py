@@ -64,6 +64,7 @@ class ContextMeter(QObject):
         self._timer = QTimer(self, singleShot=True, interval=COUNT_MS)
         self._timer.timeout.connect(self._count)
         for signal in (
+            conductor.loader.changed,
             conductor.loader.loaded,
             conductor.chat_changed,
             conductor.turns_changed,

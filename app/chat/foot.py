@@ -84,7 +84,7 @@ class Foot(QWidget):
         text = prompt_text(composer.text, tuple(conductor.attachments.files))
         note = ""
         if text.strip() and not conductor.busy and not conductor.attachments.reading:
-            if loader.pair is None and loader.running:
+            if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
             elif conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
                 note = tr("The message will be sent when the tools are ready.")

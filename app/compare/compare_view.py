@@ -145,7 +145,8 @@ class CompareDialog(QDialog):
     @property
     def _with_this_computer(self) -> bool:
         """Whether the next comparison is one of the server with this computer."""
-        return self.this_computer.isChecked() and bool(self._conductor.sent_to)
+        pair = self._conductor.loader.pair
+        return self.this_computer.isChecked() and pair is not None and bool(pair.remote)
 
     @property
     def _can_compare(self) -> bool:

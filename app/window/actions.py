@@ -177,7 +177,7 @@ class Actions(QObject):
         self.copy_reply.setEnabled(last is not None and bool(last.reply.answer))
         self.stop.setEnabled(conductor.replying_here or conductor.comparison_job.running)
         self.compare.setEnabled(conductor.can_compare_last)
-        self.dflash.setEnabled(conductor.can_dflash)
+        self.dflash.setEnabled(conductor.can_dflash and conductor.can_plain)
         self.dflash.setChecked(conductor.next_mode == "dflash")
         self.thinking.setEnabled(conductor.can_think)
         self.thinking.setChecked(conductor.thinking)

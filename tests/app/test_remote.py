@@ -1,9 +1,11 @@
 """The window with a server in place of a pair: real responses of servers, replayed."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtGui import Qt
@@ -113,6 +115,7 @@ class TestCapabilities:
         bar = app.window.top_bar
         with connected(app, VLLM):
             assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
+            assert app.window.commands.dflash.isChecked() and not app.window.commands.dflash.isEnabled()
             assert "the connection has no address for replies without speculative decoding" in bar.dflash.toolTip()
             app.ask("Hello")
             assert not bar.compare.isEnabled()
@@ -256,6 +259,35 @@ class TestPrivateChats:
         with connected(app, VLLM) as replay:
             titles._start()
             assert not titles._waiting and replies_asked(replay) == 0
+
+    @pytest.mark.parametrize("private", (False, True))
+    def test_nothing_is_sent_while_connecting(self, start: Start, private: bool, tmp_path: Path) -> None:
+        app = start()
+        app.conductor.set_settings(replace(app.conductor.chat.settings, private=private))
+        app.type("A draft")
+        app.window.foot._meter.count_now()
+        app.until(lambda: not app.window.foot._meter.counting)
+        counted, gate = len(app.engine.counted), threading.Event()
+
+        def models(_: bytes) -> Response:
+            assert gate.wait(60)
+            return recorded("vllm_dflash/v1_models")
+
+        with replaying(VLLM | {MODELS: models}) as replay:
+            app.conductor.connect_to(SavedConnection("Office", RemoteConnection(replay.url)))
+            app.until(lambda: bool(replay.seen))
+            app.type("Another draft")
+            (tmp_path / "notes.txt").write_text("Notes")
+            app.conductor.attachments.attach([tmp_path / "notes.txt"])
+            app.until(lambda: bool(app.conductor.attachments.files))
+            app.window.foot._meter.count_now()
+            app.window.composer.button.click()
+            assert app.window.foot.waiting.isVisible()
+            gate.set()
+            app.until(lambda: not app.conductor.loader.running and not app.conductor.busy)
+            app.until(lambda: app.window.foot.waiting.isHidden())
+            assert len(app.engine.counted) == counted and not app.engine.requests
+            assert [path for method, path, *_ in replay.seen if method == "POST"] == ([] if private else [CHAT[1]])
 
     def test_drafts_are_not_sent_to_be_counted(self, start: Start) -> None:
         app = start()
