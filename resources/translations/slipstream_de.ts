@@ -5878,6 +5878,30 @@
             <translation>In „{folder}“ fehlen Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_field_missing</source>
+            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_field_unexpected</source>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_field_unknown</source>
+            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält ein unbekanntes „{field}“ ({value}). Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_fields_contradict</source>
+            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_delete</source>
             <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
@@ -5990,30 +6014,6 @@
             <source>queue_locked</source>
             <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
             <translation>Ein anderes Programm verwendet die Download-Warteschlange. Beenden Sie es, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_field_missing</source>
-            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält ein unbekanntes „{field}“ ({value}). Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_fields_contradict</source>
-            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />

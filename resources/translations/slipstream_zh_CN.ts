@@ -5878,6 +5878,30 @@
             <translation>“{folder}”缺少权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_field_missing</source>
+            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_field_unexpected</source>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_field_unknown</source>
+            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <source>drafter_fields_contradict</source>
+            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_delete</source>
             <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
@@ -5990,30 +6014,6 @@
             <source>queue_locked</source>
             <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
             <translation>另一个程序正在使用下载队列。请退出它，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_field_missing</source>
-            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/drafter_config.py" />
-            <source>drafter_fields_contradict</source>
-            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
