@@ -42,11 +42,13 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
 # Supported values of DSpark's fields; other fields that its trainer copies from the target have no effect
 _DSPARK_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "markov_head_type": ("vanilla",),
-    "log_snr_conditioning enable_qwen35_gated_q_proj attention_sink_bias dflash_query_causal": (False,),
+    "log_snr_conditioning enable_qwen35_gated_q_proj attention_sink_bias": (False,),
+    "dflash_query_causal dspark_backbone_conv_enabled": (False,),
+    "attention_mode": ("gqa", "mha"),
     "projector_type": ("dspark",),
     "hidden_activation": ("gelu_pytorch_tanh",),
 }
-_COPIED = frozenset({"sample_from_anchor", "enable_confidence_head", "markov_rank", "partial_rotary_factor"})
+_NOT_FOR_DSPARK = frozenset({"sample_from_anchor", "enable_confidence_head", "markov_rank", "partial_rotary_factor"})
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,9 @@ def parse(config: dict) -> DrafterConfig:
     )
     for names, supported in (_SUPPORTED | (_DSPARK_SUPPORTED if dspark else {})).items():
         for name in names.split():
-            if not dspark or name not in _COPIED:
+            if dspark and name in _NOT_FOR_DSPARK:
+                fields.get(name)
+            else:
                 fields.must_be(name, *supported)
     fields.must_be("target_hidden_size", hidden)
     fields.must_be("gating", *(["per-head", True] if kind == "laguna" else [False]))
@@ -206,7 +210,8 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
             raise unexpected(name, inner, "object")
         if inner:
             levels[name] = inner
-    fields = ConfigFields(levels, strict=frozenset({"dflash_config"}))
+    is_spark = any(_KINDS.get(name) == "dspark" for name in names)  # its trainers add fields that have no effect
+    fields = ConfigFields(levels, frozenset() if is_spark else frozenset({"dflash_config"}))
     kinds = {_KINDS[name] for name in names if name in _KINDS}
     if speculators:
         kind = config.get("speculators_model_type")

@@ -40,7 +40,13 @@ SPARK, GEMMA_SPARK, SPARK_SPECULATORS = (
 SPECFORGE = {
     **{name: value for name, value in SPARK.items() if name not in ("mask_token_id", "target_layer_ids")},
     "architectures": ["DSparkDraftModel"],
-    "dflash_config": {"projector_type": "dspark", "mask_token_id": 119, "target_layer_ids": [0, 2]},
+    "dflash_config": {
+        "projector_type": "dspark",
+        "mask_token_id": 119,
+        "target_layer_ids": [0, 2],
+        "attention_mode": "gqa",
+        "dspark_backbone_conv_enabled": False,
+    },
 }
 LAYOUTS = {
     **PUBLISHED,
@@ -139,6 +145,12 @@ def test_windows_by_older_fields():
 def test_dspark_is_read_from_each_layout():
     plain, gemma, other = map(parse, (SPARK, GEMMA_SPARK, SPARK_SPECULATORS))
     assert parse(SPECFORGE) == plain
+    # Its trainer copies the target's config
+    copied = {"attn_output_gate": True, "full_attention_interval": 4, "linear_num_key_heads": 16, "partial_rotary_factor": 0.25}
+    rope = {**SPARK["rope_parameters"], "partial_rotary_factor": 0.25, "mrope_section": [11, 11, 10]}
+    trained = {**SPECFORGE["dflash_config"], "confidence_head_alpha": 1.0}
+    assert parse({**SPECFORGE, "dflash_config": trained}) == plain
+    assert parse({**SPARK, **copied, "rope_parameters": rope}) == plain
     assert (plain.first_row, plain.block_size, plain.windows, plain.taps) == (0, 8, (4096, 4096), (0, 2))
     assert (gemma.head_dim, gemma.kv_heads, gemma.rope.share, gemma.softcap) == (32, 1, 0.25, 30.0)
     assert (other.first_row, other.block_size, other.draft_vocab_size, other.taps) == (1, 6, 72, (0, 1, 2))
@@ -156,6 +168,7 @@ def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count,
     [
         (SPARK, {"markov_head_type": "gated"}, "markov_head_type"),
         (SPARK, {"markov_rank": None}, "markov_rank"),
+        (SPECFORGE, {"dspark_backbone_conv_enabled": True}, "dspark_backbone_conv_enabled"),
         (SPARK, {"log_snr_conditioning": True}, "log_snr_conditioning"),
         (SPARK, {"vocab_size": None}, "vocab_size"),
         (V1, {"architectures": ["LlamaForCausalLMEagle3"]}, "architectures"),
