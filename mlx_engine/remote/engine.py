@@ -290,19 +290,16 @@ def _attempts(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...],
 
 
 def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
-    """Yield the messages to send, and how many of the oldest are left out, with ever more turns left out."""
+    """Yield the messages to send, and how many of the oldest are left out, with ever fewer turns."""
     messages = request.messages
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
     if request.rolling is None or not starts:
         yield messages, 0
         return
-    starts = [at for at in starts if at >= head + (request.rolling or 0)] or starts[-1:]
-    turn = step = 0
-    while turn < len(starts):
+    starts = [at for at in starts if at >= head + request.rolling] or starts[-1:]
+    for turn in sorted({min(2**step - 1, len(starts) - 1) for step in range(len(starts).bit_length() + 1)}):
         yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
-        step = 2 * step or 1
-        turn = min(turn + step, len(starts) - 1) if turn < len(starts) - 1 else len(starts)
 
 
 async def _events(door: EngineDoor, request: Request) -> AsyncIterator[Event]:
