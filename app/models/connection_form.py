@@ -10,7 +10,7 @@ from shiboken6 import isValid
 from app.language import tr, translated
 from app.models.connection_card import server_facts
 from app.models.connections import Connections
-from app.models.pair_card import MIN_FACT_WIDTH, FactTable
+from app.models.pair_card import FactTable
 from app.models.survey import MAX_NAME
 from app.widgets.controls import announce, button, prepare_number_field, small_label
 from app.widgets.layout import Form, ScrollingPage, column, line, row
@@ -78,7 +78,7 @@ class ConnectionForm(QDialog):
         form.add_row(tr("Timeout"), self.timeout, small_label(theme, tr("seconds")))
         self.verdict = small_label(theme, wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Test result"))
-        self.verdict.setMinimumWidth(MIN_FACT_WIDTH)
+        self.verdict.setMinimumWidth(120)  # long words don't widen the window
         self.facts = FactTable(theme)
         self.test = button(tr("Test"), tr("Test the connection"), "bordered", self._test)
         self.save = button(tr("Save"), look="primary", clicked=self._save)

@@ -2,7 +2,7 @@
 
 import re
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
 from app.chat.conductor import Conductor
@@ -12,7 +12,7 @@ from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
 from app.models.picker import Picker
 from app.models.survey import Candidate, Variant, precision_note
-from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
+from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.limits import WINDOWED_CONTEXT
@@ -20,7 +20,7 @@ from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import needs_token
 
 MAX_WIDTH = 688
-MIN_FACT_WIDTH = 120
+WORD_CHARS = 24  # of a word that is never cut off
 
 
 class PairCard(ScrollingPage):
@@ -193,6 +193,19 @@ def _download(shown: Variant) -> str:
     return tr("Download")
 
 
+class _FactLabel(Label):
+    """A wrapping label that very long words don't widen."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), WORD_CHARS * self.fontMetrics().averageCharWidth()), hint.height())
+
+
 class FactTable(QWidget):
     """A table with one row per fact, and the fact's name on the left."""
 
@@ -213,9 +226,9 @@ class FactTable(QWidget):
         for old in self.findChildren(QLabel):
             old.deleteLater()
         for index, (name, text) in enumerate(facts.items()):
-            value = small_label(self._theme, text, wrap=True, selectable=True)
+            value = _FactLabel(text)
+            self._theme.set_font(value, SMALL)
             value.setAccessibleName(f"{name}: {text}")
-            value.setMinimumWidth(MIN_FACT_WIDTH)  # long words don't widen the window
             for position, label in enumerate((small_label(self._theme, name, "secondary", wrap=True), value)):
                 label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
                 self._grid.addWidget(label, index, position)
