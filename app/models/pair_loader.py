@@ -110,13 +110,14 @@ class PairLoader(QObject):
             self._job.cancel()
 
     def moved(self, old: Path, new: Path) -> None:
-        """Update the folders of the loaded pair after the model folder has moved."""
+        """Update the folders of the pair last loaded here after the model folder has moved."""
 
         def follow(folder: Path | None) -> Path | None:
             return new / folder.relative_to(old) if folder is not None and folder.is_relative_to(old) else folder
 
-        if self.loaded_from is not None and self.loaded_from.target is not None:
-            self.loaded_from = LoadPair(follow(self.loaded_from.target), follow(self.loaded_from.drafter))
+        self.here = LoadPair(follow(self.here.target), follow(self.here.drafter))
+        if self.loaded_from is not None:
+            self.loaded_from = self.here
             self.changed.emit()
 
     def _receive(self, deliveries: list[Delivery]) -> None:

@@ -16,7 +16,7 @@ from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord
 from app.machine.this_mac import ThisMacDialog
 from mlx_engine.remote.saved import SavedConnection
-from mlx_engine.requests import RemoteConnection
+from mlx_engine.requests import LoadPair, RemoteConnection
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
@@ -165,6 +165,14 @@ class TestCapabilities:
             dialog.close()
             app.ask("Hello")
             assert replies_asked(replay) == 2, "the server is still in use"
+
+    def test_the_pair_to_compare_with_follows_the_model_folder(self, start: Start, tmp_path: Path) -> None:
+        app = start()
+        app.conductor.use(LoadPair(tmp_path / "old" / "target", tmp_path / "old" / "drafter"))
+        app.until(lambda: not app.conductor.loader.running)
+        with connected(app, VLLM):
+            app.conductor.loader.moved(tmp_path / "old", tmp_path / "new")
+            assert app.conductor.loader.here == LoadPair(tmp_path / "new" / "target", tmp_path / "new" / "drafter")
 
     def test_without_speculation_dflash_is_off(self, start: Start) -> None:
         app = start()
