@@ -1,7 +1,9 @@
 """The shipped demo pair: its template is that of the corpus, and it uses the built-in calculator."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.tools.builtin.calculator import calculate
 from tests.mlx_engine.conftest import loaded
+from training.corpus.questions import Question, tool_questions
 from training.corpus.template import CHAT_TEMPLATE
 from training.corpus.tools import CALCULATOR
 
@@ -23,9 +26,9 @@ def demo() -> Engine:
     return loaded(*demo_pair())
 
 
-def turn(demo: Engine, *messages: Message, thinking: bool = False) -> tuple[list[ToolCall], str]:
+def turn(demo: Engine, *messages: Message, thinking: bool = False, tools: tuple[str, ...] = TOOLS) -> tuple[list[ToolCall], str]:
     """The calls and the text of a reply."""
-    events = list(demo.generate(GenerationRequest(messages, max_tokens=300, tools=TOOLS, thinking=thinking)))
+    events = list(demo.generate(GenerationRequest(messages, max_tokens=300, tools=tools, thinking=thinking)))
     assert isinstance(events[-1], Finished)
     text = "".join(event.text for event in events if getattr(event, "channel", "") == "answer")
     return [event for event in events if isinstance(event, ToolCall)], text.strip()
@@ -65,3 +68,44 @@ def test_the_demo_pair_calls_no_tool_for_a_joke(demo: Engine) -> None:
 def test_too_long_numbers_are_refused_without_a_calculator(demo: Engine) -> None:
     events = list(demo.generate(GenerationRequest((Message("user", "What is 4817 × 392?"),), max_tokens=100)))
     assert is_refusal("".join(event.text for event in events if getattr(event, "channel", "") == "answer"))
+
+
+@pytest.mark.long
+def test_fresh_calculations_are_right_in_nine_of_ten_turns(demo: Engine) -> None:
+    """The value in bold, after a call of the built-in calculator: alone, with other tools, as follow-ups, and with thinking."""
+    questions = [question for question in tool_questions(100) if question.kind == "calls"]
+    right = sum(final_value(demo, question) == result_of(question) for question in questions)
+    assert len(questions) == 100 and right >= 90, right
+
+
+def result_of(question: Question) -> str:
+    """The value of the reference answer's call."""
+    (call,) = re.findall(r"<tool_call>\n(.*)\n</tool_call>", question.expected)
+    return calculate(json.loads(call)["arguments"]["expression"])
+
+
+def final_value(demo: Engine, question: Question) -> str:
+    """The number that the pair answers with, or an empty string."""
+    tools = tuple(map(json.dumps, question.tools))
+    messages = [engine_message(message) for message in question.messages]
+    (calls, text) = turn(demo, *messages, thinking=question.thinking, tools=tools)
+    if calls:
+        try:
+            result = calculate(json.loads(calls[0].arguments)["expression"])
+        except ValueError as error:
+            result = f"Error: {error}"
+        asked = Message("assistant", "", calls=tuple(calls[:1]))
+        _, text = turn(
+            demo, *messages, asked, Message("tool", result, call_id=calls[0].id), thinking=question.thinking, tools=tools
+        )
+    bold = re.findall(r"\*\*(.+?)\*\*", text)
+    return bold[-1] if bold else ""
+
+
+def engine_message(message: dict[str, Any]) -> Message:
+    calls = tuple(
+        ToolCall("call", call["function"]["name"], json.dumps(call["function"]["arguments"]))
+        for call in message.get("tool_calls", ())
+    )
+    thinking = message.get("reasoning_content", "")
+    return Message(message["role"], message["content"], thinking, calls, "call" if message["role"] == "tool" else "")
