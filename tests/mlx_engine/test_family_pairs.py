@@ -16,6 +16,7 @@ from tests.mlx_engine.test_turns import together
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, save, save_drafter, text
 
 WIDTHS = (2, 5, 8, 16)
+QUICK = ("gemma4", "gpt_oss", "qwen3_next")
 QUANTISED = (("qwen3_next", 4), ("gpt_oss", 8))
 
 
@@ -39,12 +40,12 @@ def pair(tmp_path_factory):
     """Return a function that loads a family's pair, quantized if `bits` is given."""
     place = tmp_path_factory.mktemp("families")
 
-    def load(name: str, bits: int | None = None) -> Engine:
-        folder = place / f"{name}-{bits}"
+    def load(name: str, bits: int | None = None, dspark: bool = False) -> Engine:
+        folder = place / f"{name}-{bits}-{dspark}"
         if not folder.exists():
             folder.mkdir()
             save(name, folder / "target", bits)
-            save_drafter(name, folder / "drafter")
+            save_drafter(name, folder / "drafter", dspark=dspark)
         return loaded(folder / "target", folder / "drafter")
 
     return load
@@ -75,6 +76,11 @@ def test_every_width_gives_a_familys_plain_text(pair, name):
     assert_lossless(engine, draw(3, 12), 24, (8,), 16)
 
 
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in FAMILIES])
+def test_dspark_gives_a_familys_plain_text(pair, name):
+    assert_lossless(pair(name, dspark=True), draw(3, 12), 24, (2, 8, 16), 16)
+
+
 @pytest.mark.parametrize(("name", "bits"), QUANTISED)
 def test_a_quantized_target_gives_its_plain_text(pair, name, bits):
     assert_lossless(pair(name, bits), draw(19, 11), 48, (5, 16), 8)
@@ -100,9 +106,6 @@ def test_the_features_of_a_loaded_pair_are_its_layers_outputs(pair, name):
     target = pair(name).pair.target
     features = target.forward_tapped(mx.array(draw(9, 1)), target.caches())[1]
     assert features.shape == (9, 64 * len({0, text(name)["num_hidden_layers"] // 2, text(name)["num_hidden_layers"] - 1}))
-
-
-QUICK = ("gemma4", "gpt_oss", "qwen3_next")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in FAMILIES])

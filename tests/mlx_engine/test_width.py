@@ -103,6 +103,26 @@ class TestConfidence:
             controller.record(PassOutcome(choice, 100, None, min(accepted + 1, width - 1), min(accepted, width - 1)))
         assert (width == 8) == (accepted == 7)
 
+    @pytest.mark.parametrize("bias", [0.0, 1.5, -1.5])
+    def test_confidence_saves_time_where_drafts_vary_even_if_it_is_biased(self, bias):
+        assert self.time_per_token(2.0, bias) < 0.95 * self.time_per_token(2.0, None)
+        assert self.time_per_token(0.2, bias) < 1.02 * self.time_per_token(0.2, None)
+
+    def time_per_token(self, spread: float, bias: float | None) -> float:
+        """Simulate drafts whose chances vary by `spread` from round to round; without confidence if `bias` is None."""
+        table = CostTable((0,), (1, 8), (1.0,), ((1.05, 2.6),), ((0.2, 0.2),))
+        draw, controller, seconds, tokens = random.Random(1), AutomaticWidth(PairHistory(8, table)), 0.0, 0
+        while tokens < 6000:
+            odds, choice, accepted = draw.gauss(1.0, spread), controller.choose(100), 0
+            if bias is not None and choice.kind != PLAIN_STEP and not choice.trial:
+                choice = controller.fit(choice, 100, [odds + bias] * 7)
+            width, cost = choice.kind.width, table.seconds(choice.kind, 100)
+            while accepted < width - 1 and draw.random() < 1 / (1 + math.exp(-odds)):
+                accepted += 1
+            controller.record(PassOutcome(choice, 100, cost, min(accepted + 1, width - 1), accepted))
+            seconds, tokens = seconds + cost, tokens + accepted + 1
+        return seconds / tokens
+
 
 class TestAcceptance:
     @given(

@@ -205,8 +205,8 @@ def save(name: str, folder: Path, bits: int | None = None, change: Callable[[dic
     return folder
 
 
-def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1) -> Path:
-    """Write a folder with a random one-layer DFlash drafter for the family's model."""
+def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1, dspark: bool = False) -> Path:
+    """Write a folder with a random one-layer DFlash or DSpark drafter for the family's model."""
     folder.mkdir()
     layers, hidden = text(name)["num_hidden_layers"], 64
     taps = sorted({0, layers // 2, layers - 1})
@@ -226,6 +226,9 @@ def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1) -> Pat
         "layers.0.mlp.up_proj.weight": (32, hidden),
         "layers.0.mlp.down_proj.weight": (hidden, 32),
     }
+    if dspark:
+        shapes |= {f"markov_head.markov_w{number}.weight": (VOCABULARY, 8) for number in (1, 2)}
+        shapes |= {"confidence_head.proj.weight": (1, hidden + 8), "confidence_head.proj.bias": (1,)}
     keys = mx.random.split(mx.random.key(seed), len(shapes))
     weights = {
         field: mx.ones(shape) if len(shape) == 1 else mx.random.normal(shape, key=key) / shape[-1] ** 0.5
@@ -248,5 +251,7 @@ def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1) -> Pat
         "num_target_layers": layers,
         "dflash_config": {"mask_token_id": MASK, "target_layer_ids": taps},
     }
+    if dspark:
+        config |= {"architectures": ["DSparkDraftModel"], "sample_from_anchor": False, "markov_rank": 8}
     (folder / "config.json").write_text(json.dumps(config))
     return folder

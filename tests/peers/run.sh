@@ -1,6 +1,6 @@
 #!/bin/sh
 # Slipstream compared with other decoders, in an environment of its own under build/: tests/peers/run.sh [--runs 3] [--json] for speed,
-# tests/peers/run.sh --host for what a round costs the host.
+# tests/peers/run.sh --host for what a round costs the host, tests/peers/run.sh --dspark for DSpark next to mlx-dspark.
 set -eu
 cd "$(dirname "$0")/../.."
 packaging/setup.sh run
@@ -18,8 +18,10 @@ if [ "$(cat "$place/ready" 2>/dev/null)" != "$peers" ]; then
     echo "$peers" >"$place/ready"
 fi
 bench=peers
-if [ "${1:-}" = --host ]; then
-    bench=host
-    shift
-fi
-exec "$place/bin/python" -m "mlx_engine.bench.$bench" "$@"
+case "${1:-}" in
+    --host | --dspark)
+        bench=${1#--}
+        shift
+        ;;
+esac
+exec "$place/bin/python" -m "tests.benchmarks.$bench" "$@"
