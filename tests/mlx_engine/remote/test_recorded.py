@@ -26,6 +26,7 @@ VLLM = {
     ("GET", "/metrics"): recorded("vllm_dflash/metrics_start"),
 }
 LLAMA = {MODELS: recorded("llama_dflash/v1_models"), ("GET", "/slots"): recorded("llama_dflash/slots")}
+JSON = (("content-type", "application/json"),)
 MLX_LM = {MODELS: recorded("mlx_lm/v1_models")}
 MLX_VLM = {MODELS: recorded("mlx_vlm_plain/v1_models")}
 
@@ -172,6 +173,15 @@ class TestDiscovery:
         assert (info.family, info.context_limit if info.context_known else None) == (program, limit)
         assert info.remote.startswith("127.0.0.1:")
 
+    def test_sglang_reports_its_method_and_whether_it_parses_calls(self) -> None:
+        models = Response(200, JSON, b'{"data": [{"id": "demo", "owned_by": "sglang", "max_model_len": 4096}]}')
+        for parser, can_call in (("null", False), ('"qwen25"', True)):
+            body = f'{{"version": "0.6", "speculative_algorithm": "DFLASH", "tool_call_parser": {parser}}}'.encode()
+            with connected({MODELS: models, ("GET", "/server_info"): Response(200, JSON, body)}) as (engine, _):
+                info = run(engine, LoadPair())[-1]
+            assert isinstance(info, PairInfo)
+            assert (info.family, info.drafter, info.why_plain, info.can_call_tools) == ("SGLang 0.6", "DFLASH", None, can_call)
+
     def test_the_key_and_headers_are_sent(self) -> None:
         with connected(VLLM, key="sk-secret", headers=(("x-team", "blue"),)) as (engine, replay):
             run(engine, LoadPair())
@@ -312,6 +322,25 @@ def test_a_plain_reply_goes_to_the_plain_address() -> None:
             assert isinstance(run(both, plain)[-1], Finished)
             assert [path for _, path, _, _ in other.seen] == [CHAT[1]]
             assert both.wait(5)
+
+
+def test_any_request_interrupts_one_that_gives_way() -> None:
+    asked, gate = threading.Event(), threading.Event()
+
+    def answer(body: bytes) -> Response:
+        if b"title" in body:
+            asked.set()
+            assert gate.wait(20)
+        return recorded("vllm_dflash/stream_usage")
+
+    found: list[Event | None] = []
+    with connected(VLLM | {CHAT: answer}) as (engine, _):  # type: ignore[dict-item]
+        engine.submit(GenerationRequest((Message("user", "A title"),), gives_way=True), found.append)
+        assert asked.wait(20)
+        assert isinstance(run(engine, HELLO)[-1], Finished)
+        gate.set()
+    assert [event.reason for event in found if isinstance(event, Finished)] == ["cancelled"]
+    assert found[-1] is None
 
 
 def test_a_closed_engine_ends_jobs_at_once() -> None:
