@@ -86,7 +86,7 @@ class DFlashDrafter:
         if c.vocab_size is None:
             return
         if "embed_tokens.weight" in tensors:
-            self._own_table = tensors.table("embed_tokens", c.vocab_size, c.hidden_size)
+            self._own_table = tensors.matrix("embed_tokens", c.vocab_size, c.hidden_size)
         if "lm_head.weight" in tensors:
             self._own_head = tensors.matrix("lm_head", c.draft_vocab_size or c.vocab_size, c.hidden_size)
         if c.draft_vocab_size is not None:

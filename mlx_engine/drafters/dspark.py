@@ -27,7 +27,7 @@ class DSparkDrafter(DFlashDrafter):
         self._gemma = heads.gemma
         if heads.gemma:
             self._scale = 1.0
-        self._before = tensors.table("markov_head.markov_w1", c.vocab_size, heads.rank)
+        self._before = tensors.matrix("markov_head.markov_w1", c.vocab_size, heads.rank)
         self._after = tensors.matrix("markov_head.markov_w2", c.draft_vocab_size or c.vocab_size, heads.rank)
         self._confidence: tuple[mx.array, mx.array] | None = None
         if heads.confidence:

@@ -6,13 +6,14 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.loading import usual_bits
+from mlx_engine.drafters.loading import load, usual_bits
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.errors import UserError
 from mlx_engine.requests import Sampling
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.drafter_cases import Case
+from tests.mlx_engine.tiny_families import VOCABULARY, save_drafter
 
 GREEDY = Chooser(Sampling(), 0)
 LINEAR = ("proj.weight", "fc.weight")
@@ -54,6 +55,19 @@ def test_quantized_matrices_take_less_memory(bits):
         return sum(array.nbytes for array in Case("01_v1_full").drafter(bits=bits).parameters())
 
     assert size(bits) < size(16) * (bits + 2.5) / 32
+
+
+def test_own_tables_are_quantized_too(tmp_path):
+    """An own embedding is most of a DSpark drafter, and its predicted memory counts on it."""
+    folder = save_drafter("qwen3", tmp_path / "drafter", dspark=True)
+    table = mx.random.normal((VOCABULARY, 64))
+    weights = {**mx.load(str(folder / "model.safetensors")), "embed_tokens.weight": table}
+    mx.save_safetensors(str(folder / "model.safetensors"), weights)
+    sizes = [
+        sum(array.nbytes for array in load(folder, mx.float32, lambda ids: table[ids], lambda h: h @ table.T, bits).parameters())
+        for bits in (16, 4)
+    ]
+    assert sizes[1] < sizes[0] / 4
 
 
 @pytest.mark.parametrize("bits", [4, 8])

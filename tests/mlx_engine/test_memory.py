@@ -282,9 +282,7 @@ def test_a_long_prompt_injects_only_rows_that_windows_will_see(monkeypatch):
     drafter, injected = engine.pair.drafter, []
     windows = drafter.config.windows
     inject = drafter.inject
-    monkeypatch.setattr(
-        drafter, "inject", lambda context, features: (injected.append(features.shape[0]), inject(context, features))
-    )
+    monkeypatch.setattr(drafter, "inject", lambda *given: (injected.append(given[1].shape[0]), inject(*given)))
     monkeypatch.setattr(prefill, "CHUNK", 16)
     request = tokens(PROMPT * 20, max_tokens=1)
     reply(engine, request)
