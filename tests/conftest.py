@@ -39,10 +39,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import fast_blas
-
-fast_blas.load()  # before anything imports MLX
-
 # No deadline: a time says more about the machine than about the code. `sample` always tries the same examples, so that a change
 # passes or fails by its own merit; `all` draws fresh ones.
 settings.register_profile(
