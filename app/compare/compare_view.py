@@ -90,8 +90,8 @@ class CompareDialog(QDialog):
         replies.setMinimumHeight(REPLIES_HEIGHT)
         result = (line(), self.figures, self.headline, self.verdict)
         page = column(
-            row((self.prompt, 1), column(row(self.this_computer, self.exact, self.repeats, self.run_button), None)),
-            (ScrollingPage(column(self.hint, (replies, 1), self.error, *result, spacing=12)), 1),
+            row((self.prompt, 1), column(row(self.exact, self.repeats, self.run_button), None)),
+            (ScrollingPage(column(row((self.hint, 1), self.this_computer), (replies, 1), self.error, *result, spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )

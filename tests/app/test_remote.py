@@ -65,7 +65,7 @@ def test_the_window_shows_where_messages_go(start: Start) -> None:
         assert foot.goes_to.isVisible() and welcome.private.isHidden()
         assert app.window.top_bar.name.text() == "Office · demo"
         assert app.window.top_bar.name.toolTip().splitlines()[0].endswith(f"Server: {host} (vLLM 0.32.0)")
-        assert app.engine.unloaded, "the memory of the pair is free"
+        app.until(lambda: app.engine.unloaded)  # its memory is free
         app.ask("Hello")
         assert app.conductor.chat.turns[-1].reply.answer.startswith("I am only a small demo model")
         assert not app.engine.requests
