@@ -14,11 +14,12 @@ from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
-from mlx_engine.decoding.width import PassOutcome, WidthChoice
+from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.requests import Message, Sampling
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.prefix_pairs import SHORT
 from training.corpus.questions import fresh_questions
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
@@ -181,3 +182,20 @@ def test_stopping_during_plain_steps_leaves_caches_and_context_at_the_same_posit
     running.close()
     # the pass over the tenth token may have been queued
     assert len(prompt) + 10 <= rounds.caches.length == rounds.context.position <= len(prompt) + 11
+
+
+def test_the_drafters_confidence_sets_the_width(dspark, monkeypatch):
+    """Of a block that is always drafted whole; not if a width is requested."""
+    lengths = []
+
+    def fit(self, choice, depth, confidence):
+        lengths.append(len(confidence))
+        return dataclasses.replace(choice, kind=PassKind("drafter", 3))
+
+    monkeypatch.setattr(AutomaticWidth, "fit", fit)
+    asked = {"max_tokens": 40, "ignore_eos": True}
+    plain = reply(dspark, tokens(SHORT, mode="plain", **asked)).tokens
+    got = reply(dspark, tokens(SHORT, **asked))
+    assert lengths[0] == 7 and got.stats.widths[0] == 3 and got.tokens == plain
+    lengths.clear()
+    assert reply(dspark, tokens(SHORT, width=5, **asked)).tokens == plain and not lengths
