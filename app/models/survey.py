@@ -73,7 +73,8 @@ class Variant:
     def kind(self) -> str:
         """The drafter's kind, or an empty string if it is unknown."""
         if self.config is not None:
-            return "DSpark" if self.config.dspark else "DFlash 2" if self.config.selector else "DFlash"
+            c = self.config
+            return "MTP" if c.mtp else "DSpark" if c.dspark else "DFlash 2" if c.selector else "DFlash"
         return (self.drafter.kind if self.drafter else None) or ""
 
     @property

@@ -99,7 +99,7 @@ class DFlashDrafter:
         self._layers: list[layer.Layer] = []
         injected = []
         for i in range(c.layers):
-            weights, context = layer.take(tensors, c, i)
+            weights, context = self._take_layer(tensors, i)
             tensors.settle(weights.arrays + context.keys_values.arrays)
             self._layers.append(weights)
             injected.append(context)
@@ -112,6 +112,9 @@ class DFlashDrafter:
         self._key_norms = {w: mx.stack([injected[i].key_norm for i in members]) for w, members in self._kinds.items()}
         self._slot = {i: slot for members in self._kinds.values() for slot, i in enumerate(members)}
         tensors.settle(self._injection.arrays)
+
+    def _take_layer(self, tensors: Tensors, index: int) -> tuple[layer.Layer, layer.Injected]:
+        return layer.take(tensors, self.config, index)
 
     def parameters(self) -> list[mx.array]:
         matrices = [part for part in (self._fuse, self._injection, self._own_table, self._own_head) if part is not None]
@@ -221,7 +224,12 @@ class DFlashDrafter:
 
     def _attention(self, weights: layer.Layer, x: mx.array, view: LayerView) -> mx.array:
         """Return the attention output [1, w - read, H] of the rows from `view.read` on."""
-        c, width, read = self.config, x.shape[1], view.read
+        mask = None if view.mask is None else view.mask[view.read :]
+        return self._attend(weights, x[:, view.read :], *self._project(weights, x, view), mask)
+
+    def _project(self, weights: layer.Layer, x: mx.array, view: LayerView) -> tuple[mx.array, mx.array, mx.array]:
+        """Return the queries of the rows from `view.read` on, and the keys and values of context and block."""
+        c, width = self.config, x.shape[1]
         qkv = weights.qkv(x, self._multiply)
         if weights.qkv_bias is not None:
             qkv = qkv + weights.qkv_bias
@@ -231,18 +239,26 @@ class DFlashDrafter:
             rotated = rotated * self._rope_scale
         rotated, freqs = rotated.transpose(0, 2, 1, 3), self._frequencies
         rotated = mx.fast.rope(rotated, c.head_dim, traditional=False, base=None, scale=1.0, offset=view.start, freqs=freqs)
-        queries, keys = rotated[:, : c.heads, read:], rotated[:, c.heads :]
+        queries, keys = rotated[:, : c.heads, view.read :], rotated[:, c.heads :]
         values = self._values(heads[:, :, c.heads + c.kv_heads :]).transpose(0, 2, 1, 3)
         if view.held is not None:
             keys, values = mx.concatenate([view.held[0], keys], axis=2), mx.concatenate([view.held[1], values], axis=2)
-        mask = None if view.mask is None else view.mask[read:]
+        return queries, keys, values
+
+    def _attend(
+        self, weights: layer.Layer, x: mx.array, queries: mx.array, keys: mx.array, values: mx.array, mask: mx.array | None
+    ) -> mx.array:
+        """Return the attention output [1, n, H] of the rows x [1, n, H]."""
         out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=self._scale, mask=mask)
         out = out.transpose(0, 2, 1, 3)
         if weights.gate is not None:
-            gate = weights.gate(x[:, read:]).astype(mx.float32)
-            out = out * mx.logaddexp(gate, 0.0).astype(out.dtype)[..., None]  # softplus
-        out = weights.output(out.reshape(1, width - read, -1), self._multiply)
+            out = out * self._open(weights.gate(x), out)
+        out = weights.output(out.reshape(*x.shape[:2], -1), self._multiply)
         return out if weights.output_bias is None else out + weights.output_bias
+
+    def _open(self, gate: mx.array, out: mx.array) -> mx.array:
+        """Return the factors of the heads' outputs [1, n, heads, D]."""
+        return mx.logaddexp(gate.astype(mx.float32), 0.0).astype(out.dtype)[..., None]  # softplus
 
     def _feed_forward(self, weights: layer.Layer, x: mx.array) -> mx.array:
         multiply = self._multiply

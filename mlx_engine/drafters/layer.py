@@ -17,7 +17,7 @@ class Layer:
     qkv: Matrix
     qkv_bias: mx.array | None
     head_norm: mx.array  # [heads + kv_heads, D]: RMSNorm weight of each query and key head
-    gate: Matrix | None  # [heads, H], Laguna: its softplus scales each head's output
+    gate: Matrix | None  # scales each head's output: [heads, H], Laguna; [heads * D, H], MTP
     output: Matrix
     output_bias: mx.array | None
     mlp_norm: mx.array
@@ -80,7 +80,7 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
         after=mx.stack(norms) if norms else None,
         scale=tensors.take(at + "layer_scalar", 1) if gemma else None,
     )
-    keys_values = qkv.part(queries, queries + 2 * keys)
+    keys_values = qkv.part(slice(queries, queries + 2 * keys))
     if c.laguna:  # features also pass each layer's input norm: fold its weights into the matrix
         keys_values = Matrix(keys_values.floating().weight * layer.input_norm).quantized(keys_values.bits)
     return layer, Injected(keys_values, mx.concatenate(bias[1:3]) if bias else None, k_norm)

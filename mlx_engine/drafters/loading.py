@@ -8,6 +8,7 @@ import mlx.core as mx
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.dspark import DSparkDrafter
+from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
@@ -28,7 +29,8 @@ def make(
     For a float16 target, DFlash 2 drafters compute in bfloat16, because their activations exceed the range of float16.
     """
     if config.selector is None:
-        return (DSparkDrafter if config.dspark else DFlashDrafter)(config, weights, dtype, embed, head, bits)
+        kind = MtpDrafter if config.mtp else DSparkDrafter if config.dspark else DFlashDrafter
+        return kind(config, weights, dtype, embed, head, bits)
     if dtype != mx.float16:
         return DFlash2Drafter(config, weights, dtype, embed, head, bits)
     wide = mx.bfloat16

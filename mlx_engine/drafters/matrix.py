@@ -70,10 +70,10 @@ class Matrix:
         biases = [part.biases for part in parts if part.biases is not None]
         return Matrix(weight, scales, mx.concatenate(biases) if biases else None, self.bits, self.group)
 
-    def part(self, start: int, stop: int) -> "Matrix":
-        """Return rows `start` to `stop`."""
-        scales, biases = (None if array is None else array[start:stop] for array in (self.scales, self.biases))
-        return Matrix(self.weight[start:stop], scales, biases, self.bits, self.group)
+    def part(self, rows: slice | mx.array) -> "Matrix":
+        """Return a matrix of these rows."""
+        scales, biases = (None if array is None else array[rows] for array in (self.scales, self.biases))
+        return Matrix(self.weight[rows], scales, biases, self.bits, self.group)
 
     def floating(self) -> "Matrix":
         """Return the matrix in floating point."""

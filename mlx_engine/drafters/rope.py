@@ -1,4 +1,4 @@
-"""RoPE frequencies of a drafter: plain, proportional, linear, llama3, or yarn.
+"""RoPE frequencies of a drafter: plain, partial, proportional, linear, llama3, or yarn.
 
 mlx-lm's yarn always rounds its correction range, which some published drafters turn off (`truncate: false`).
 
@@ -19,6 +19,10 @@ def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
         Positions per radian, [dim / 2] float32, and the scale.
     """
     plain = rope.theta ** (mx.arange(0, dim, 2, dtype=mx.float32) / dim)
+    if rope.kind == "partial":
+        turning = int(rope.share * dim) // 2
+        plain = rope.theta ** (mx.arange(turning, dtype=mx.float32) / turning)
+        return mx.concatenate([plain, mx.full(dim // 2 - turning, 1e30)]), 1.0
     if rope.kind == "proportional":  # the last pairs hardly rotate, as weights must be finite
         return mx.where(mx.arange(dim // 2) < int(rope.share * dim // 2), plain, 1e30), 1.0
     if rope.kind == "yarn":

@@ -1,4 +1,4 @@
-"""The config.json of published DFlash and DSpark drafters.
+"""The config.json of published DFlash, DSpark, and MTP drafters.
 
 Publishers lay out the fields differently and revise checkpoints in place. So everything is read from the file, and nothing depends
 on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vLLM and speculators, and published configs.
@@ -9,6 +9,7 @@ from typing import Any
 
 from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, number, unexpected
+from mlx_engine.pairs.mtp_config import may_have_mtp, translated
 
 _GEMMA = "Gemma4DSparkModel"
 _KINDS = {
@@ -53,7 +54,7 @@ _NOT_FOR_DSPARK = frozenset({"sample_from_anchor", "enable_confidence_head", "ma
 
 @dataclass(frozen=True)
 class Rope:
-    """Rotary embedding settings. `kind` is default, proportional, linear, llama3, or yarn."""
+    """Rotary embedding settings. `kind` is default, partial, proportional, linear, llama3, or yarn."""
 
     theta: float
     kind: str = "default"
@@ -65,7 +66,7 @@ class Rope:
     attention_factor: float | None = None
     mscale: float = 0.0
     mscale_all_dim: float = 0.0
-    share: float = 1.0  # proportional: share of the pairs that rotate
+    share: float = 1.0  # partial, proportional: share of the pairs that rotate
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,16 @@ class DSpark:
     rank: int  # of the Markov head
     confidence: int  # inputs of the confidence head; 0 without one
     gemma: bool  # Gemma's layers: four norms, scaled outputs, normalized values
+
+
+@dataclass(frozen=True)
+class Experts:
+    """The experts of an MTP head, next to a shared one of the intermediate size."""
+
+    count: int
+    chosen: int  # per row
+    size: int  # intermediate
+    normalized: bool  # whether the weights of the chosen ones add up to 1
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,8 @@ class DrafterConfig:
     convolution: Convolution | None  # DFlash 2
     selector: Selector | None  # DFlash 2
     dspark: DSpark | None
+    mtp: bool  # one gated layer that proposes tokens one by one, from the target's final norm
+    experts: Experts | None  # MTP
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
     stored: Stored | None
 
@@ -170,7 +183,7 @@ def parse(config: dict) -> DrafterConfig:
         rope=_rope(fields, dspark),
         block_size=fields.whole("block_size", least=1 + first_row, most=MAX_BLOCK_ROWS - 1 + first_row) + 1 - first_row,
         first_row=first_row,
-        taps=_taps(fields, speculators, layers, target_layers),
+        taps=(target_layers or 0,) if kind == "mtp" else _taps(fields, speculators, layers, target_layers),
         target_layers=target_layers,
         mask_token=fields.whole("mask_token_id", least=0),
         attention_bias=bool(fields.flag("attention_bias")),
@@ -182,6 +195,8 @@ def parse(config: dict) -> DrafterConfig:
         convolution=Convolution(fields.whole("conv_kernel_size"), fields.whole("conv_group_size")) if kind == "dflash2" else None,
         selector=Selector(fields.whole("selector_rank"), fields.whole("selector_top_k")) if kind == "dflash2" else None,
         dspark=dspark,
+        mtp=kind == "mtp",
+        experts=_experts(fields) if kind == "mtp" else None,
         laguna=kind == "laguna",
         stored=_stored(fields),
     )
@@ -213,6 +228,8 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     is_spark = any(_KINDS.get(name) == "dspark" for name in names)  # its trainers add fields that have no effect
     fields = ConfigFields(levels, frozenset() if is_spark else frozenset({"dflash_config"}))
     kinds = {_KINDS[name] for name in names if name in _KINDS}
+    if not (speculators or kinds) and may_have_mtp(config):
+        return "mtp", False, ConfigFields({"config.json": translated(config)})
     if speculators:
         kind = config.get("speculators_model_type")
         if isinstance(kind, str) and kind in _SPECULATORS:
@@ -222,7 +239,7 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     elif len(kinds) == 1:
         return kinds.pop(), False, fields
     field = "speculators_model_type" if speculators else "architectures"
-    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark")
+    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark, MTP")
 
 
 def _plain_gemma(config: dict) -> dict:
@@ -239,6 +256,13 @@ def _dspark(fields: ConfigFields, hidden: int) -> DSpark:
     reads_token = fields.flag("confidence_head_with_markov", True)
     confidence = hidden + (rank if reads_token else 0) if fields.flag("enable_confidence_head", True) else 0
     return DSpark(rank, confidence, _GEMMA in (fields.list("architectures", str) or []))
+
+
+def _experts(fields: ConfigFields) -> Experts | None:
+    if not (count := fields.whole("num_experts", 0, least=0)):
+        return None
+    chosen, size = fields.whole("num_experts_per_tok", most=count), fields.whole("moe_intermediate_size")
+    return Experts(count, chosen, size, fields.flag("norm_topk_prob") is True)
 
 
 def _first_row(fields: ConfigFields, speculators: bool) -> int:
@@ -329,7 +353,7 @@ def _rope(fields: ConfigFields, dspark: DSpark | None) -> Rope:
         raise contradiction("rope_theta", theta, "rope_parameters.rope_theta", inner)
     theta = number("rope_theta", inner if theta is None else theta, above=1.0)
     kind = both.get("rope_type") or both.get("type") or "default"
-    if dspark and dspark.gemma and kind == "proportional":
+    if kind == "partial" or (dspark and dspark.gemma and kind == "proportional"):
         return Rope(theta, kind, share=number("partial_rotary_factor", both.get("partial_rotary_factor"), 1.0, above=0.0))
     if kind not in ("default", "linear", "llama3", "yarn"):
         raise unexpected("rope_type", kind, "default, linear, llama3, yarn")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import groupby
 from typing import Any
+from unittest import mock
 
 import mlx.core as mx
 
@@ -17,12 +18,13 @@ def check(found: Differences, kind: str, drafter: Any, stored: dict[str, mx.arra
     """Compare the rounds of each prompt, in order."""
     names = sorted({name.rpartition(".")[0] for name in stored})
     for _, rounds in groupby(names, lambda name: name.partition(".")[0]):
-        context = drafter.context()
+        context, anchor = drafter.context(), mx.zeros(1, mx.uint32)
         for name in rounds:
-            _KINDS[kind](found, name, drafter, context, {key.split(".")[-1]: stored[key] for key in stored if name in key})
+            fields = {key.split(".")[-1]: stored[key] for key in stored if name in key}
+            anchor = _KINDS[kind](found, name, drafter, context, anchor, fields)
 
 
-def _dspark(found: Differences, name: str, drafter: Any, context: Any, stored: dict[str, mx.array]) -> None:
+def _dspark(found: Differences, name: str, drafter: Any, context: Any, before: mx.array, stored: dict[str, mx.array]) -> mx.array:
     anchor, rows = stored["block_ids"][:1].astype(mx.uint32), stored["tokens"].size + 1
     drafter.inject(context, stored["target_hidden"], mx.zeros(stored["target_hidden"].shape[:1], mx.uint32))
     found.same(name, "start", [context.position], stored["start"].tolist())
@@ -33,6 +35,21 @@ def _dspark(found: Differences, name: str, drafter: Any, context: Any, stored: d
     found.compare(name, "logits", drafter.chained(base, mx.concatenate([anchor, tokens[:-1]])), stored["logits"])
     found.compare(name, "confidence_logits", context.confidence, stored["confidence_logits"])
     found.same(name, "tokens", tokens.tolist(), stored["tokens"].tolist())
+    return anchor
 
 
-_KINDS: dict[str, Callable[..., None]] = {"dspark": _dspark}
+def _mtp(found: Differences, name: str, drafter: Any, context: Any, before: mx.array, stored: dict[str, mx.array]) -> mx.array:
+    tokens, rows = stored["tokens_in"].astype(mx.uint32), stored["tokens"].size + 1
+    drafter.inject(context, stored["hidden_in"], mx.concatenate([before, tokens[:-1]]))
+    found.same(name, "start", [context.position], stored["start"].tolist())
+    hidden: list[mx.array] = []
+    head, model = drafter.logits, drafter.logits.__self__
+    with mock.patch.object(model, "logits", lambda state: hidden.append(state) or head(state)):
+        drafts = drafter.propose(context, tokens[-1:], rows, _GREEDY, None)
+    found.compare(name, "hidden", mx.concatenate(hidden), stored["hidden"])
+    found.compare(name, "logits", head(mx.concatenate(hidden)), stored["logits"])
+    found.same(name, "tokens", drafts.tolist(), stored["tokens"].tolist())
+    return tokens[-1:]
+
+
+_KINDS: dict[str, Callable[..., mx.array]] = {"dspark": _dspark, "mtp": _mtp}

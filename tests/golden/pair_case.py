@@ -40,14 +40,15 @@ def check(folder: Path) -> tuple[str, list[str]]:
         Exception: whatever else a damaged case brings about.
     """
     engine = Engine()
-    for _ in engine.load(folder / "target", folder / "drafter"):
+    drafter = folder / "drafter"
+    for _ in engine.load(folder / "target", drafter if drafter.is_dir() else folder / "target"):
         pass
     pair = engine.pair
     if pair.info.why_plain or pair.drafter is None:
         raise UserError.of(pair.info.why_plain)
     pair.drafter = recorder = _Recorder(pair.drafter)  # type: ignore[assignment]  # it passes everything else on
     described = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
-    limit, cases = described["max_tokens"], described["cases"]
+    limit, cases, block = described["max_tokens"], described["cases"], described.get("block_size", pair.info.block_size)
     found, rounds = Differences(), 0
     if kind := described.get("kind"):
         drafted_rounds.check(found, kind, recorder, mx.load(str(folder / "rounds.safetensors")))
@@ -56,7 +57,7 @@ def check(folder: Path) -> tuple[str, list[str]]:
     for number, case in enumerate(cases):
         name = f"prompt {number}"
         recorder.proposed.clear()
-        accepted = _reply(found, engine, f"{name}, DFlash", case, limit, pair.info.block_size)
+        accepted = _reply(found, engine, f"{name}, DFlash", case, limit, block)
         rounds += len(accepted)
         found.same(name, "accepted lengths", accepted, case["accepted"])
         found.same(name, "drafts", [draft.tolist() for draft in recorder.proposed], [one["draft"] for one in case["rounds"]])

@@ -4,13 +4,14 @@ import json
 import math
 import re
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.drafter_config import DrafterConfig, parse
+from mlx_engine.pairs.drafter_config import DrafterConfig, Experts, parse
 from mlx_engine.pairs.target_config import pair_problem
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafter_cases import flat, speculators
@@ -36,6 +37,9 @@ LAGUNA = {
 }
 SPARK, GEMMA_SPARK, SPARK_SPECULATORS = (
     json.loads((GOLDEN / f"dspark_{number}" / "drafter" / "config.json").read_text(encoding="utf-8")) for number in (1, 2, 3)
+)
+MTP, MTP_NATIVE = (
+    json.loads((GOLDEN / name / "config.json").read_text(encoding="utf-8")) for name in ("mtp_1/drafter", "mtp_2/target")
 )
 SPECFORGE = {
     **{name: value for name, value in SPARK.items() if name not in ("mask_token_id", "target_layer_ids")},
@@ -157,6 +161,18 @@ def test_dspark_is_read_from_each_layout():
     assert plain.confident and not parse({**SPARK, "enable_confidence_head": False}).confident
 
 
+def test_an_mtp_head_is_read_from_its_targets_config():
+    plain, native = parse(MTP), parse(MTP_NATIVE)
+    assert plain == replace(native, vocab_size=121) and native.mtp and native.experts is None
+    assert (native.taps, native.target_layers, native.rope.theta, native.rope.share) == ((4,), 4, 1e7, 0.5)
+    experts = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 24}
+    nested = {**MTP_NATIVE, "model_type": "qwen3_5_moe", "text_config": {**MTP_NATIVE["text_config"], **experts}}
+    assert parse(nested).experts == Experts(8, 2, 16, normalized=True) and parse(nested).intermediate_size == 24
+    flat = {**MTP_NATIVE["text_config"], **experts, "model_type": "qwen3_next", "rope_parameters": None, "norm_topk_prob": False}
+    next_config = parse({**flat, "rope_theta": 10_000_000, "partial_rotary_factor": 0.5, "mtp_num_hidden_layers": None})
+    assert next_config == replace(parse(nested), experts=Experts(8, 2, 16, normalized=False))
+
+
 @pytest.mark.parametrize(("count", "first_row"), [(6, 0), (5, 1), (3, 1)])
 def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count, first_row):
     methods = {"proposal_methods": [{"proposal_type": "greedy", "speculative_tokens": count}]}
@@ -167,6 +183,11 @@ def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count,
     ("config", "fields", "name"),
     [
         (SPARK, {"markov_head_type": "gated"}, "markov_head_type"),
+        (MTP, {"text_config": {**MTP["text_config"], "mtp_num_hidden_layers": 2}}, "mtp_num_hidden_layers"),
+        (MTP, {"text_config": {**MTP["text_config"], "mtp_use_dedicated_embeddings": True}}, "mtp_use_dedicated_embeddings"),
+        (MTP, {"text_config": {**MTP["text_config"], "rope_parameters": {"rope_type": "ntk", "rope_theta": 9.0}}}, "rope_type"),
+        (MTP, {"text_config": {**MTP["text_config"], "num_hidden_layers": None}}, "num_hidden_layers"),
+        (MTP, {"text_config": {**MTP["text_config"], "rope_scaling": {"rope_type": "yarn"}}}, "rope_scaling"),
         (SPARK, {"markov_rank": None}, "markov_rank"),
         (SPECFORGE, {"dspark_backbone_conv_enabled": True}, "dspark_backbone_conv_enabled"),
         (SPARK, {"log_snr_conditioning": True}, "log_snr_conditioning"),

@@ -29,8 +29,8 @@ from tests.mlx_engine.conftest import loaded_case
 from tests.mlx_engine.target_passes import before_each_pass
 from tests.mlx_engine.test_schedules import Scripted
 
-PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
-PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5", "dspark": "dspark_3"}
+PROMPT = (73, 119, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5", "dspark": "dspark_3", "mtp": "mtp_1"}
 
 
 @dataclass
