@@ -27,7 +27,7 @@ from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
-from mlx_engine.drafters.loading import usual_bits
+from mlx_engine.drafters.loading import stored_bytes, usual_bits
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
@@ -215,7 +215,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
             target = Target(model, vocabulary, family_of(config), parse(read_config(drafter_folder)).taps)
             target.caches().check()
-            bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
+            bits = drafter_bits or usual_bits(stored_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
             _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
@@ -238,7 +238,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         block_size=drafter.config.block_size if drafter else 1,
         context_limit=context_limit,
         target_bytes=weight_bytes(target_folder),
-        drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
+        drafter_bytes=stored_bytes(drafter_folder) if drafter_folder else 0,
         can_think=chat.can_think(tokenizer),
         takes_effort=chat.takes_effort(tokenizer),
         can_call_tools=call_format(tokenizer) is not None,

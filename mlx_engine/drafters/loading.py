@@ -10,7 +10,7 @@ from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.dspark import DSparkDrafter
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
-from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 
 _LARGE = 1e9  # bytes above which drafters are quantized by default
@@ -51,6 +51,12 @@ def load(
         UserError: files are missing or damaged, or the drafter isn't supported.
     """
     return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits)
+
+
+def stored_bytes(folder: Path) -> int:
+    """Return the bytes of a drafter's weights, without those of the target that an MTP head is part of."""
+    head = [array.nbytes for name, array in read(folder).items() if name.startswith("mtp.")]
+    return sum(head) or weight_bytes(folder)
 
 
 def usual_bits(nbytes: int) -> int:

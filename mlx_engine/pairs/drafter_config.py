@@ -180,7 +180,7 @@ def parse(config: dict) -> DrafterConfig:
         vocab_size=vocab,
         draft_vocab_size=draft_vocab if draft_vocab != vocab else None,
         norm_eps=fields.number("rms_norm_eps", above=0.0),
-        rope=_rope(fields, dspark),
+        rope=_rope(fields, dspark, kind == "mtp"),
         block_size=fields.whole("block_size", least=1 + first_row, most=MAX_BLOCK_ROWS - 1 + first_row) + 1 - first_row,
         first_row=first_row,
         taps=(target_layers or 0,) if kind == "mtp" else _taps(fields, speculators, layers, target_layers),
@@ -342,7 +342,7 @@ def _taps(fields: ConfigFields, speculators: bool, layers: int, target_layers: i
     return tuple(taps)
 
 
-def _rope(fields: ConfigFields, dspark: DSpark | None) -> Rope:
+def _rope(fields: ConfigFields, dspark: DSpark | None, mtp: bool) -> Rope:
     parameters, scaling = fields.block("rope_parameters"), fields.block("rope_scaling")
     for name in scaling.keys() & parameters.keys() - {"rope_theta"}:
         if scaling[name] != parameters[name]:
@@ -353,7 +353,7 @@ def _rope(fields: ConfigFields, dspark: DSpark | None) -> Rope:
         raise contradiction("rope_theta", theta, "rope_parameters.rope_theta", inner)
     theta = number("rope_theta", inner if theta is None else theta, above=1.0)
     kind = both.get("rope_type") or both.get("type") or "default"
-    if kind == "partial" or (dspark and dspark.gemma and kind == "proportional"):
+    if (mtp and kind == "partial") or (dspark and dspark.gemma and kind == "proportional"):
         return Rope(theta, kind, share=number("partial_rotary_factor", both.get("partial_rotary_factor"), 1.0, above=0.0))
     if kind not in ("default", "linear", "llama3", "yarn"):
         raise unexpected("rope_type", kind, "default, linear, llama3, yarn")

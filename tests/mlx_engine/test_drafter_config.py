@@ -183,6 +183,7 @@ def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count,
     ("config", "fields", "name"),
     [
         (SPARK, {"markov_head_type": "gated"}, "markov_head_type"),
+        (V1, {"rope_scaling": {"rope_type": "partial"}}, "rope_type"),
         (MTP, {"text_config": {**MTP["text_config"], "mtp_num_hidden_layers": 2}}, "mtp_num_hidden_layers"),
         (MTP, {"text_config": {**MTP["text_config"], "mtp_use_dedicated_embeddings": True}}, "mtp_use_dedicated_embeddings"),
         (MTP, {"text_config": {**MTP["text_config"], "rope_parameters": {"rope_type": "ntk", "rope_theta": 9.0}}}, "rope_type"),

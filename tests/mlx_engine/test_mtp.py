@@ -66,6 +66,11 @@ def test_quantized_experts_stay_close():
     assert mx.allclose(made._feed_forward(made._layers[0], x), reference(x), atol=0.02).item()
 
 
+def test_a_head_in_its_targets_folder_counts_alone(mtp):
+    size = sum(array.nbytes for array in read(FOLDER).values())
+    assert mtp.pair.info.drafter_bytes == size < mtp.pair.info.target_bytes
+
+
 def test_missing_experts_are_named():
     _, weights = block()
     del weights["switch_mlp.up_proj.weight"]

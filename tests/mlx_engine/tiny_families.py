@@ -255,3 +255,35 @@ def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1, dspark
         config |= {"architectures": ["DSparkDraftModel"], "sample_from_anchor": False, "markov_rank": 8}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
+
+
+def save_mtp(name: str, folder: Path) -> Path:
+    """Write a folder with a random MTP head, whose norms are stored less 1, for the family's model."""
+    folder.mkdir()
+    fields, at = text(name), "layers.0."
+    hidden, heads, keys, size = (fields[key] for key in ("hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim"))
+    shapes = {
+        "fc": (hidden, 2 * hidden),
+        **{f"pre_fc_norm_{part}": (hidden,) for part in ("embedding", "hidden")},
+        "norm": (hidden,),
+        **{f"{at}{part}_layernorm": (hidden,) for part in ("input", "post_attention")},
+        f"{at}self_attn.q_proj": (2 * heads * size, hidden),
+        **{f"{at}self_attn.{part}_proj": (keys * size, hidden) for part in ("k", "v")},
+        f"{at}self_attn.o_proj": (hidden, heads * size),
+        **{f"{at}self_attn.{part}_norm": (size,) for part in ("q", "k")},
+    }
+    mlp, inner = f"{at}mlp.", fields["intermediate_size"]
+    if count := fields.get("num_experts"):
+        shapes |= {f"{mlp}gate": (count, hidden), f"{mlp}shared_expert_gate": (1, hidden)}
+        for i in range(count):
+            shapes |= {f"{mlp}experts.{i}.{part}_proj": (32, hidden) for part in ("gate", "up")}
+            shapes |= {f"{mlp}experts.{i}.down_proj": (hidden, 32)}
+        mlp, inner = f"{mlp}shared_expert.", fields["shared_expert_intermediate_size"]
+    shapes |= {**{f"{mlp}{part}_proj": (inner, hidden) for part in ("gate", "up")}, f"{mlp}down_proj": (hidden, inner)}
+    weights = {
+        f"mtp.{module}.weight": mx.zeros(shape) if len(shape) == 1 else mx.random.normal(shape, key=key) / shape[-1] ** 0.5
+        for key, (module, shape) in zip(mx.random.split(mx.random.key(1), len(shapes)), shapes.items(), strict=True)
+    }
+    mx.save_safetensors(str(folder / "model.safetensors"), weights)
+    (folder / "config.json").write_text(json.dumps(CONFIGS[name]))
+    return folder
