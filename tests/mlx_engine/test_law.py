@@ -79,7 +79,11 @@ def exceeds(counts, want):
 # The joint distribution of a reply's first three tokens. The first comes from prefill, the others from rounds: the second mostly as
 # a draft that was accepted or rejected, the third from the same round or the next one.
 SAMPLING = Sampling(1.5, top_k=4, top_p=0.97)
-PROMPTS = {"tiny": (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52), "tiny2": (9, 17, 77, 120, 31, 44)}
+PROMPTS = {
+    "tiny": (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52),
+    "tiny2": (9, 17, 77, 120, 31, 44),
+    "mtp": (91, 43, 77, 23, 111, 10),
+}
 
 
 def joint(engine, prompt, sampling=SAMPLING):
@@ -117,7 +121,9 @@ def judged(seen, want):
     return chi_square(np.array([seen.get(cell, 0) for cell in cells]), np.array([want[cell] for cell in cells]))
 
 
-@pytest.mark.parametrize(("pair", "mode", "width"), [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3)])
+@pytest.mark.parametrize(
+    ("pair", "mode", "width"), [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3), ("mtp", "dflash", 5)]
+)
 def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, request):
     engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]
     statistic, limit = judged(emitted(engine, prompt, mode, width, range(FEW)), joint(engine, prompt))
