@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -324,10 +324,17 @@ def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, te
 @pytest.mark.parametrize("template", [ENDLESS, IN_C])
 @pytest.mark.parametrize("command", ["generate", "chat"])
 def test_ctrl_c_ends_rendering_in_the_terminal(tmp_path, monkeypatch, capsys, command, template):
-    def pressed(cancel: threading.Event | None) -> AbstractContextManager[None]:
-        if cancel is not None:  # the pair is loaded
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return cancelled_by(cancel)
+    @contextmanager
+    def pressed(cancel: threading.Event | None) -> Iterator[None]:
+        """Press Ctrl-C once the pair is loaded, unless rendering ends before."""
+        key = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        if cancel is not None:
+            key.start()
+        try:
+            with cancelled_by(cancel):
+                yield
+        finally:
+            key.cancel()
 
     monkeypatch.setattr(template_sandbox, "cancelled_by", pressed)
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hi\n/dflash\n"))
