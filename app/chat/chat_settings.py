@@ -111,7 +111,7 @@ class ChatSettingsForm(QWidget):
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
         self.thinking.hide()
-        self.private = QCheckBox(tr("Don't cache or send this chat's prompts"))
+        self.private = QCheckBox(tr("Don't cache this chat or send it to servers"))
         self.private.setAccessibleName(self.private.text())
         self.private.toggled.connect(self._change)
         self.private.hide()

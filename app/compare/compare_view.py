@@ -57,7 +57,7 @@ class CompareDialog(QDialog):
         self.exact = QCheckBox(tr("Exact"))
         self.exact.setToolTip(as_tooltip(tr("Guarantees identical text in both modes, but runs slower")))
         theme.set_font(self.exact, SMALL)
-        self.this_computer = QCheckBox(tr("Against this computer"))
+        self.this_computer = QCheckBox(tr("Compare with this computer"))
         self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
         self.this_computer.toggled.connect(self._show_state)
         theme.set_font(self.this_computer, SMALL)
@@ -233,7 +233,7 @@ class CompareDialog(QDialog):
                 return tr("To compare, stop the reply or wait for it to finish.")
             return self._conductor.why_no_comparison(self._with_this_computer)
         if self._with_this_computer:
-            return tr("The pair on this computer replies first, then the server. Their texts may differ.")
+            return tr("The pair on this computer replies first, then the server. The replies may differ.")
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:

@@ -151,19 +151,19 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     if record.verdict == "identical":
         count = tokens(record.plain.stats.tokens)
         if record.in_characters:
-            return headline, tr("The texts of both replies are identical ({tokens}).", tokens=count)
+            return headline, tr("Both replies have the same text ({tokens}).", tokens=count)
         if record.plain.stats.exact:
             return headline, tr("Both replies are identical, token for token ({tokens}, exact mode).", tokens=count)
         return headline, tr("Both replies are identical, token for token ({tokens}).", tokens=count)
     token = number((record.first_difference or 0) + 1)
     if record.in_characters:
-        verdict = tr("The replies differ from character {character} on.", character=token)
+        verdict = tr("The replies differ starting at character {character}.", character=token)
     elif record.plain.stats.measured_by != "engine":  # a server's rounding error is unknown
-        verdict = tr("The replies differ from token {token} on.", token=token)
+        verdict = tr("The replies differ starting at token {token}.", token=token)
     elif record.verdict == "tie":
-        verdict = tr("The replies differ from token {token} on, where two tokens are tied within rounding error.", token=token)
+        verdict = tr("The replies differ starting at token {token}, where two tokens are tied within rounding error.", token=token)
     else:
-        verdict = tr("The replies differ from token {token} on, by more than rounding error.", token=token)
+        verdict = tr("The replies differ starting at token {token}, by more than rounding error.", token=token)
     if record.margin is not None:
         verdict += " " + tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin))
     return headline, verdict

@@ -131,7 +131,7 @@ class ThisMacDialog(QDialog):
         if self._conductor.loader.pair is None:
             return tr("Load a model to measure it.")
         if self._conductor.sent_to:
-            return tr("A server is in use. Load a model to measure it.")
+            return tr("A server is in use. To measure this computer, load a model.")
         if self._conductor.busy:
             return tr("Wait for the reply to finish.")
         if self._job.stopped:

@@ -99,7 +99,7 @@ def _connection_facts(connection: RemoteConnection) -> dict[str, str]:
         tr("Address"): connection.url,
         tr("Model"): connection.model or tr("The server's first model"),
         tr("Key"): tr("Stored in the keychain.") if connection.key else "",
-        tr("Address without speculation"): connection.plain_url,
+        tr("Address for plain replies"): connection.plain_url,
         tr("Headers"): ", ".join(name for name, _ in connection.headers),
         tr("Certificate authority"): str(connection.ca_file or ""),
     }
@@ -119,7 +119,7 @@ def server_facts(pair: PairInfo, models: int = 0, lacking: tuple[str, ...] = ())
     if pair.why_plain:
         lacking = (tr("Speculative decoding (the server doesn't report it)"), *lacking)
     if pair.why_not_plain:
-        lacking = (tr("Turning DFlash off (add an address without speculation)"), *lacking)
+        lacking = (tr("Turning off DFlash (add an address for plain replies)"), *lacking)
     if not pair.can_think:
         lacking = (*lacking, tr("Thinking (the server doesn't support it)"))
     if not pair.can_call_tools:

@@ -58,7 +58,7 @@ class ConnectionForm(QDialog):
         self.model.setCompleter(completer)
         self.plain_url = _entry(connection.plain_url, tr("Optional"))
         self.headers = PairsField(connection.headers, "X-Name: …", ": ")
-        self.ca_file = _entry(str(connection.ca_file or ""), tr("The system's"))
+        self.ca_file = _entry(str(connection.ca_file or ""), tr("System default"))
         choose = button(tr("Choose…"), tr("Choose a certificate file"), "bordered", self._choose_file)
         self.timeout = QSpinBox()
         self.timeout.setRange(1, MAX_SECONDS)
@@ -69,8 +69,8 @@ class ConnectionForm(QDialog):
         form.add_row(tr("Address"), self.url, help=tr("Your messages are sent to this server."))
         form.add_row(tr("Key"), self.key, help=tr("Stored in the keychain."))
         form.add_row(tr("Model"), self.model, help=tr("To list the server's models, test the connection."))
-        plain = tr("The same model on a server without speculative decoding, for plain replies and comparisons.")
-        form.add_row(tr("Address without speculation"), self.plain_url, help=plain)
+        plain = tr("A server with the same model but no speculative decoding. Also used for comparisons.")
+        form.add_row(tr("Address for plain replies"), self.plain_url, help=plain)
         form.add_row(tr("Headers"), self.headers, help=tr("One header per line. All are stored in the keychain."))
         form.add_row(
             tr("Certificate authority"), self.ca_file, choose, help=tr("A PEM file, for servers that the system doesn't trust.")
@@ -96,7 +96,7 @@ class ConnectionForm(QDialog):
         (self.name if old else self.url).setFocus()
 
     def read(self) -> SavedConnection:
-        """Return the connection.
+        """Return the connection that was entered.
 
         Raises:
             ValueError: something is missing or invalid; the message is for the user.
@@ -123,7 +123,7 @@ class ConnectionForm(QDialog):
         if not name.isprintable() or not connection.model.isprintable():
             raise ValueError(tr("The name or the model contains control characters. Remove them."))
         if name in others:
-            raise ValueError(tr("Another connection has this name."))
+            raise ValueError(tr("Another connection has this name. Enter a different one."))
         return SavedConnection(name, connection)
 
     def _checked(self) -> SavedConnection | None:

@@ -473,10 +473,10 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
 def precision_note(bits: int | None) -> str:
     """Return what a quantization is best for: the speedup or tokens per second."""
     if bits == 8:
-        return tr("The largest speedup with DFlash. Fewer bits usually give more tokens per second.")
+        return tr("Gains the most from DFlash. Fewer bits usually give more tokens per second.")
     if bits is None or bits > 8:
         return ""
-    return tr("Usually the most tokens per second. More bits give a larger speedup with DFlash.")
+    return tr("Usually gives the most tokens per second. More bits gain more from DFlash.")
 
 
 def max_speed(name: str, size: int, facts: MachineFacts) -> float:

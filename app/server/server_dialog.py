@@ -174,7 +174,7 @@ class ServerDialog(QDialog):
         self.switch.setChecked(server.on)
         about = tr("Lets coding agents and other programs on this computer use the loaded model.")
         host = loader.pair.remote if loader.pair is not None else ""
-        self.about.setText(f"{about} {tr('Their messages go to {host}.', host=host)}" if host else about)
+        self.about.setText(f"{about} {tr('Messages from these programs are sent to {host}.', host=host)}" if host else about)
         self.starting.setVisible(server.on and not server.url)
         self.error.label.setText(server.error)
         self.error.setVisible(bool(server.error))

@@ -162,7 +162,7 @@ class Preferences(QObject):
         str(MOST_STEPS),
         lambda: tr("Steps per reply"),
         choices=lambda: {count: count for count in _TOOL_STEPS},
-        help=lambda: tr("A reply ends after this many steps. In each but the last, the model can call tools."),
+        help=lambda: tr("A reply ends after this many steps. The model can't call tools in the last one."),
         pane="tools",
     )
 

@@ -74,7 +74,7 @@ class ServerForm(QDialog):
         self.headers.setEnabled(self._is_address)
 
     def read(self) -> ServerConfig:
-        """Return the server.
+        """Return the server that was entered.
 
         Raises:
             ValueError: something is missing or invalid; the message is for the user.

@@ -76,7 +76,7 @@ class ToolBox(QObject):
         return [config for config in self.configs if config.enabled and config.name in settings.tool_servers]
 
     def offered(self, settings: ChatSettings) -> dict[str, Tool]:
-        """Return the ready tools that are on in a chat, by their names for the model."""
+        """Return the ready tools that are on in a chat, keyed by the names sent to the model."""
         status = self.status
         ready = [status[config.name] for config in self.chosen(settings) if status[config.name].state == "ready"]
         tools = (tool for server in ready for tool in server.tools)

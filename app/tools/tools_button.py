@@ -91,7 +91,7 @@ class ToolsButton(IconButton):
         lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
         if conductor.loader.pair is not None and not can_call:
             host = conductor.sent_to
-            lines.append(tr("{host} can't call tools.", host=host) if host else tr("This model can't call tools."))
+            lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
         status = self._box.status
         for config in chosen:
             if status[config.name].state in ("failed", "sign_in"):

@@ -128,7 +128,7 @@ class Dialogs(QObject):
         SavedPromptsRows(self._theme, self._saved_prompts, form, page)
         text = tr(
             "Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and "
-            "download models, for servers and tools that you choose, and to check for updates if you turn that on."
+            "download models, to connect to servers and tools that you choose, and to check for updates if you turn that on."
         )
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
         column(line(), small_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)

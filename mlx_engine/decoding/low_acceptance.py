@@ -29,13 +29,13 @@ def likely_cause(
     if tested < _LEAST_TESTED or accepted >= _NEAR_ZERO * tested:
         return None
     if drafter_weights == "float16":
-        template = "the drafter computes in float16, whose range its numbers may exceed"
+        template = "the drafter runs in float16, where its values can overflow"
         return EngineText.of("drafter_in_float16", template)
     if config.windowed and context > WINDOWED_CONTEXT:
         window, least = max(window or 0 for window in config.windows), WINDOWED_CONTEXT
-        template = "the drafter sees only the last {window:,} tokens of a context of more than {least:,}"
+        template = "the context exceeds {least:,} tokens, and the drafter sees only the last {window:,}"
         return EngineText.of("drafter_sees_window", template, window=window, least=least)
     if temperature >= _HOT:
-        template = "the temperature of {temperature:g} makes replies hard to predict"
+        template = "a temperature of {temperature:g} makes replies hard to predict"
         return EngineText.of("temperature_too_high_to_draft", template, temperature=temperature)
     return EngineText.of("drafter_for_other_text", "the drafter was trained for another target or another kind of text")

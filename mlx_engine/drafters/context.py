@@ -88,7 +88,7 @@ class LayerContext:
 
     @classmethod
     def of(cls, window: int | None, first: int, rows: mx.array | None) -> "LayerContext":
-        """Return a context of positions from `first` on.
+        """Return a context whose positions start at `first`.
 
         Args:
             window: as in the constructor.

@@ -110,7 +110,7 @@ class DFlash2Drafter(DFlashDrafter):
     def scores(self, anchor: mx.array, tokens: mx.array, logits: mx.array, hidden: mx.array) -> mx.array:
         """Return the score of each candidate after each previous one, [rows, k, k].
 
-        The previous candidates come first. In row 0, the anchor replaces all previous candidates.
+        Axis 1 has the previous candidates. In row 0, the anchor takes the place of all of them.
         """
         count = tokens.shape[1]
         before = mx.concatenate([mx.broadcast_to(anchor.astype(tokens.dtype)[:, None], (1, count)), tokens[:-1]])

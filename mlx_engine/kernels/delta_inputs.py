@@ -92,7 +92,7 @@ def reference(
 
 
 def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
-    """Return the taps - 1 rows of `held` [1, R, channels] from `first` on."""
+    """Return `taps - 1` rows of `held` [1, R, channels], starting at `first`."""
     if isinstance(first, mx.array):
         return mx.slice(held, first, (1,), (1, taps - 1, held.shape[2]))
     return held[:, first : first + taps - 1]

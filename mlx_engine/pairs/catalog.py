@@ -24,7 +24,7 @@ BUILT_IN = "built in"  # tag of pairs that need no download
 RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark")
 _NEEDS_CODE = EngineText.of(
     "tokenizer_needs_own_code",
-    "Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.",
+    "Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.",
     file="tokenization_kimi.py",
 )
 _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")

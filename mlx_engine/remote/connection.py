@@ -163,7 +163,7 @@ def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserEr
         template = "The chat is too long for the model on “{host}”: {reason}"
         return UserError("remote_context_exceeded", template, host=host, reason=reason)
     if "tool-call-parser" in reason:
-        return UserError("remote_no_tools", "“{host}” isn't set up for tool calls. Turn off the tools of this chat.", host=host)
+        return UserError("remote_no_tools", "“{host}” isn't set up for tool calls. Turn off tools in this chat.", host=host)
     if status == 404 and connection.model:
         template = "“{host}” doesn't offer “{model}” anymore: {reason}"
         return UserError("remote_no_model", template, host=host, model=connection.model, reason=reason)

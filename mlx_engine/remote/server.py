@@ -17,9 +17,7 @@ ServerKind = Literal["slipstream", "vllm", "sglang", "llamacpp", "mlx_vlm", "oth
 _MOST_BYTES = 10_000_000
 _UNKNOWN_CONTEXT = 1 << 20
 _NO_SPECULATION = EngineText.of("remote_no_speculation", "the server doesn't report speculative decoding")
-_ONLY_SPECULATION = EngineText.of(
-    "remote_only_speculation", "the connection has no address for replies without speculative decoding"
-)
+_ONLY_SPECULATION = EngineText.of("remote_only_speculation", "the connection has no address for plain replies")
 _PROGRAMS = {"slipstream": "Slipstream", "vllm": "vLLM", "sglang": "SGLang", "llamacpp": "llama.cpp", "mlx_vlm": "mlx-vlm"}
 
 

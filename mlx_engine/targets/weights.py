@@ -50,7 +50,7 @@ class Weights:
         return self._dense + round(sum(size * (1 - (1 - share) ** rows) for size, _, share in self._experts))
 
     def operations(self, rows: int) -> int:
-        """Return the floating-point operations of a pass's matrix products."""
+        """Return the number of floating-point operations in a pass's matrix products."""
         return rows * (self._operations + sum(operations for _, operations, _ in self._experts))
 
 

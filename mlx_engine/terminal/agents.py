@@ -176,7 +176,7 @@ class Server:
     context: int
 
     def fill(self, text: str) -> str:
-        """Return an argument or a variable's value. `$folder` stays."""
+        """Fill the placeholders in an argument or a variable's value, except `$folder`."""
         return Template(text).safe_substitute(self._values())
 
     def fill_file(self, text: str) -> str:

@@ -158,7 +158,8 @@ def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
     loads = f"{info.name} loads" + (f" (drafter in {info.drafter_weights})" if info.drafter_weights else "")
     few = result.dflash.stats.few_accepted
     if few and result.verdict != "different":
-        detail = f"{loads}; {result.dflash.stats.acceptance or 0:.0%} of the tested drafts were accepted, probably because {few}"
+        share = result.dflash.stats.acceptance or 0
+        detail = f"{loads}; only {share:.0%} of the tested drafts were accepted, probably because {few}"
         return Diagnosis(name, "warn", detail, "DFlash gains nothing with this drafter. Choose another one.")
     if result.verdict == "identical":
         return Diagnosis(name, "ok", f"{loads}; DFlash and plain decoding agree on {count} of {count} tokens")

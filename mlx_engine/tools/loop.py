@@ -111,7 +111,7 @@ class ToolLoop:
 
     @property
     def next(self) -> bool:
-        """Whether all calls of the last step have ended, and the model continues."""
+        """Whether all calls of the last step have ended and the model can continue."""
         ended = all(record.ended for record in self._calls.values())
         return self._called and ended and not self._stopped and self._steps_left > 0
 

@@ -72,13 +72,13 @@ class PassTimer:
         return sum(times[1:]) / (STEPS - 1)  # the first wasn't queued ahead
 
     def draft(self, width: int) -> float:
-        """Return the seconds of a draft."""
+        """Return the time of a draft, in seconds."""
         began = time.perf_counter()
         mx.eval(self._drafter.propose(self.context, self._anchor, width, self.chooser, None))
         return time.perf_counter() - began
 
     def verify(self, width: int) -> float:
-        """Return the seconds of a verify, including injection and rewind."""
+        """Return the time of a verify, with injection and rewind, in seconds."""
         began = time.perf_counter()
         tokens = mx.broadcast_to(self._anchor, (width,))
         logits, features = self._target.forward_tapped(tokens, self.caches)
@@ -90,7 +90,7 @@ class PassTimer:
         return time.perf_counter() - began
 
     def queued(self, width: int) -> float:
-        """Return the mean seconds of rounds that are queued ahead."""
+        """Return the mean time of a round that is queued ahead, in seconds."""
         rounds = RoundQueue(self._target, self._drafter, self.caches, self.context, self.chooser, Penalties(Sampling(), ()))
         choice = WidthChoice(PassKind("drafter", width))
         began = time.perf_counter()

@@ -145,8 +145,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache or send this chat's prompts</source>
-            <translation>Prompts weder speichern noch senden</translation>
+            <source>Don't cache this chat or send it to servers</source>
+            <translation>Diesen Chat weder zwischenspeichern noch an Server senden</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -396,7 +396,7 @@
         <message>
             <location filename="../../app/chat/conductor.py" />
             <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
-            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wähle ein Modell auf diesem Computer.</translation>
+            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wählen Sie ein Modell auf diesem Computer.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -795,11 +795,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Against this computer</source>
-            <translation>Gegen diesen Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>All pairs</source>
             <translation>Alle Paare</translation>
         </message>
@@ -812,6 +807,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare with this computer</source>
+            <translation>Mit diesem Computer vergleichen</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -965,8 +965,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>The pair on this computer replies first, then the server. Their texts may differ.</source>
-            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Texte können sich unterscheiden.</translation>
+            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
+            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Antworten können sich unterscheiden.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1065,6 +1065,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Both replies have the same text ({tokens}).</source>
+            <translation>Beide Antworten haben denselben Text ({tokens}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
@@ -1075,22 +1080,22 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from character {character} on.</source>
+            <source>The replies differ starting at character {character}.</source>
             <translation>Die Antworten unterscheiden sich ab Zeichen {character}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on, by more than rounding error.</source>
+            <source>The replies differ starting at token {token}, by more than rounding error.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
+            <source>The replies differ starting at token {token}, where two tokens are tied within rounding error.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on.</source>
+            <source>The replies differ starting at token {token}.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}.</translation>
         </message>
         <message>
@@ -1102,11 +1107,6 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The texts of both replies are identical ({tokens}).</source>
-            <translation>Die Texte beider Antworten sind identisch ({tokens}).</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1475,8 +1475,8 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>A server is in use. Load a model to measure it.</source>
-            <translation>Ein Server wird verwendet. Lade ein Modell, um es zu messen.</translation>
+            <source>A server is in use. To measure this computer, load a model.</source>
+            <translation>Ein Server wird verwendet. Laden Sie ein Modell, um diesen Computer zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1655,8 +1655,8 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
-            <source>Address without speculation</source>
-            <translation>Adresse ohne Spekulation</translation>
+            <source>Address for plain replies</source>
+            <translation>Adresse für einfache Antworten</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
@@ -1775,8 +1775,8 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
-            <source>Turning DFlash off (add an address without speculation)</source>
-            <translation>Ausschalten von DFlash (fügen Sie eine Adresse ohne Spekulation hinzu)</translation>
+            <source>Turning off DFlash (add an address for plain replies)</source>
+            <translation>Ausschalten von DFlash (fügen Sie eine Adresse für einfache Antworten hinzu)</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
@@ -1825,13 +1825,18 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
+            <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
+            <translation>Ein Server mit demselben Modell, aber ohne spekulatives Dekodieren. Wird auch für Vergleiche verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
             <source>Add Connection</source>
             <translation>Verbindung hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
-            <source>Another connection has this name.</source>
-            <translation>Eine andere Verbindung hat diesen Namen.</translation>
+            <source>Another connection has this name. Enter a different one.</source>
+            <translation>Eine andere Verbindung hat diesen Namen. Geben Sie einen anderen ein.</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -1930,6 +1935,11 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
+            <source>System default</source>
+            <translation>Systemstandard</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
             <source>Test</source>
             <translation>Testen</translation>
         </message>
@@ -1952,16 +1962,6 @@
             <location filename="../../app/models/connection_form.py" />
             <source>The name or the model contains control characters. Remove them.</source>
             <translation>Der Name oder das Modell enthält Steuerzeichen. Entfernen Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The same model on a server without speculative decoding, for plain replies and comparisons.</source>
-            <translation>Dasselbe Modell auf einem Server ohne spekulatives Dekodieren, für einfache Antworten und Vergleiche.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The system's</source>
-            <translation>Die des Systems</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2820,6 +2820,11 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>Gewinnt am meisten durch DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>Im Modellordner von LM Studio.</translation>
         </message>
@@ -2850,11 +2855,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>The largest speedup with DFlash. Fewer bits usually give more tokens per second.</source>
-            <translation>Die größte Beschleunigung mit DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>Tight fit</source>
             <translation>Passt knapp</translation>
         </message>
@@ -2870,8 +2870,8 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Usually the most tokens per second. More bits give a larger speedup with DFlash.</source>
-            <translation>Meist die meisten Token pro Sekunde. Mehr Bit ergeben eine größere Beschleunigung mit DFlash.</translation>
+            <source>Usually gives the most tokens per second. More bits gain more from DFlash.</source>
+            <translation>Ergibt meist die meisten Token pro Sekunde. Mehr Bit gewinnen mehr durch DFlash.</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -3075,6 +3075,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Messages from these programs are sent to {host}.</source>
+            <translation>Nachrichten dieser Programme werden an {host} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Models…</source>
             <translation>Modelle …</translation>
         </message>
@@ -3155,11 +3160,6 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>Their messages go to {host}.</source>
-            <translation>Ihre Nachrichten gehen an {host}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
             <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher nur, bis Sie Slipstream beenden.</translation>
         </message>
@@ -3175,8 +3175,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>A reply ends after this many steps. In each but the last, the model can call tools.</source>
-            <translation>Nach so vielen Schritten endet eine Antwort. In jedem außer dem letzten kann das Modell Werkzeuge aufrufen.</translation>
+            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
+            <translation>Nach so vielen Schritten endet eine Antwort. Im letzten kann das Modell keine Werkzeuge aufrufen.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3765,6 +3765,11 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
+            <source>The model on {host} can't call tools.</source>
+            <translation>Das Modell auf {host} kann keine Werkzeuge aufrufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
             <source>This model can't call tools.</source>
             <translation>Dieses Modell kann keine Werkzeuge aufrufen.</translation>
         </message>
@@ -3787,11 +3792,6 @@
             <location filename="../../app/tools/tools_button.py" />
             <source>{count} of {total} tools</source>
             <translation>{count} von {total} Werkzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>{host} can't call tools.</source>
-            <translation>{host} kann keine Werkzeuge aufrufen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -4770,8 +4770,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and download models, for servers and tools that you choose, and to check for updates if you turn that on.</source>
-            <translation>Ihre Chats bleiben auf diesem Computer, außer wenn Sie sich mit einem Server verbinden. Slipstream nutzt das Netzwerk nur, um Modelle zu finden und zu laden, für Server und Werkzeuge, die Sie wählen, und um nach Updates zu suchen, wenn Sie das einschalten.</translation>
+            <source>Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and download models, to connect to servers and tools that you choose, and to check for updates if you turn that on.</source>
+            <translation>Ihre Chats bleiben auf diesem Computer, außer wenn Sie sich mit einem Server verbinden. Slipstream nutzt das Netzwerk nur, um Modelle zu finden und zu laden, um sich mit Servern und Werkzeugen zu verbinden, die Sie wählen, und um nach Updates zu suchen, wenn Sie das einschalten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5346,20 +5346,20 @@
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
             <source>drafter_in_float16</source>
-            <extracomment>the drafter computes in float16, whose range its numbers may exceed</extracomment>
-            <translation>der Drafter rechnet in float16, dessen Wertebereich seine Zahlen überschreiten können</translation>
+            <extracomment>the drafter runs in float16, where its values can overflow</extracomment>
+            <translation>der Drafter rechnet in float16, wo seine Werte überlaufen können</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
             <source>drafter_sees_window</source>
-            <extracomment>the drafter sees only the last {window:,} tokens of a context of more than {least:,}</extracomment>
-            <translation>der Drafter sieht nur die letzten {window:,} Token eines Kontexts von mehr als {least:,}</translation>
+            <extracomment>the context exceeds {least:,} tokens, and the drafter sees only the last {window:,}</extracomment>
+            <translation>der Kontext hat mehr als {least:,} Token, und der Drafter sieht nur die letzten {window:,}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
             <source>temperature_too_high_to_draft</source>
-            <extracomment>the temperature of {temperature:g} makes replies hard to predict</extracomment>
-            <translation>die Temperatur von {temperature:g} macht Antworten schwer vorhersehbar</translation>
+            <extracomment>a temperature of {temperature:g} makes replies hard to predict</extracomment>
+            <translation>eine Temperatur von {temperature:g} macht Antworten schwer vorhersehbar</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -5832,8 +5832,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>tokenizer_needs_own_code</source>
-            <extracomment>Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.</extracomment>
-            <translation>Der Tokenizer braucht eigenen Python-Code ({file}), der nie geladen und nie ausgeführt wird.</translation>
+            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
+            <translation>Der Tokenizer benötigt eigenen Python-Code ({file}), den Slipstream nie herunterlädt oder ausführt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -6570,8 +6570,8 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_no_tools</source>
-            <extracomment>“{host}” isn't set up for tool calls. Turn off the tools of this chat.</extracomment>
-            <translation>„{host}“ ist nicht für Werkzeugaufrufe eingerichtet. Schalte die Werkzeuge dieses Chats aus.</translation>
+            <extracomment>“{host}” isn't set up for tool calls. Turn off tools in this chat.</extracomment>
+            <translation>„{host}“ ist nicht für Werkzeugaufrufe eingerichtet. Schalten Sie die Werkzeuge in diesem Chat aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6684,8 +6684,8 @@
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_only_speculation</source>
-            <extracomment>the connection has no address for replies without speculative decoding</extracomment>
-            <translation>die Verbindung hat keine Adresse für Antworten ohne spekulatives Dekodieren</translation>
+            <extracomment>the connection has no address for plain replies</extracomment>
+            <translation>die Verbindung hat keine Adresse für einfache Antworten</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />

@@ -145,8 +145,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache or send this chat's prompts</source>
-            <translation>不缓存也不发送此对话的提示词</translation>
+            <source>Don't cache this chat or send it to servers</source>
+            <translation>不缓存此对话，也不将其发送到服务器</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -795,11 +795,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Against this computer</source>
-            <translation>与这台电脑比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>All pairs</source>
             <translation>所有模型对</translation>
         </message>
@@ -812,6 +807,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>比较普通解码与 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare with this computer</source>
+            <translation>与这台电脑比较</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -965,8 +965,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>The pair on this computer replies first, then the server. Their texts may differ.</source>
-            <translation>先由这台电脑上的模型对回复，再由服务器回复。文字可能不同。</translation>
+            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
+            <translation>先由这台电脑上的模型对回复，再由服务器回复。两条回复可能不同。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1065,6 +1065,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Both replies have the same text ({tokens}).</source>
+            <translation>两条回复的文字完全相同（{tokens}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
             <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
         </message>
@@ -1075,22 +1080,22 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from character {character} on.</source>
+            <source>The replies differ starting at character {character}.</source>
             <translation>两条回复从第 {character} 个字符起不同。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on, by more than rounding error.</source>
+            <source>The replies differ starting at token {token}, by more than rounding error.</source>
             <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on, where two tokens are tied within rounding error.</source>
+            <source>The replies differ starting at token {token}, where two tokens are tied within rounding error.</source>
             <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ from token {token} on.</source>
+            <source>The replies differ starting at token {token}.</source>
             <translation>两条回复从第 {token} 个词元起不同。</translation>
         </message>
         <message>
@@ -1102,11 +1107,6 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>两个词元的分数相差 {margin}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The texts of both replies are identical ({tokens}).</source>
-            <translation>两条回复的文字完全相同（{tokens}）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1475,8 +1475,8 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>A server is in use. Load a model to measure it.</source>
-            <translation>正在使用服务器。请载入模型以进行测量。</translation>
+            <source>A server is in use. To measure this computer, load a model.</source>
+            <translation>正在使用服务器。要测量这台电脑，请载入模型。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1655,8 +1655,8 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
-            <source>Address without speculation</source>
-            <translation>无推测解码的地址</translation>
+            <source>Address for plain replies</source>
+            <translation>普通回复的地址</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
@@ -1775,8 +1775,8 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
-            <source>Turning DFlash off (add an address without speculation)</source>
-            <translation>关闭 DFlash（请添加无推测解码的地址）</translation>
+            <source>Turning off DFlash (add an address for plain replies)</source>
+            <translation>关闭 DFlash（请添加普通回复的地址）</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
@@ -1825,13 +1825,18 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
+            <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
+            <translation>运行同一模型但不使用推测解码的服务器。也用于比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
             <source>Add Connection</source>
             <translation>添加连接</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
-            <source>Another connection has this name.</source>
-            <translation>另一个连接已使用此名称。</translation>
+            <source>Another connection has this name. Enter a different one.</source>
+            <translation>另一个连接已使用此名称。请输入其他名称。</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -1930,6 +1935,11 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
+            <source>System default</source>
+            <translation>系统默认</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
             <source>Test</source>
             <translation>测试</translation>
         </message>
@@ -1952,16 +1962,6 @@
             <location filename="../../app/models/connection_form.py" />
             <source>The name or the model contains control characters. Remove them.</source>
             <translation>名称或模型包含控制字符。请将其删除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The same model on a server without speculative decoding, for plain replies and comparisons.</source>
-            <translation>同一模型，运行在无推测解码的服务器上，用于普通回复和比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The system's</source>
-            <translation>系统自带</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2820,6 +2820,11 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
+            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>位于 LM Studio 的模型文件夹中。</translation>
         </message>
@@ -2850,11 +2855,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>The largest speedup with DFlash. Fewer bits usually give more tokens per second.</source>
-            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>Tight fit</source>
             <translation>勉强容纳</translation>
         </message>
@@ -2870,7 +2870,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Usually the most tokens per second. More bits give a larger speedup with DFlash.</source>
+            <source>Usually gives the most tokens per second. More bits gain more from DFlash.</source>
             <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
@@ -3075,6 +3075,11 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
+            <source>Messages from these programs are sent to {host}.</source>
+            <translation>这些程序的消息会发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/server/server_dialog.py" />
             <source>Models…</source>
             <translation>模型…</translation>
         </message>
@@ -3155,11 +3160,6 @@
         </message>
         <message>
             <location filename="../../app/server/server_dialog.py" />
-            <source>Their messages go to {host}.</source>
-            <translation>它们的消息将发送到 {host}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
             <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
             <translation>这台电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
         </message>
@@ -3175,8 +3175,8 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>A reply ends after this many steps. In each but the last, the model can call tools.</source>
-            <translation>回复在达到此步骤数后结束。除最后一步外，模型在每一步都可以调用工具。</translation>
+            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
+            <translation>回复在达到此步骤数后结束。模型在最后一步不能调用工具。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -3765,6 +3765,11 @@
         </message>
         <message>
             <location filename="../../app/tools/tools_button.py" />
+            <source>The model on {host} can't call tools.</source>
+            <translation>{host} 上的模型无法调用工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tools_button.py" />
             <source>This model can't call tools.</source>
             <translation>此模型无法调用工具。</translation>
         </message>
@@ -3787,11 +3792,6 @@
             <location filename="../../app/tools/tools_button.py" />
             <source>{count} of {total} tools</source>
             <translation>{count}/{total} 个工具</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>{host} can't call tools.</source>
-            <translation>{host} 无法调用工具。</translation>
         </message>
         <message>
             <location filename="../../app/tools/tools_pane.py" />
@@ -4770,8 +4770,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and download models, for servers and tools that you choose, and to check for updates if you turn that on.</source>
-            <translation>除非您连接到服务器，否则您的聊天留在这台电脑上。Slipstream 仅在以下情况使用网络：查找和下载模型、您选择的服务器和工具，以及（如果您打开此功能）检查更新。</translation>
+            <source>Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and download models, to connect to servers and tools that you choose, and to check for updates if you turn that on.</source>
+            <translation>除非您连接到服务器，否则您的聊天留在这台电脑上。Slipstream 仅在以下情况使用网络：查找和下载模型、连接到您选择的服务器和工具，以及（如果您打开此功能）检查更新。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5346,19 +5346,19 @@
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
             <source>drafter_in_float16</source>
-            <extracomment>the drafter computes in float16, whose range its numbers may exceed</extracomment>
-            <translation>草稿模型使用 float16 计算，其数值可能超出 float16 的范围</translation>
+            <extracomment>the drafter runs in float16, where its values can overflow</extracomment>
+            <translation>草稿模型使用 float16 计算，其数值可能溢出</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
             <source>drafter_sees_window</source>
-            <extracomment>the drafter sees only the last {window:,} tokens of a context of more than {least:,}</extracomment>
+            <extracomment>the context exceeds {least:,} tokens, and the drafter sees only the last {window:,}</extracomment>
             <translation>上下文超过 {least:,} 个词元，而草稿模型只能看到最后 {window:,} 个</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
             <source>temperature_too_high_to_draft</source>
-            <extracomment>the temperature of {temperature:g} makes replies hard to predict</extracomment>
+            <extracomment>a temperature of {temperature:g} makes replies hard to predict</extracomment>
             <translation>温度为 {temperature:g}，回复难以预测</translation>
         </message>
         <message>
@@ -5832,8 +5832,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>tokenizer_needs_own_code</source>
-            <extracomment>Its tokenizer needs Python code of its own ({file}), which is never fetched and never run.</extracomment>
-            <translation>其分词器需要自带的 Python 代码（{file}），该代码绝不会被下载或运行。</translation>
+            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
+            <translation>其分词器需要自定义的 Python 代码（{file}），Slipstream 绝不会下载或运行该代码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -6570,8 +6570,8 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_no_tools</source>
-            <extracomment>“{host}” isn't set up for tool calls. Turn off the tools of this chat.</extracomment>
-            <translation>“{host}”未设置工具调用。请关闭此对话的工具。</translation>
+            <extracomment>“{host}” isn't set up for tool calls. Turn off tools in this chat.</extracomment>
+            <translation>“{host}”未设置工具调用。请关闭此对话中的工具。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -6684,8 +6684,8 @@
         <message>
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_only_speculation</source>
-            <extracomment>the connection has no address for replies without speculative decoding</extracomment>
-            <translation>该连接没有不使用推测解码的回复地址</translation>
+            <extracomment>the connection has no address for plain replies</extracomment>
+            <translation>该连接没有普通回复的地址</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />

@@ -116,7 +116,7 @@ class TestCapabilities:
         with connected(app, VLLM):
             assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
             assert app.window.commands.dflash.isChecked() and not app.window.commands.dflash.isEnabled()
-            assert "the connection has no address for replies without speculative decoding" in bar.dflash.toolTip()
+            assert "the connection has no address for plain replies" in bar.dflash.toolTip()
             app.ask("Hello")
             assert not bar.compare.isEnabled()
             app.window.dialogs.show_compare()
@@ -148,7 +148,7 @@ class TestCapabilities:
             dialog.prompt.setPlainText("Hello")
             assert not dialog.run_button.isEnabled()
             dialog.this_computer.setChecked(True)
-            assert dialog.hint.text().endswith("Their texts may differ.")
+            assert dialog.hint.text().endswith("The replies may differ.")
             app.engine.unloaded = False
             dialog.run_button.click()
             app.until(lambda: not app.conductor.busy)
@@ -158,7 +158,7 @@ class TestCapabilities:
             assert [dialog.sides[mode].name.text() for mode in ("plain", "dflash")] == list(record.engines)
             assert dialog.figures.names["plain"].text() == record.engines[0]
             assert dialog.headline.text() == "Demo pair on this computer is 1.3× as fast"
-            assert dialog.verdict.text() == "The replies differ from character 6 on."
+            assert dialog.verdict.text() == "The replies differ starting at character 6."
             assert app.engine.requests[0].seed == json.loads(replay.seen[-1][3])["seed"]
             assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
             app.until(lambda: app.engine.unloaded)
@@ -195,7 +195,7 @@ class TestCapabilities:
             app.window.dialogs.show_this_mac()
             dialog = app.window.dialogs.find(ThisMacDialog)
             assert dialog is not None and not dialog.again.isEnabled() and not app.engine.measured
-            assert dialog.state.text() == "A server is in use. Load a model to measure it."
+            assert dialog.state.text() == "A server is in use. To measure this computer, load a model."
             dialog.close()
 
 
@@ -329,7 +329,7 @@ NO_TOOLS = Response(400, JSON, b'{"error": {"message": "\\"auto\\" tool choice r
         (BUSY, "", "is busy. Try again in 7 seconds."),
         (Response(503, JSON, b'{"error": "loading the model"}'), "", "failed: loading the model"),
         (HTML, "", "responded with HTTP status 502 and no message. Check the address."),
-        (NO_TOOLS, "", "isn't set up for tool calls. Turn off the tools of this chat."),
+        (NO_TOOLS, "", "isn't set up for tool calls. Turn off tools in this chat."),
     ),
 )
 def test_a_failure_keeps_the_text_and_has_one_message(start: Start, response: Response, begins: str, message: str) -> None:

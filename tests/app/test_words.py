@@ -207,4 +207,4 @@ def test_ties_and_differences_have_their_own_verdicts_and_count_from_one() -> No
     assert "token 42" in verdict_on(result)[1] and "tie" in verdict_on(result)[1]
     other = replace(result, verdict="different", margin=1.5)
     verdict = verdict_on(other)[1]
-    assert "differ from token 42 on" in verdict and "differ by 1.5" in verdict
+    assert "differ starting at token 42" in verdict and "differ by 1.5" in verdict

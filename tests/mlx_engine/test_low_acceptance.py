@@ -47,7 +47,7 @@ def test_the_likely_cause(steps, config, weights, context, temperature, code):
 
 def test_the_cause_names_the_window():
     cause = likely_cause(rounds(100, 0), WINDOWED, "4 bit", 120_000, 0.0)
-    assert str(cause) == "the drafter sees only the last 2,048 tokens of a context of more than 100,000"
+    assert str(cause) == "the context exceeds 100,000 tokens, and the drafter sees only the last 2,048"
 
 
 @pytest.fixture(scope="module")

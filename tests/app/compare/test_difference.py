@@ -76,7 +76,7 @@ def test_the_first_difference_is_underlined_described_and_in_view(start: Start) 
     engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])
     app = start(engine)
     dialog = opened(app)
-    assert "differ from token 15" in dialog.verdict.text()
+    assert "differ starting at token 15" in dialog.verdict.text()
     for mode, text, word in (("plain", ",", "nine,"), ("dflash", "ty,", "ninety,")):
         side = dialog.sides[mode]  # type: ignore[index]
         ((shown, form),) = marked(side)

@@ -22,14 +22,14 @@ def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
         "DSpark by RedHatAI · 2.6–3.8×",
     ]
     assert box.isVisible() and [quantizations.itemText(index) for index in range(2)] == ["4-bit", "8-bit"]
-    assert "Usually the most tokens per second." in card(app).facts.shown["Why this pair"]
+    assert "Usually gives the most tokens per second." in card(app).facts.shown["Why this pair"]
     box.activated.emit(1)
     quantizations.activated.emit(1)
     one = look_at(app, "qwen3.8-27b")
     assert one.shown.pair == Pair("mlx-community/Qwen3.8-27B-8bit", "seabit-ai/Qwen3.8-27B-DFlash2-4bit")
     assert (quantizations.currentText(), box.currentIndex()) == ("8-bit", 1)
     facts = card(app).facts.shown
-    assert "The largest speedup with DFlash." in facts["Why this pair"] and facts["License"].endswith("drafter: Apache 2.0")
+    assert "Gains the most from DFlash." in facts["Why this pair"] and facts["License"].endswith("drafter: Apache 2.0")
     assert facts["Kind"] == "DFlash 2, block size 8, qwen3_5" and "Published speedups" not in facts
     look_at(app, "qwen3.5-9b")
     assert not box.isVisible() and not quantizations.isVisible()
@@ -51,6 +51,6 @@ def test_the_recommended_quantization_is_shown_first(start: Start, monkeypatch: 
     look_at(app, first.id)
     assert (first.name, first.shown.label, card(app).variants.currentText()) == ("Qwen3.8 27B", "8-bit", "8-bit")
     assert card(app).facts.shown["Why this pair"].startswith("Recommended for this computer.")
-    assert "The largest speedup with DFlash." in card(app).facts.shown["Why this pair"]
+    assert "Gains the most from DFlash." in card(app).facts.shown["Why this pair"]
     card(app).variants.activated.emit(0)
     assert "Recommended" not in card(app).facts.shown["Why this pair"]

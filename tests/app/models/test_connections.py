@@ -116,7 +116,7 @@ def test_add_test_use_edit_and_delete(
         "Model": "demo",
         "Context": "2,048 tokens",
         "Speculative decoding": "Yes",
-        "Not available": "Turning DFlash off (add an address without speculation)",
+        "Not available": "Turning off DFlash (add an address for plain replies)",
         "Encrypted": "Not needed on this computer",
     }
     assert spoken[0] == "Connecting…" and spoken[1].startswith("The connection works. Server: vLLM 0.32.0. Model: demo.")
@@ -217,7 +217,7 @@ def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(start: Start) -> No
         ("", "", "X-A: é", "doesn't allow"),
         ("", "", "X A: b", "doesn't allow"),
         ("", "", "no colon", "needs a name"),
-        ("Taken", "", "", "Another connection has this name."),
+        ("Taken", "", "", "Another connection has this name. Enter a different one."),
     ],
 )
 def test_bad_names_keys_and_headers(start: Start, name: str, key: str, headers: str, problem: str) -> None:
