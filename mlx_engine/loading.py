@@ -213,7 +213,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
-            target = Target(model, vocabulary, family_of(config), parse(read_config(drafter_folder)).taps)
+            target = Target(model, vocabulary, family_of(config), parse(read_config(drafter_folder)).tapped(len(model.layers)))
             target.caches().check()
             bits = drafter_bits or usual_bits(stored_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)

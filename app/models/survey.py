@@ -72,9 +72,9 @@ class Variant:
     @property
     def kind(self) -> str:
         """The drafter's kind, or an empty string if it is unknown."""
-        if self.config is not None:
-            c = self.config
-            return "MTP" if c.mtp else "DSpark" if c.dspark else "DFlash 2" if c.selector else "DFlash"
+        if (c := self.config) is not None:
+            kinds = {"MTP": c.mtp, "EAGLE-3": c.eagle3, "DSpark": c.dspark, "DFlash 2": c.selector}
+            return next((name for name, own in kinds.items() if own), "DFlash")
         return (self.drafter.kind if self.drafter else None) or ""
 
     @property

@@ -8,6 +8,7 @@ import mlx.core as mx
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.dspark import DSparkDrafter
+from mlx_engine.drafters.eagle3 import Eagle3Drafter
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
@@ -29,7 +30,8 @@ def make(
     For a float16 target, DFlash 2 drafters compute in bfloat16, because their activations exceed the range of float16.
     """
     if config.selector is None:
-        kind = MtpDrafter if config.mtp else DSparkDrafter if config.dspark else DFlashDrafter
+        kinds = {MtpDrafter: config.mtp, DSparkDrafter: config.dspark, Eagle3Drafter: config.eagle3}
+        kind = next((kind for kind, own in kinds.items() if own), DFlashDrafter)
         return kind(config, weights, dtype, embed, head, bits)
     if dtype != mx.float16:
         return DFlash2Drafter(config, weights, dtype, embed, head, bits)

@@ -1,4 +1,4 @@
-"""The config.json of published DFlash, DSpark, and MTP drafters.
+"""The config.json of published DFlash, DSpark, EAGLE-3, and MTP drafters.
 
 Publishers lay out the fields differently and revise checkpoints in place. So everything is read from the file, and nothing depends
 on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vLLM and speculators, and published configs.
@@ -20,14 +20,17 @@ _KINDS = {
     "Qwen3DSparkModel": "dspark",
     _GEMMA: "dspark",
     "DSparkDraftModel": "dspark",
+    "LlamaForCausalLMEagle3": "eagle3",
 }
 # Names of the same architectures in the speculators library
 _SPECULATORS = {
     "dflash": {"DFlashSpeculator", "DFlashDraftModel"},
     "dflash2": {"DFlash2Speculator", "DFlash2DraftModel"},
     "dspark": {"DSparkSpeculator", "DSparkDraftModel"},
+    "eagle3": {"Eagle3Speculator", "Eagle3DraftModel"},
 }
 _DSPARK_WINDOW = 4096  # positions that full-attention layers read, because acceptance falls in longer contexts
+_EAGLE3_BLOCK = 8  # rows; published drafters were trained to draft up to 7 tokens
 _MOST_LAYERS = 512
 _FULL, _SLIDING = "full_attention", "sliding_attention"
 # Supported values of fields that change the computation without changing the tensors
@@ -50,6 +53,14 @@ _DSPARK_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "hidden_activation": ("gelu_pytorch_tanh",),
 }
 _NOT_FOR_DSPARK = frozenset({"sample_from_anchor", "enable_confidence_head", "markov_rank", "partial_rotary_factor"})
+# Supported values of EAGLE-3's fields, and its own flags
+_EAGLE3_SUPPORTED: dict[str, tuple[Any, ...]] = {
+    "num_hidden_layers": (1,),
+    "use_input_layernorm_in_first_layer use_last_layernorm": (True,),
+    "attention_bias use_mtp_layernorm": (False,),
+}
+_NESTED_TAPS = {"eagle_aux_hidden_state_layer_ids": "target_layer_ids"}
+_EAGLE3_NORMS = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,16 @@ class DSpark:
 
 
 @dataclass(frozen=True)
+class Eagle3:
+    """What EAGLE-3 norms besides the layer's inputs."""
+
+    residual: bool  # the features in the residual
+    taps: bool  # all taps together
+    each_tap: bool  # each tap (3.1)
+    output: bool  # the output that the next entry takes (3.1)
+
+
+@dataclass(frozen=True)
 class Experts:
     """The experts of an MTP head, next to a shared one of the intermediate size."""
 
@@ -129,7 +150,7 @@ class DrafterConfig:
     rope: Rope
     block_size: int  # most rows of a verify: the anchor and all proposals
     first_row: int  # first row of the drafter's block that proposes a token; 0: that of the anchor
-    taps: tuple[int, ...]  # 0-based target layers whose outputs are the context features
+    taps: tuple[int, ...]  # 0-based target layers whose outputs are the context features; see `tapped`
     target_layers: int | None  # number of target layers
     mask_token: int
     attention_bias: bool
@@ -141,10 +162,15 @@ class DrafterConfig:
     convolution: Convolution | None  # DFlash 2
     selector: Selector | None  # DFlash 2
     dspark: DSpark | None
+    eagle3: Eagle3 | None
     mtp: bool  # one gated layer that proposes tokens one by one, from the target's final norm
     experts: Experts | None  # MTP
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
     stored: Stored | None
+
+    def tapped(self, layers: int) -> tuple[int, ...]:
+        """Return the taps in a target with this number of layers."""
+        return self.taps or (1, max(layers // 2 - 1, 2), max(layers - 4, 3))  # EAGLE-3's default
 
     @property
     def confident(self) -> bool:
@@ -168,6 +194,8 @@ def parse(config: dict) -> DrafterConfig:
     hidden = fields.whole("hidden_size")
     types = _layer_types(fields, layers)
     dspark = _dspark(fields, hidden) if kind == "dspark" else None
+    eagle3 = Eagle3(*(bool(fields.flag(name)) for name in _EAGLE3_NORMS)) if kind == "eagle3" else None
+    block = _EAGLE3_BLOCK if eagle3 else None
     first_row = _first_row(fields, speculators) if dspark else 1
     target_layers, vocab, draft_vocab = map(fields.optional, ("num_target_layers", "vocab_size", "draft_vocab_size"))
     result = DrafterConfig(
@@ -181,11 +209,11 @@ def parse(config: dict) -> DrafterConfig:
         draft_vocab_size=draft_vocab if draft_vocab != vocab else None,
         norm_eps=fields.number("rms_norm_eps", above=0.0),
         rope=_rope(fields, dspark, kind == "mtp"),
-        block_size=fields.whole("block_size", least=1 + first_row, most=MAX_BLOCK_ROWS - 1 + first_row) + 1 - first_row,
+        block_size=fields.whole("block_size", block, 1 + first_row, MAX_BLOCK_ROWS - 1 + first_row) + 1 - first_row,
         first_row=first_row,
-        taps=(target_layers or 0,) if kind == "mtp" else _taps(fields, speculators, layers, target_layers),
+        taps=(target_layers or 0,) if kind == "mtp" else _taps(fields, kind, speculators, layers, target_layers),
         target_layers=target_layers,
-        mask_token=fields.whole("mask_token_id", least=0),
+        mask_token=fields.whole("mask_token_id", 0 if eagle3 else None, least=0),
         attention_bias=bool(fields.flag("attention_bias")),
         windows=tuple(window or _DSPARK_WINDOW for window in _windows(fields, types)) if dspark else _windows(fields, types),
         causal=_causality(fields, kind, speculators, types),
@@ -195,14 +223,17 @@ def parse(config: dict) -> DrafterConfig:
         convolution=Convolution(fields.whole("conv_kernel_size"), fields.whole("conv_group_size")) if kind == "dflash2" else None,
         selector=Selector(fields.whole("selector_rank"), fields.whole("selector_top_k")) if kind == "dflash2" else None,
         dspark=dspark,
+        eagle3=eagle3,
         mtp=kind == "mtp",
         experts=_experts(fields) if kind == "mtp" else None,
         laguna=kind == "laguna",
         stored=_stored(fields),
     )
-    for names, supported in (_SUPPORTED | (_DSPARK_SUPPORTED if dspark else {})).items():
+    own = _DSPARK_SUPPORTED if dspark else _EAGLE3_SUPPORTED if eagle3 else {}
+    exempt = _NOT_FOR_DSPARK if dspark else _EAGLE3_NORMS if eagle3 else ()
+    for names, supported in (_SUPPORTED | own).items():
         for name in names.split():
-            if dspark and name in _NOT_FOR_DSPARK:
+            if name in exempt:
                 fields.get(name)
             else:
                 fields.must_be(name, *supported)
@@ -225,6 +256,8 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
             raise unexpected(name, inner, "object")
         if inner:
             levels[name] = inner
+    if isinstance(nested := config.get("eagle_config"), dict):  # lists the taps as other configs list `target_layer_ids`
+        levels["eagle_config"] = {_NESTED_TAPS.get(name, name): value for name, value in nested.items()}
     is_spark = any(_KINDS.get(name) == "dspark" for name in names)  # its trainers add fields that have no effect
     fields = ConfigFields(levels, frozenset() if is_spark else frozenset({"dflash_config"}))
     kinds = {_KINDS[name] for name in names if name in _KINDS}
@@ -239,7 +272,7 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     elif len(kinds) == 1:
         return kinds.pop(), False, fields
     field = "speculators_model_type" if speculators else "architectures"
-    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark, MTP")
+    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark, EAGLE-3, MTP")
 
 
 def _plain_gemma(config: dict) -> dict:
@@ -319,7 +352,7 @@ def _causality(fields: ConfigFields, kind: str, speculators: bool, types: list[s
     return tuple(name == _SLIDING for name in types)
 
 
-def _taps(fields: ConfigFields, speculators: bool, layers: int, target_layers: int | None) -> tuple[int, ...]:
+def _taps(fields: ConfigFields, kind: str, speculators: bool, layers: int, target_layers: int | None) -> tuple[int, ...]:
     """Return the tapped target layers, 0-based."""
     taps = fields.list("target_layer_ids", int)
     # speculators and vLLM count layer inputs, so their numbers are higher by one
@@ -330,6 +363,8 @@ def _taps(fields: ConfigFields, speculators: bool, layers: int, target_layers: i
         if taps and [tap + 1 for tap in taps] != inputs:
             raise contradiction("target_layer_ids", taps, "aux_hidden_state_layer_ids", inputs)
         taps = [layer - 1 for layer in inputs]
+    if not taps and kind == "eagle3":
+        return ()
     if not taps:
         if target_layers is None or speculators:
             raise missing("aux_hidden_state_layer_ids" if speculators else "target_layer_ids")
@@ -408,10 +443,12 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
         raise contradiction("num_attention_heads", c.heads, "num_key_value_heads", c.kv_heads)
     if c.head_dim % 2:
         raise unexpected("head_dim", c.head_dim, "2, 4, 6, …")
+    if c.eagle3 and c.windows != (None,):
+        raise unexpected("layer_types", [_SLIDING], _FULL)
     window = min((window for window in c.windows if window is not None), default=c.block_size)
     if window < c.block_size:
         raise contradiction("sliding_window", window, "block_size", c.block_size)
-    if c.vocab_size is None and (c.selector or c.dspark or c.draft_vocab_size is not None):
+    if c.vocab_size is None and (c.selector or c.dspark or c.eagle3 or c.draft_vocab_size is not None):
         raise missing("vocab_size")
     if c.vocab_size is not None and c.mask_token >= c.vocab_size:
         raise contradiction("mask_token_id", c.mask_token, "vocab_size", c.vocab_size)

@@ -192,7 +192,7 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
         mixing = max(mixing, _QUERIES * (2 * keys * key + values * value))
     widths = [_STREAM * hidden + mixing + _feed_forward(text, hidden)]
     if drafter is not None:
-        widths.append(2 * len(drafter.taps) * hidden)  # the tapped outputs, and their concatenation
+        widths.append(2 * len(drafter.tapped(len(states))) * hidden)  # the tapped outputs, and their concatenation
     seen = max((context if state.window is None else min(context, state.window + rows) for state in states if state.row), default=0)
     if seen and not (fused and size in _FUSED):
         copies = 2 if text_family(config).sinks else 1  # adding a column for the sinks copies the scores

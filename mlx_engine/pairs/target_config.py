@@ -60,9 +60,9 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
         if expected and actual and expected != actual:
             template = "This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter."
             return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
-    if layers and not config.mtp and max(config.taps) >= layers:
+    if layers and not config.mtp and max(taps := config.tapped(layers)) >= layers:
         template = "This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter."
-        return EngineText.of("drafter_reads_missing_layer", template, layer=max(config.taps), layers=layers)
+        return EngineText.of("drafter_reads_missing_layer", template, layer=max(taps), layers=layers)
     if vocabulary and config.mask_token >= vocabulary:
         template = "This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter."
         return EngineText.of("drafter_mask_token_missing", template, token=config.mask_token, tokens=vocabulary)

@@ -52,4 +52,19 @@ def _mtp(found: Differences, name: str, drafter: Any, context: Any, before: mx.a
     return tokens[-1:]
 
 
-_KINDS: dict[str, Callable[..., mx.array]] = {"dspark": _dspark, "mtp": _mtp}
+def _eagle3(found: Differences, name: str, drafter: Any, context: Any, before: mx.array, stored: dict[str, mx.array]) -> mx.array:
+    tokens, rows = stored["tokens_in"].astype(mx.uint32), stored["tokens"].size + 1
+    drafter.inject(context, stored["features"], mx.concatenate([before, tokens[:-1]]))
+    found.same(name, "start", [context.position + 1], stored["start"].tolist())
+    drafts = drafter.propose(context, tokens[-1:], rows, _GREEDY, None)
+    chain, hidden, logits = drafter.chain(context, rows), [], []
+    for token in mx.split(mx.concatenate([tokens[-1:], drafts[:-1]]), rows - 1):
+        logits.append(drafter.extend(chain, token))
+        hidden.append(chain.features)
+    found.compare(name, "hidden", mx.concatenate(hidden), stored["hidden"])
+    found.compare(name, "logits", mx.concatenate(logits), stored["logits"])
+    found.same(name, "tokens", drafts.tolist(), stored["tokens"].tolist())
+    return tokens[-1:]
+
+
+_KINDS: dict[str, Callable[..., mx.array]] = {"dspark": _dspark, "eagle3": _eagle3, "mtp": _mtp}

@@ -41,6 +41,19 @@ SPARK, GEMMA_SPARK, SPARK_SPECULATORS = (
 MTP, MTP_NATIVE = (
     json.loads((GOLDEN / name / "config.json").read_text(encoding="utf-8")) for name in ("mtp_1/drafter", "mtp_2/target")
 )
+EAGLE, EAGLE_SPECULATORS = (
+    json.loads((GOLDEN / f"eagle3_{number}" / "drafter" / "config.json").read_text(encoding="utf-8")) for number in (1, 2)
+)
+EAGLE_NESTED = {
+    **EAGLE,
+    "eagle_config": {
+        "eagle_aux_hidden_state_layer_ids": [1, 3, 4],
+        "use_aux_hidden_state": True,
+        "use_input_layernorm_in_first_layer": True,
+        "use_last_layernorm": True,
+        "use_mtp_layernorm": False,
+    },
+}
 SPECFORGE = {
     **{name: value for name, value in SPARK.items() if name not in ("mask_token_id", "target_layer_ids")},
     "architectures": ["DSparkDraftModel"],
@@ -58,6 +71,9 @@ LAYOUTS = {
     "dspark gemma": GEMMA_SPARK,
     "dspark speculators": SPARK_SPECULATORS,
     "dspark specforge": SPECFORGE,
+    "eagle3": EAGLE,
+    "eagle3 nested": EAGLE_NESTED,
+    "eagle3 speculators": EAGLE_SPECULATORS,
     "muse": MUSE,
     "laguna": LAGUNA,
     "speculators": speculators(V1),
@@ -193,7 +209,7 @@ def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count,
         (SPECFORGE, {"dspark_backbone_conv_enabled": True}, "dspark_backbone_conv_enabled"),
         (SPARK, {"log_snr_conditioning": True}, "log_snr_conditioning"),
         (SPARK, {"vocab_size": None}, "vocab_size"),
-        (V1, {"architectures": ["LlamaForCausalLMEagle3"]}, "architectures"),
+        (V1, {"architectures": ["LlamaForCausalLMEagle"]}, "architectures"),
         (V1, {"architectures": ["DFlashDraftModel", "DFlash2DraftModel"]}, "architectures"),
         (V1, {"architectures": None}, "architectures"),
         (V1, {"block_size": 12, "dflash_config": {**V1["dflash_config"], "block_size": 16}}, "block_size"),
@@ -282,7 +298,11 @@ def test_the_fit_is_judged_in_every_layout(name):
     config = LAYOUTS[name]
     read = parse(config)
     hidden = read.hidden_size
-    target = {"hidden_size": hidden, "vocab_size": read.vocab_size, "num_hidden_layers": read.target_layers or max(read.taps) + 1}
+    target = {
+        "hidden_size": hidden,
+        "vocab_size": read.vocab_size,
+        "num_hidden_layers": read.target_layers or max(read.tapped(1)) + 1,
+    }
     assert pair_problem(target, config) is None
     assert f"“hidden_size” {hidden}" in str(pair_problem({**target, "hidden_size": 128}, config))
     assert "“vocab_size”" in str(pair_problem({**target, "vocab_size": 50_000}, config))
@@ -340,7 +360,14 @@ def test_a_config_that_is_changed_at_random_parses_or_is_refused_by_a_field(name
         return
     assert isinstance(read, DrafterConfig)
     assert len(read.windows) == len(read.causal) == read.layers and read.heads % read.kv_heads == 0
-    assert read.taps and min(read.taps) >= 0 and read.block_size >= 2
+    assert min(read.tapped(1)) >= 0 and read.block_size >= 2
+
+
+def test_eagle3_reads_three_layers_by_default_and_those_of_its_config_otherwise():
+    assert [parse(EAGLE).tapped(layers) for layers in (4, 8, 32)] == [(1, 2, 3), (1, 3, 4), (1, 15, 28)]
+    assert parse(EAGLE_NESTED).tapped(32) == (1, 3, 4)
+    assert parse(EAGLE | {"eagle_aux_hidden_state_layer_ids": [2, 4, 5]}).tapped(32) == (1, 3, 4)
+    assert parse(EAGLE_SPECULATORS).tapped(32) == (1, 2, 4)
 
 
 def test_the_largest_block_and_the_smallest_window() -> None:

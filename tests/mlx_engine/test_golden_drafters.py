@@ -21,7 +21,9 @@ DRAFTERS = (
     "08_v1_rope_parameters",
     "09_v1_noncausal_swa",
 )
-PAIRS = ("dspark_1", "dspark_2", "dspark_3", "e2e_gpt_oss", "e2e_qwen3", "e2e_qwen3_5", "mtp_1", "mtp_2")
+PAIRS = (
+    "dspark_1", "dspark_2", "dspark_3", "e2e_gpt_oss", "e2e_qwen3", "e2e_qwen3_5", "eagle3_1", "eagle3_2", "mtp_1", "mtp_2",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DRAFTERS)
