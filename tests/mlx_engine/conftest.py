@@ -64,6 +64,12 @@ def dspark(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 @pytest.fixture(scope="session")
+def eagle3() -> Engine:
+    """The reference Qwen3 pair with an EAGLE-3 drafter: d2t, block 8, 122 tokens."""
+    return loaded(GOLDEN / "eagle3_2" / "target", GOLDEN / "eagle3_2" / "drafter")
+
+
+@pytest.fixture(scope="session")
 def mtp() -> Engine:
     """The reference Qwen3.5 target with the MTP head of its own folder: block 8, 122 tokens."""
     return loaded(GOLDEN / "mtp_2" / "target", GOLDEN / "mtp_2" / "target")

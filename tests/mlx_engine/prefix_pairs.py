@@ -19,9 +19,12 @@ from mlx_engine.prefix import disk, part
 from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark
 
 PROMPT = (73, 119, 51, 37, 73, 117, 82, 108, 70, 73, 52)
-# Prompts that the DSpark and MTP pairs answer with a short text
-SHORT = (52, 22, 1, 57, 93, 9, 28, 41, 47)
-SHORT_MTP = (45, 34, 58, 67, 33, 62, 70, 78, 70)
+# Prompts that these pairs answer with a short text
+SHORT = {
+    "dspark": (52, 22, 1, 57, 93, 9, 28, 41, 47),
+    "eagle3": (67, 4, 101, 62, 16, 49, 78, 101, 64),
+    "mtp": (45, 34, 58, 67, 33, 62, 70, 78, 70),
+}
 WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
 # The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
 PAIRS = {
@@ -30,6 +33,7 @@ PAIRS = {
     "rotating": "e2e_gpt_oss",
     "recurrent": "e2e_qwen3_5",
     "dspark": "dspark_3",
+    "eagle3": "eagle3_2",
     "mtp": "mtp_1",
 }
 BLOCK = 8

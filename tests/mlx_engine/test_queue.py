@@ -121,7 +121,7 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     data=st.data(),
 )
 @sampled(4)
-@pytest.mark.parametrize("which", ["tiny", "windows", "tiny2", "dspark", "mtp"])
+@pytest.mark.parametrize("which", ["tiny", "windows", "tiny2", "dspark", "eagle3", "mtp"])
 def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, prompt, width, sampling, seed, limit, data):
     check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)
 
@@ -212,13 +212,15 @@ def test_a_context_written_at_device_positions_gives_the_same_drafts(which, data
         ("tiny", ("kv_injection", "block_verify", "verify_attention")),
         ("tiny2", ("kv_injection", "block_verify", "delta_inputs", "gated_delta_replay")),
         ("dspark", ("kv_injection", "block_verify", "verify_attention", "verify_matmul")),
+        ("eagle3", ("block_verify", "verify_attention", "verify_matmul")),
         ("mtp", ("kv_injection", "block_verify", "verify_matmul", "gated_delta_replay")),
     ],
 )
 def test_kernels_that_take_a_device_position_in_the_emulator(which, names, request, monkeypatch):
     tiny = request.getfixturevalue(which)
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
-    prompt = {"dspark": SHORT, "mtp": (91, 43, 77, 23, 111, 10, 31, 77, 1, 54, 17, 116)}.get(which, (104, 119, 6, 4, 52, 21, 115))
+    prompts = {**SHORT, "mtp": (91, 43, 77, 23, 111, 10, 31, 77, 1, 54, 17, 116)}
+    prompt = prompts.get(which, (104, 119, 6, 4, 52, 21, 115))
     asked = tokens(prompt, temperature=0.8, seed=11, max_tokens=9, ignore_eos=True, width=8)
     want = reply(tiny, asked)
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
@@ -232,7 +234,7 @@ def test_kernels_that_take_a_device_position_in_the_emulator(which, names, reque
     assert any(got.stats.accepted_per_round)
 
 
-@pytest.mark.parametrize("which", ["tiny", "tiny2", "dspark", "mtp"])
+@pytest.mark.parametrize("which", ["tiny", "tiny2", "dspark", "eagle3", "mtp"])
 def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatch):
     """Its events are the same, and the next turn continues from its text."""
     tiny = request.getfixturevalue(which)

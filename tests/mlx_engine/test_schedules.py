@@ -113,7 +113,7 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=Fals
     queue_ahead=st.booleans(),
 )
 @sampled(6)
-@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "mtp"])
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp"])
 def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, wrong, queue_ahead):
     check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 
@@ -194,8 +194,8 @@ def test_the_drafters_confidence_sets_the_width(dspark, monkeypatch):
 
     monkeypatch.setattr(AutomaticWidth, "fit", fit)
     asked = {"max_tokens": 40, "ignore_eos": True}
-    plain = reply(dspark, tokens(SHORT, mode="plain", **asked)).tokens
-    got = reply(dspark, tokens(SHORT, **asked))
+    plain = reply(dspark, tokens(SHORT["dspark"], mode="plain", **asked)).tokens
+    got = reply(dspark, tokens(SHORT["dspark"], **asked))
     assert lengths[0] == 7 and got.stats.widths[0] == 3 and got.tokens == plain
     lengths.clear()
-    assert reply(dspark, tokens(SHORT, width=5, **asked)).tokens == plain and not lengths
+    assert reply(dspark, tokens(SHORT["dspark"], width=5, **asked)).tokens == plain and not lengths
