@@ -125,7 +125,7 @@ class Conductor(QObject):
 
     @property
     def offered_tools(self) -> dict[str, Tool]:
-        """The tools of the next reply, by their names for the model."""
+        """The tools of the next reply, keyed by the names sent to the model."""
         return self.tools.offered(self.chat.settings) if self.can_call_tools else {}
 
     @property

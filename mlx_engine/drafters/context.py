@@ -58,7 +58,7 @@ class LayerContext:
         self.rows += count
 
     def cut(self, position: int) -> None:
-        """Drop all positions from `position` on."""
+        """Drop `position` and all later positions."""
         self.rows = max(position - self.first, 0)
         self.first = min(self.first, position)
 
@@ -215,7 +215,7 @@ class DraftContext:
         return 0 if reach < 0 or (features is not None and features.first >= reach) else reach
 
     def cut(self, position: int) -> None:
-        """Drop all positions from `position` on; see `reach` for safe positions."""
+        """Drop `position` and all later positions; see `reach` for safe positions."""
         self.position = position
         for kind in self.kinds.values():
             kind.cut(position)

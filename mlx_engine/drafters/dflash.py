@@ -217,13 +217,13 @@ class DFlashDrafter:
         return keys_values
 
     def _run_layer(self, index: int, x: mx.array, view: LayerView) -> mx.array:
-        """Run a layer on the block [1, w, H] and return its rows from `view.read` on."""
+        """Run a layer on the block [1, w, H], and return its rows starting at `view.read`."""
         weights, eps = self._layers[index], self.config.norm_eps
         x = x[:, view.read :] + self._attention(weights, mx.fast.rms_norm(x, weights.input_norm, eps), view)
         return x + self._feed_forward(weights, mx.fast.rms_norm(x, weights.mlp_norm, eps))
 
     def _attention(self, weights: layer.Layer, x: mx.array, view: LayerView) -> mx.array:
-        """Return the attention output [1, w - read, H] of the rows from `view.read` on."""
+        """Return the attention output [1, w - read, H] of the rows starting at `view.read`."""
         mask = None if view.mask is None else view.mask[view.read :]
         return self._attend(weights, x[:, view.read :], *self._project(weights, x, view), mask)
 

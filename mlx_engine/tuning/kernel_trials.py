@@ -200,7 +200,7 @@ class _PairedTimes:
 
 
 def _per_token(seconds: dict[int, float]) -> float:
-    """Return the mean seconds per token over texts of different difficulty.
+    """Return the mean time per token over texts of different difficulty, in seconds.
 
     Each text uses its fastest width.
     """

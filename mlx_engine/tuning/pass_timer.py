@@ -49,7 +49,7 @@ class PassTimer:
         return self.context.position
 
     def plain(self, width: int) -> float:
-        """Return the seconds of a plain step that is queued ahead, as in decoding."""
+        """Return the time of a plain step that is queued ahead, in seconds."""
         times = list[float]()
 
         def queue_step(token: mx.array) -> tuple[mx.array, mx.array]:

@@ -2871,7 +2871,7 @@
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Usually gives the most tokens per second. More bits gain more from DFlash.</source>
-            <translation>Ergibt meist die meisten Token pro Sekunde. Mehr Bit gewinnen mehr durch DFlash.</translation>
+            <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
