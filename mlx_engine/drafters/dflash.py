@@ -228,7 +228,7 @@ class DFlashDrafter:
         return self._attend(weights, x[:, view.read :], *self._project(weights, x, view), mask)
 
     def _project(self, weights: layer.Layer, x: mx.array, view: LayerView) -> tuple[mx.array, mx.array, mx.array]:
-        """Return the queries of the rows from `view.read` on, and the keys and values of context and block."""
+        """Return the queries of the rows starting at `view.read`, and the keys and values of context and block."""
         c, width = self.config, x.shape[1]
         qkv = weights.qkv(x, self._multiply)
         if weights.qkv_bias is not None:

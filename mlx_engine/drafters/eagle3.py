@@ -1,8 +1,8 @@
 """The EAGLE-3 drafter: one layer that drafts token by token.
 
 An entry joins a token's embedding with the features of the position before it: the target's in the context, the drafter's own
-output while drafting. Position 0 has no features before it, so its entry is never read. Embedding and head are the target's unless
-the checkpoint has its own.
+output while drafting. Position 0 has no features before it, so its entry is never read. The embedding and the head are
+the target's unless the checkpoint has its own.
 
 Sources: arXiv 2503.01840, published checkpoints, and the loaders in speculators and vLLM.
 """
@@ -19,7 +19,7 @@ from mlx_engine.drafters.tensors import Tensors
 
 @dataclass
 class Chain:
-    """The entries that a round's proposals read, those of the context first."""
+    """The entries that a round's proposals read, starting with those of the context."""
 
     features: mx.array  # of the position before the next entry, [1, H]
     entries: mx.array  # keys and values, with room for those of the proposals, [2, 1, kv heads, n, D]
@@ -89,7 +89,7 @@ class Eagle3Drafter(DFlashDrafter):
         return chooser.propose_chain(anchor, rows - 1, lambda row, before: self.extend(chain, before), noise, self._proposable)
 
     def chain(self, context: DraftContext, rows: int) -> Chain:
-        """Return the entries that a block of `rows` rows starts from."""
+        """Return the context's entries, with room for a block of `rows` rows."""
         c, held = self.config, context.kinds[None].layer(0)
         entries = mx.zeros((2, 1, c.kv_heads, rows - 1, c.head_dim), self.dtype)
         count = 0
@@ -117,7 +117,7 @@ class Eagle3Drafter(DFlashDrafter):
         return self.logits(out)
 
     def _joined(self, tokens: mx.array, before: mx.array) -> tuple[mx.array, mx.array]:
-        """Return the layer's input [S, 2H] for tokens [S], and its normed features [S, H]."""
+        """Return the layer's input [S, 2H] for tokens [S], and the normed features [S, H]."""
         normed = mx.fast.rms_norm(before, self._fuse_norm, self.config.norm_eps)
         embedded = mx.fast.rms_norm(self._embedded(tokens[None])[0], self._input_norm, self.config.norm_eps)
         return mx.concatenate([embedded, normed], axis=-1), normed

@@ -56,7 +56,7 @@ def load(
 
 
 def stored_bytes(folder: Path) -> int:
-    """Return the bytes of a drafter's weights, without those of the target that an MTP head is part of."""
+    """Return the bytes of a drafter's weights, without the target that contains an MTP head."""
     head = [array.nbytes for name, array in read(folder).items() if name.startswith("mtp.")]
     return sum(head) or weight_bytes(folder)
 

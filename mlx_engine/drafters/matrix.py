@@ -71,7 +71,7 @@ class Matrix:
         return Matrix(weight, scales, mx.concatenate(biases) if biases else None, self.bits, self.group)
 
     def part(self, rows: slice | mx.array) -> "Matrix":
-        """Return a matrix of these rows."""
+        """Return a matrix with these rows only."""
         scales, biases = (None if array is None else array[rows] for array in (self.scales, self.biases))
         return Matrix(self.weight[rows], scales, biases, self.bits, self.group)
 

@@ -1,8 +1,8 @@
 """The MTP head of Qwen3.5, 3.6, 3.8, and Next: one layer that proposes a chain of tokens.
 
 An entry combines a token's embedding with the target's final hidden state at the position before it. The layer's output takes the
-place of that state in the next entry. The context keeps keys and values of entries with the target's own states. The drafts' are
-dropped after each round.
+place of that state in the next entry. The context keeps the keys and values of entries with the target's own states. Entries of
+drafts are dropped after each round.
 
 Sources: the checkpoints' `mtp.*` tensors and the implementations in vLLM and mlx-vlm.
 """
@@ -25,7 +25,7 @@ _LAYER, _MLP = "layers.0.", "layers.0.mlp."
 class MtpDrafter(DFlashDrafter):
     """An MTP head, with the arguments and errors of `DFlashDrafter`.
 
-    Of a whole model's tensors, it takes `mtp.*`.
+    If the weights are those of a whole model, only its `mtp.*` tensors are used.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class MtpDrafter(DFlashDrafter):
         bits: int = 16,
     ) -> None:
         native = {name.removeprefix("mtp."): array for name, array in weights.items() if name.startswith("mtp.")}
-        self._added = 1.0 if native else 0.0  # to norms, which publishers store less 1
+        self._added = 1.0 if native else 0.0  # to norms, which are published as differences from 1
         own = {_module(name): _flat(array) for name, array in (native or weights).items()}
         weights.clear()
         super().__init__(config, own, dtype, embed, head, bits)
@@ -133,7 +133,7 @@ class MtpDrafter(DFlashDrafter):
 
 
 class _RoutedExperts:
-    """Experts, some of which are chosen for each row, next to one that all rows share."""
+    """A layer of experts: a few chosen for each row, and one shared by all rows."""
 
     def __init__(self, tensors: Tensors, config: Experts, hidden: int) -> None:
         c = self._config = config
@@ -160,7 +160,7 @@ class _RoutedExperts:
         return [array for matrix in matrices for array in matrix.arrays]
 
     def __call__(self, x: mx.array, shared: mx.array) -> mx.array:
-        """Return the output [1, n, H] of chosen and shared experts, given that of the shared one."""
+        """Return the weighted sum of the experts' outputs [1, n, H], given that of the shared one."""
         c, shares = self._config, mx.softmax(self._router(x), axis=-1, precise=True)
         chosen = mx.argpartition(shares, kth=-c.chosen, axis=-1)[..., -c.chosen :]
         weights = mx.take_along_axis(shares, chosen, axis=-1)
@@ -172,7 +172,7 @@ class _RoutedExperts:
         return (routed * weights[..., None]).sum(axis=-2) + mx.sigmoid(self._shared_gate(x)) * shared
 
     def _product(self, stacked: Matrix, x: mx.array, chosen: mx.array) -> mx.array:
-        """Multiply x [1, n, k or 1, 1, columns] with the chosen experts' matrices."""
+        """Multiply x [1, n, k or 1, 1, columns] by the chosen experts' matrices."""
         parts = [array.reshape(self._config.count, -1, array.shape[-1]) for array in stacked.arrays]
         if len(parts) == 1:
             return mx.gather_mm(x, parts[0].swapaxes(-1, -2), rhs_indices=chosen)
@@ -196,5 +196,5 @@ def _module(name: str) -> str:
 
 
 def _flat(array: mx.array) -> mx.array:
-    """Return experts' stacked matrices as one."""
+    """Return the stacked matrices of experts as one matrix."""
     return array.reshape(-1, array.shape[-1]) if array.ndim == 3 else array

@@ -107,7 +107,7 @@ class DSpark:
 
 @dataclass(frozen=True)
 class Eagle3:
-    """What EAGLE-3 norms besides the layer's inputs."""
+    """What EAGLE-3 normalizes in addition to the layer's inputs."""
 
     residual: bool  # the features in the residual
     taps: bool  # all taps together
@@ -117,7 +117,7 @@ class Eagle3:
 
 @dataclass(frozen=True)
 class Experts:
-    """The experts of an MTP head, next to a shared one of the intermediate size."""
+    """The experts of an MTP head, besides the shared one of size `intermediate_size`."""
 
     count: int
     chosen: int  # per row
