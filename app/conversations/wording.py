@@ -163,7 +163,7 @@ def steps(stats: Sequence[Stats]) -> str:
 def details(stats: Stats) -> str:
     """Return all statistics, one per line, for a tooltip.
 
-    A server's statistics have zeros for what it doesn't report.
+    Statistics that a server doesn't report are zero.
     """
     is_remote = stats.measured_by != "engine"
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)

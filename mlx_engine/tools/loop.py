@@ -21,7 +21,7 @@ class ToolLoop:
 
     Args:
         request: the request for the turn's first step.
-        tools: the tools that the model may call, by the names that it sees.
+        tools: the tools that the model may call, keyed by the names that it sees.
         approvals: what the user allowed before.
         chat: ID of the chat, to which approvals for a chat belong.
         calls: calls of the unfinished reply to continue.
