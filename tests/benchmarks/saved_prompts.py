@@ -159,7 +159,7 @@ def results(lengths: list[int], repeats: int) -> Iterator[dict[str, float]]:
         engine = Engine()
         for _ in engine.load(*deep_pairs.write(deep_pairs.MIDDLING, Path(folder))):
             pass
-        yield decoding(engine, min(max(lengths), _WRITTEN), 5 * repeats)
+        yield decoding(engine, min(max(lengths), _WRITTEN), 10 * repeats)
         for length in lengths:
             yield measure(engine, length, repeats)
         engine.unload()
