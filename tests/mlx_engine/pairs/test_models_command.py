@@ -200,7 +200,7 @@ class TestPull:
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
         status, printed = models(capsys, command, "kimi-k2.5")
-        assert status == 1 and printed["error"].startswith("Kimi K2.5 can't run. Its tokenizer needs Python code")
+        assert status == 1 and printed["error"].startswith("Kimi K2.5 can't run. Its tokenizer requires custom Python code")
         assert pair.asked == []
 
     @pytest.mark.parametrize(
