@@ -65,6 +65,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_remote(compare)
     arguments.add_reply(compare, mode=False)
     compare.add_argument("--repeats", type=arguments.whole(1), default=1, metavar="N", help="replies per mode (default 1)")
+    compare.add_argument(
+        "--drafters",
+        metavar="all|NAMES",
+        help="compare plain decoding, lookup, and these drafters of the target: all on this disk, or repos or kinds such as "
+        "dspark,mtp",
+    )
     arguments.add_json(compare)
 
     bench = command("bench", "measure plain and DFlash decoding, interleaved over a set of prompts, and report medians")
@@ -110,7 +116,8 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     given = parser().parse_args(words[:at])
     given.agent_arguments = words[at + 1 :]
     if given.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
-        arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
+        needs_drafter = given.command in ("compare", "bench", "calibrate") and not getattr(given, "drafters", None)
+        arguments.check_pair(given.parser, given, needs_drafter)
     if given.command == "serve":
         arguments.check_server(given.parser, given)
     if given.command in ("generate", "compare"):
@@ -164,6 +171,7 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
     The late import keeps help and usage errors fast.
     """
     name = "kernels" if given.command == "doctor" and given.kernels else given.command
+    name = "compare_drafters" if getattr(given, "drafters", None) else name
     module = import_module(_MODULES.get(name, f"mlx_engine.terminal.{name}"))
     status: int
     if name in _WITHOUT_ENGINE:

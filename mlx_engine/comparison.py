@@ -21,7 +21,7 @@ from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Samplin
 
 _TYPICAL_LOGIT = 16.0
 _FLOAT32_TIE = 1e-3  # passes of 1 and n rows differ by about 1e-5 with OpenBLAS
-_NO_MEMORY = EngineText.of(
+NO_MEMORY = EngineText.of(
     "no_memory_to_compare", "There isn't enough memory to compare the replies. Quit other apps, or load a smaller model."
 )
 
@@ -66,8 +66,8 @@ def compare(
         for plain, dflash in zip(replies["plain"], replies["dflash"], strict=True)
         if plain.stats.decode_tok_s and dflash.stats.decode_tok_s
     ]
-    with memory.enough_for(_NO_MEMORY):
-        plain, dflash, difference = _worst_pair(pair, common, replies["plain"], replies["dflash"])
+    with memory.enough_for(NO_MEMORY):
+        plain, dflash, difference = worst_pair(pair, common, replies["plain"], replies["dflash"])
     yield CompareResult(
         plain=plain,
         dflash=dflash,
@@ -146,7 +146,7 @@ def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
     return rounding * max(largest / _TYPICAL_LOGIT, 1.0) * penalty
 
 
-def _worst_pair(
+def worst_pair(
     pair: LoadedPair, request: GenerationRequest, plain: Sequence[CompletedReply], dflash: Sequence[CompletedReply]
 ) -> tuple[CompletedReply, CompletedReply, TextDifference | None]:
     """Return two replies that differ, or those with the median rates if none do."""

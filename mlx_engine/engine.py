@@ -15,6 +15,7 @@ import mlx.core as mx
 from mlx_engine import chat, memory
 from mlx_engine.comparison import compare
 from mlx_engine.decoding.turns import ReplyClock, Turns
+from mlx_engine.drafter_comparison import compare_drafters
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Event,
@@ -30,12 +31,14 @@ from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
+from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.requests import (
     Calibrate,
+    CompareDrafters,
     CompareRequest,
     Connect,
     CountTokens,
@@ -59,6 +62,7 @@ class Engine:
 
     def __init__(self) -> None:
         self._pair: LoadedPair | None = None
+        self.folders: tuple[Path, Path | None] | None = None  # of the loaded pair
         self._snapshots: Snapshots | None = None
         self._room: memory.ReplyMemory | None = None
         self._turns = Turns()
@@ -92,6 +96,7 @@ class Engine:
         match request:
             case LoadPair():
                 target, drafter = (request.target, request.drafter) if request.target else demo_pair()
+                drafter = fastest_drafter(target, drafter) if request.auto else drafter
                 return self.load(target, drafter, request.drafter_bits)
             case UnloadPair():
                 self.unload()
@@ -100,6 +105,8 @@ class Engine:
                 return self.generate(request, cancel)
             case CompareRequest():
                 return compare(self.pair, self.generate, request, cancel)
+            case CompareDrafters():
+                return compare_drafters(self, request, cancel)
             case CountTokens():
                 with suppress(RenderingCancelled):
                     return iter((self.count_tokens(request, cancel),))
@@ -145,7 +152,7 @@ class Engine:
                     yield event
                     continue
                 kernel_selection.restore(event)
-                self._pair = event
+                self._pair, self.folders = event, (target, drafter)
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)
@@ -168,7 +175,7 @@ class Engine:
         self._snapshots = self._room = None
         if self._pair is not None:
             self._pair.target.release()
-            self._pair = None
+            self._pair = self.folders = None
         renderer.stop()
         mx.clear_cache()
 

@@ -6,9 +6,11 @@ from prefill, belongs to no round.
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from mlx_engine.errors import EngineText, UserError
+from mlx_engine.machine_events import KernelsSelected, Roofline
 from mlx_engine.requests import Mode, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
@@ -51,7 +53,6 @@ class PairInfo:
         drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
         takes_effort: whether requests can set a reasoning effort.
         can_call_tools: whether requests can have tools.
-        can_continue: whether a reply that was cut off can be continued.
         sampling: sampling settings recommended by the target's authors.
         calibrated: whether the costs of passes are known, or not needed.
         kernels_selected: whether the Metal kernels to run are known, or not needed.
@@ -59,6 +60,8 @@ class PairInfo:
         remote: host and port of the server that replies; empty for this computer.
         why_not_plain: why DFlash can't be turned off, or None.
         context_known: whether `context_limit` is known. Servers refuse longer prompts anyway.
+        drafter_kind: such as “DFlash 2” or “MTP”; empty if unknown.
+        drafter_folder: the folder it was loaded from.
     """
 
     name: str
@@ -74,14 +77,15 @@ class PairInfo:
     drafter_weights: str = ""
     takes_effort: bool = False
     can_call_tools: bool = False
-    can_continue: bool = True
     sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
     kernels_selected: bool = True
-    kernels: "KernelsSelected | None" = None
+    kernels: KernelsSelected | None = None
     remote: str = ""
     why_not_plain: EngineText | None = None
     context_known: bool = True
+    drafter_kind: str = ""
+    drafter_folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -123,119 +127,6 @@ class Calibrated:
     verify_s: tuple[tuple[float, ...], ...]
     draft_s: tuple[tuple[float, ...], ...]
     saved: bool
-
-
-@dataclass(frozen=True)
-class KernelSaving:
-    """Share of a token's time saved by a kernel; negative if the kernel is slower."""
-
-    depth: int  # tokens of context
-    share: float
-    error: float  # standard error
-
-
-@dataclass(frozen=True)
-class KernelTrial:
-    """The trial of a Metal kernel on this machine.
-
-    Attributes:
-        used_at: measured context lengths at which the kernel is used; empty if the kernel is off.
-        savings: by measured context length; empty if the kernel wasn't timed.
-        off: largest difference from the reference on the pair's arrays, relative to the largest value.
-        shapes: number of compared combinations of shapes, dtypes, and settings.
-    """
-
-    kernel: str
-    why: EngineText
-    used_at: tuple[int, ...] = ()
-    savings: tuple[KernelSaving, ...] = ()
-    off: float | None = None
-    shapes: int = 0
-
-
-@dataclass(frozen=True)
-class KernelsSelected:
-    """The trials of all Metal kernels, after which the loaded pair runs the used ones.
-
-    Attributes:
-        depths: measured context lengths in tokens, ascending.
-        switch: context length from which the kernels of the last depth replace those of the first; 0 if they are the same.
-        saved: whether later starts use the selection too.
-    """
-
-    trials: tuple[KernelTrial, ...]
-    depths: tuple[int, ...] = ()
-    switch: int = 0
-    saved: bool = False
-
-
-@dataclass(frozen=True)
-class MachineFacts:
-    """Measured limits of this machine, from which speed and memory are predicted.
-
-    Attributes:
-        device: “Metal” or “CPU”.
-        bandwidth: bytes per second when reading weights that exceed all caches.
-        compute: floating-point operations per second of large matrix products in `dtype`.
-        blas: the BLAS used on a CPU.
-        measured: date of the measurement.
-    """
-
-    name: str
-    device: str
-    cores: int
-    memory_bytes: int
-    working_set_bytes: int
-    bandwidth: float
-    compute: float
-    dtype: str
-    blas: str
-    mlx: str
-    measured: str
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A measured pass of the loaded pair.
-
-    Attributes:
-        rows: tokens of the pass.
-        depth: tokens in the caches before the pass.
-        bytes: weights, K/V, and states, each counted once.
-        operations: floating-point operations of matrix products and attention.
-    """
-
-    name: Literal["prefill", "plain", "verify", "draft"]
-    rows: int
-    depth: int
-    seconds: float
-    bytes: int
-    operations: int
-
-
-@dataclass(frozen=True)
-class Roofline:
-    """The limits of a machine, and the measured passes of the loaded pair."""
-
-    facts: MachineFacts
-    phases: tuple[Phase, ...]
-
-    def floor_s(self, phase: Phase) -> float:
-        """Return the minimum seconds of a pass on this machine."""
-        return max(phase.bytes / self.facts.bandwidth, phase.operations / self.facts.compute)
-
-    def bound(self, phase: Phase) -> Literal["memory", "compute"]:
-        """Return whether memory or arithmetic limits a pass."""
-        return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
-
-    def reached(self, phase: Phase) -> float:
-        """Return minimum / measured seconds, 0 to 1; above 1 if weights were cached."""
-        return self.floor_s(phase) / phase.seconds
-
-    @property
-    def plain_ceiling(self) -> float | None:
-        """Highest possible tokens per second of plain decoding; None if not measured."""
-        return next((1 / self.floor_s(phase) for phase in self.phases if phase.name == "plain"), None)
 
 
 @dataclass(frozen=True)
@@ -344,6 +235,8 @@ class Stats:
         snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
         measured_by: who measured the rates: this engine, a server, or the client of a server that reports none.
         few_accepted: why almost no drafts were accepted, or None if more were.
+        drafter: repo or folder of the drafter in use; empty if there was none or a server doesn't name it.
+        drafter_kind: such as “DFlash 2” or “MTP”.
     """
 
     mode: Mode
@@ -374,6 +267,8 @@ class Stats:
     snapshot_bytes: int = 0
     measured_by: MeasuredBy = "engine"
     few_accepted: EngineText | None = None
+    drafter: str = ""
+    drafter_kind: str = ""
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -466,6 +361,61 @@ class CompareResult:
     in_characters: bool = False
 
 
+Proposer = Literal["plain", "lookup", "drafter"]
+
+
+@dataclass(frozen=True)
+class DrafterRun:
+    """The start of run `index` (0-based) of `total` in a comparison of drafters. Drafters that can't be loaded have no runs."""
+
+    proposer: Proposer
+    kind: str  # the drafter's
+    index: int
+    total: int
+
+
+@dataclass(frozen=True)
+class DrafterResult:
+    """Replies with one drafter, with lookup only, or without drafts.
+
+    Attributes:
+        kind: the drafter's kind, such as “MTP”.
+        drafter: its repo or folder name.
+        folder: its folder.
+        bytes: memory of its weights.
+        reply: the reply with the median rate, or one that differs from plain decoding; None if there is none.
+        tok_s: median decode rate; None if the replies were too short.
+        first_difference: index of the first token that differs from plain decoding, or None.
+        margin: change of the target's logits that would select the other token; None if no change would.
+        verdict: as in `CompareResult`.
+        problem: why there are no replies.
+    """
+
+    proposer: Proposer
+    kind: str = ""
+    drafter: str = ""
+    folder: Path | None = None
+    bytes: int = 0
+    reply: CompletedReply | None = None
+    tok_s: float | None = None
+    first_difference: int | None = None
+    margin: float | None = None
+    verdict: ComparisonVerdict = "identical"
+    problem: EngineText | None = None
+
+
+@dataclass(frozen=True)
+class DraftersCompared:
+    """The results of a comparison of drafters: plain decoding, lookup, and the drafters in the request's order."""
+
+    results: tuple[DrafterResult, ...]
+
+    @property
+    def fastest(self) -> DrafterResult | None:
+        """The fastest of them, or None if no reply was long enough to measure its speed."""
+        return max((one for one in self.results if one.tok_s), key=lambda one: one.tok_s or 0.0, default=None)
+
+
 Event = (
     Queued
     | LoadProgress
@@ -484,4 +434,7 @@ Event = (
     | TokenCount
     | CompareRun
     | CompareResult
+    | DrafterRun
+    | DrafterResult
+    | DraftersCompared
 )

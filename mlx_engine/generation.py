@@ -89,6 +89,8 @@ def _generate(
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
     tally = Tally(clock, mode, seed, why_plain, request.exact)
+    if mode == "dflash" and not request.lookup_only:
+        tally.drafter = pair.info.drafter, pair.info.drafter_kind
     request = replace(request, tools=chat.usable_tools(tokenizer, request))
     try:
         messages, cut = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
@@ -127,7 +129,7 @@ def _generate(
     consistent = True  # whether caches and context hold the same tokens
     try:
         yield [PrefillProgress(branch.reused, length, branch.reused, left_out, cut)]
-        reads_context = mode == "dflash" or request.reuse  # for rounds or a later turn
+        reads_context = request.reuse or (mode == "dflash" and not request.lookup_only)  # for rounds or a later turn
         for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
                 chosen = chooser.choose(penalties.apply(done), length, chooser.noise(length, 1, done.shape[-1]))
@@ -146,11 +148,12 @@ def _generate(
             progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out, cut)]
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
-                controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)
+                automatic = AutomaticWidth(history, request.lookup_only)
+                controller: WidthController = FixedWidth(request.width) if request.width else automatic
                 copies = Lookup((*prompt, *first.tokens), history.block - 1) if history.lookup and not request.width else None
                 ahead = device.runs_beside_host() and history.costs.table.queued and not request.exact
                 parts = (target, drafter, caches, context, chooser, penalties, controller, copies)
-                rounds = Rounds(*parts, clock=clock, queue_ahead=ahead, alone=clock.alone)
+                rounds = Rounds(*parts, clock=clock, queue_ahead=ahead, alone=clock.alone, keeps_context=reads_context)
                 steps = rounds.run(first.tokens[0], limit - 1, ends)
             elif limit > 1:
                 backlog = Backlog(drafter, context) if request.reuse and drafter is not None and context is not None else None
@@ -212,6 +215,7 @@ class Tally:
     disk_tokens: int = 0
     snapshot_bytes: int = 0
     few_accepted: EngineText | None = None
+    drafter: tuple[str, str] = "", ""  # name and kind
     rounds: list[Step] = field(default_factory=list)
     _first: float | None = None
     _first_waited: float = 0.0
@@ -266,4 +270,6 @@ class Tally:
             prefill_s=prefill,
             decode_s=decoding,
             few_accepted=self.few_accepted,
+            drafter=self.drafter[0],
+            drafter_kind=self.drafter[1],
         )

@@ -235,6 +235,8 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         target=model_name(target_folder),
         drafter=model_name(drafter_folder) if drafter_folder else "",
         family=str(config.get("model_type")),
+        drafter_kind=drafter.config.kind if drafter else "",
+        drafter_folder=drafter_folder,
         block_size=drafter.config.block_size if drafter else 1,
         context_limit=context_limit,
         target_bytes=weight_bytes(target_folder),

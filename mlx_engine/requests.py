@@ -61,6 +61,7 @@ class GenerationRequest:
         prompt_text: raw prompt, without a chat template.
         continue_from: answer of an unfinished reply to continue.
         continue_thinking: thinking of that reply.
+        lookup_only: whether only lookup proposes tokens, not the drafter.
         width: rows per verify, 1 to the drafter's block size; None for automatic.
         seed: None draws a new one, which `Stats` reports.
         max_tokens: token limit of the reply.
@@ -91,6 +92,7 @@ class GenerationRequest:
     continue_from: str = ""
     continue_thinking: str = ""
     mode: Mode = "dflash"
+    lookup_only: bool = False
     width: int | None = None
     sampling: Sampling = Sampling()
     seed: int | None = None
@@ -121,11 +123,13 @@ class LoadPair:
 
     Attributes:
         drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
+        auto: whether to load the drafter on this disk that was fastest here. `drafter` is then one of those to choose from.
     """
 
     target: Path | None = None
     drafter: Path | None = None
     drafter_bits: int | None = None
+    auto: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,28 @@ class CompareRequest:
     repeats: int = 1
     pause_s: float = 0.0
     here: LoadPair | None = None
+
+
+@dataclass(frozen=True)
+class CompareDrafters:
+    """A comparison of a request's replies: plain, with lookup only, and with each drafter of a target.
+
+    The drafters are loaded one after the other, and the last one stays loaded.
+
+    Attributes:
+        target: folder of the target.
+        drafters: folders of drafters that fit the target.
+        drafter_bits: as in `LoadPair`.
+        repeats: number of replies of each kind.
+        pause_s: seconds between two replies.
+    """
+
+    request: GenerationRequest
+    target: Path
+    drafters: tuple[Path, ...]
+    drafter_bits: int | None = None
+    repeats: int = 1
+    pause_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -253,6 +279,7 @@ Request = (
     | Connect
     | GenerationRequest
     | CompareRequest
+    | CompareDrafters
     | CountTokens
     | SavePrompts
     | ForgetPrompts

@@ -27,6 +27,7 @@ LEVELS = (
     "remote",
     "host",
     "engine",
+    "drafter_comparison",
     "tuning generation",
     "comparison",
     "loading",
@@ -47,6 +48,7 @@ LEVELS = (
     "tools",
     "limits",
     "events",
+    "machine_events",
     "requests errors blas",
 )
 # Top-level packages and what each may import.

@@ -7,8 +7,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from mlx_engine.errors import EngineText
-from mlx_engine.events import Calibrated, Failed, KernelsSelected, PairInfo, Roofline, TuningProgress
+from mlx_engine.events import Calibrated, Failed, PairInfo, TuningProgress
 from mlx_engine.host import Job
+from mlx_engine.machine_events import KernelsSelected, Roofline
 from mlx_engine.requests import Calibrate, MeasureMachine, SelectKernels
 
 IDLE_MS = 1500  # before tuning starts

@@ -15,7 +15,7 @@ from app.conversations.plain_text import one_line
 from app.conversations.wording import size
 from app.language import tr
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import MachineFacts
+from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo, load_catalog
@@ -72,10 +72,7 @@ class Variant:
     @property
     def kind(self) -> str:
         """The drafter's kind, or an empty string if it is unknown."""
-        if (c := self.config) is not None:
-            kinds = {"MTP": c.mtp, "EAGLE-3": c.eagle3, "DSpark": c.dspark, "DFlash 2": c.selector}
-            return next((name for name, own in kinds.items() if own), "DFlash")
-        return (self.drafter.kind if self.drafter else None) or ""
+        return self.config.kind if self.config else (self.drafter.kind if self.drafter else None) or ""
 
     @property
     def speed_key(self) -> str:

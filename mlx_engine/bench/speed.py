@@ -19,8 +19,8 @@ from typing import Any
 from mlx_engine import blas
 from mlx_engine.bench import comparison, results
 from mlx_engine.bench.prompts import SETS, Prompt
-from mlx_engine.events import Roofline
 from mlx_engine.host import EngineDoor
+from mlx_engine.machine_events import Roofline
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.data_files import write_json
 from mlx_engine.pairs.pair import demo_pair

@@ -67,6 +67,7 @@ class Rounds:
     clock: Callable[[], float] = time.perf_counter
     queue_ahead: bool = False  # queue a drafter round before the previous one is read, if nothing needs its tokens
     alone: Callable[[], bool] = lambda: True  # whether no other reply runs before the next step
+    keeps_context: bool = True  # False if neither a draft nor a later turn needs the drafter's context
     _backlog: Backlog = field(init=False)
     _queue: RoundQueue | None = field(init=False, default=None)
     _decided: WidthChoice | None = field(init=False, default=None)  # choice for the next pass, if it couldn't be queued ahead
@@ -180,7 +181,8 @@ class Rounds:
         token = self.chooser.choose(self.penalties.apply(logits), position, noise)
         report = self.chooser.report(logits, token)
         mx.async_eval(token, report)
-        self._backlog.add(features, anchor)
+        if self.keeps_context:
+            self._backlog.add(features, anchor)
         return _PlainPass(choice, token, report, ahead)
 
     def _flush_backlog(self) -> None:
@@ -201,13 +203,15 @@ class Rounds:
         verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
         report = self.chooser.report(logits, verdict.choices)
         # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
-        self.drafter.inject(self.context, features, tokens)
+        if self.keeps_context:
+            self.drafter.inject(self.context, features, tokens)
         mx.eval(verdict.choices, self.context.state, report)
         accepted, token = verdict.read()
         chosen, width = (*accepted, token), block.drafts.size + 1
         held = next((at + 1 for at, token in enumerate(chosen) if token in ends), len(chosen))
         self.caches.rewind(width - held)
-        self.context.drop(width - held)
+        if self.keeps_context:
+            self.context.drop(width - held)
         return _round_step(block.choice, width, accepted, token, read(report, len(chosen)))
 
     def _record(self, current: _Block | QueuedRound | _PlainPass, step: Step) -> None:

@@ -38,6 +38,7 @@ _REVIEW_EVERY = 32  # plain steps between comparisons of costs
 FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
 VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens in one pass is too slow on this machine")
 WIDTH_1_REQUESTED = EngineText.of("width_1_requested", "width 1 was requested")
+NOTHING_TO_COPY = EngineText.of("nothing_to_copy", "lookup found nothing to copy")
 TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being timed")
 
 
@@ -106,13 +107,18 @@ class _Outlook:
 
 
 class AutomaticWidth:
-    """Controller that chooses the fastest width for one reply."""
+    """Controller that chooses the fastest width for one reply.
 
-    def __init__(self, history: PairHistory) -> None:
+    Args:
+        history: costs and acceptance.
+        lookup_only: whether to choose no drafter rounds.
+    """
+
+    def __init__(self, history: PairHistory, lookup_only: bool = False) -> None:
         self._history, self._costs, self._copies = history, history.costs, history.copies
         self.block = history.block
         self._expected: list[float] = []  # chances of the latest drafts, by the drafter's confidence
-        self._kinds = [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
+        self._kinds = [] if lookup_only else [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
         self._drafts = BlendedAcceptance(history.block - 1, _MEMORIES, 3.0, history.drafts)
         self._outlook: _Outlook | None = None
         self._credit: float | None = None  # seconds
@@ -204,6 +210,8 @@ class AutomaticWidth:
         chances, deviations = self._drafts.chances()
         tokens = tokens_by_width(chances)
         plain, *rounds = costs.all_seconds(depth)
+        if not self._kinds:
+            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain, None, 0.0)
         seconds = dict(zip(self._kinds, rounds, strict=True))
         best, pace = PLAIN_STEP, plain
         for kind, each in seconds.items():

@@ -168,6 +168,12 @@ class DrafterConfig:
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
     stored: Stored | None
 
+    @property
+    def kind(self) -> str:
+        """The published name of the drafter's kind."""
+        kinds = {"MTP": self.mtp, "EAGLE-3": self.eagle3, "DSpark": self.dspark, "DFlash 2": self.selector}
+        return next((name for name, own in kinds.items() if own), "DFlash")
+
     def tapped(self, layers: int) -> tuple[int, ...]:
         """Return the taps in a target with this number of layers."""
         return self.taps or (1, max(layers // 2 - 1, 2), max(layers - 4, 3))  # EAGLE-3's default

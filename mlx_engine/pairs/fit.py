@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mlx_engine.errors import EngineText
-from mlx_engine.events import MachineFacts
 from mlx_engine.limits import PREFILL_ROWS
+from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.target_config import STEP, layer_states, text_config, text_family, whole

@@ -7,8 +7,10 @@ from pathlib import Path
 from mlx_engine.errors import UserError
 from mlx_engine.families import why_not_runnable
 from mlx_engine.pairs.catalog import Catalog, load_catalog
-from mlx_engine.pairs.library import LocalModel, local_models, pair_name
+from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.library import LocalModel, local_models, pair_name, repo_of
 from mlx_engine.pairs.pair import CustomPair, custom_pairs, demo_pair
+from mlx_engine.pairs.speeds import MeasuredSpeeds
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem
 
 
@@ -29,28 +31,53 @@ class InstalledPair:
 
 def installed_pairs() -> tuple[InstalledPair, ...]:
     """Return the demo pair, the user's folders, and all other targets, one per name."""
-    catalog, local, custom = load_catalog(), local_models(), custom_pairs()
+    catalog, local, custom, speeds = load_catalog(), local_models(), custom_pairs(), MeasuredSpeeds()
     found = [InstalledPair(pair_name(demo_pair()[0]), *demo_pair())]
     found += [InstalledPair(pair_name(pair.folders[0]), *pair.folders, (pair.name,)) for pair in custom if pair.is_local]
     for model in local:
         if not (model.is_drafter or model.problem or target_problem(model.config) or why_not_runnable(model.config)):
             entry = catalog.with_target(model.repo)
             aliases = (model.repo, entry.id) if entry else (model.repo,)
-            found.append(InstalledPair(pair_name(model.folder), model.folder, _drafter(model, local, catalog, custom), aliases))
+            drafters = _drafters(model.repo, model.config, local, catalog, custom)
+            drafter = speeds.fastest(model.folder, drafters) if drafters else None
+            found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases))
     return tuple({pair.name.lower(): pair for pair in reversed(found)}.values())[::-1]
 
 
-def _drafter(target: LocalModel, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]) -> Path | None:
-    """Return the folder of the user's or the catalog's best drafter, or of another match."""
-    entry = catalog.with_target(target.repo)
-    preferred: list[str | None] = [pair.drafter for pair in custom if pair.target == target.repo]
+def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
+    """Return the folders of all drafters on this disk that fit a target: the user's, the catalog's best ones, then the rest.
+
+    Args:
+        target: folder of the target.
+        others: drafters that fit, such as the loaded one, which may be in no searched folder.
+
+    Raises:
+        UserError: the target's config.json can't be read.
+    """
+    custom = custom_pairs()
+    own = [pair.folders[1] for pair in custom if pair.is_local and pair.folders[0] == target]
+    found = _drafters(repo_of(target), read_config(target), local_models(), load_catalog(), custom)
+    present = [drafter for drafter in (*own, *found, *others) if drafter is not None and drafter.is_dir()]
+    return tuple({drafter.resolve(): drafter for drafter in reversed(present)}.values())[::-1]
+
+
+def fastest_drafter(target: Path, *others: Path | None) -> Path | None:
+    """Return the drafter that was fastest here, or the first one if none was measured; see `installed_drafters`."""
+    drafters = installed_drafters(target, *others)
+    return MeasuredSpeeds().fastest(target, drafters) if drafters else None
+
+
+def _drafters(repo: str, target: dict, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]) -> list[Path]:
+    """Return the folders of the drafters that fit a target with this repo and config, preferred ones first."""
+    entry = catalog.with_target(repo)
+    preferred: list[str | None] = [pair.drafter for pair in custom if pair.target == repo]
     preferred += [drafter.repo for drafter in entry.drafters] if entry else []
-    fitting = [model for model in local if model.is_drafter and model.problem is None and _fits(target, model)]
+    fitting = [model for model in local if model.is_drafter and model.problem is None and _fits(target, model.config)]
     fitting.sort(key=lambda model: preferred.index(model.repo) if model.repo in preferred else len(preferred))
-    return fitting[0].folder if fitting else None
+    return [model.folder for model in fitting]
 
 
-def _fits(target: LocalModel, drafter: LocalModel) -> bool:
+def _fits(target: dict, drafter: dict) -> bool:
     with suppress(UserError):
-        return not (dflash_problem(target.config) or pair_problem(target.config, drafter.config))
+        return not (dflash_problem(target) or pair_problem(target, drafter))
     return False

@@ -13,7 +13,7 @@ from pathlib import Path
 import platformdirs
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import MachineFacts
+from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs.data_files import read_json, write_json
 
 _RECOMMENDED = 3 / 4  # of the memory, without measurements; roughly what Metal recommends

@@ -6,13 +6,17 @@ depends on how many drafts the target accepts, and so on the text.
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import MachineFacts, Stats
+from mlx_engine.events import Stats
+from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.pairs.library import repo_of
 from mlx_engine.pairs.machine import machine_model, total_memory
 from mlx_engine.pairs.target_config import layer_states, text_config, whole
 from mlx_engine.requests import Mode
@@ -104,6 +108,10 @@ class MeasuredSpeeds:
         """Return tokens per second of a pair's last replies, oldest first."""
         return {mode: list(values) for mode, values in self._rates.get(key, {}).items()}
 
+    def fastest(self, target: Path, drafters: Sequence[Path]) -> Path:
+        """Return the drafter that was fastest here, or the first one if none was measured."""
+        return drafters[fastest([self.rates(speed_key(target, drafter)).get("dflash", []) for drafter in drafters])]
+
     def record(self, key: str, stats: Stats) -> bool:
         """Record a reply. Return False if it is too short to be meaningful."""
         if stats.decode_tok_s is None or stats.decode_tok_s <= 0 or stats.tokens < _LEAST_TOKENS:
@@ -123,9 +131,23 @@ class MeasuredSpeeds:
         return True
 
 
-def speed_key(target: str, drafter: str | None) -> str:
-    """Return the key of a pair's speeds, from its two repos or two folders."""
-    return f"{target} + {drafter}" if drafter else target
+def speed_key(target: str | Path, drafter: str | Path | None) -> str:
+    """Return the key of a pair's speeds, from its two repos or two folders.
+
+    Folders in the hub's cache give the same key as their repos.
+    """
+    names = [repo_of(one) or str(one) if isinstance(one, Path) else one for one in (target, drafter) if one]
+    return " + ".join(names)
+
+
+def fastest(rates: Sequence[Sequence[float]]) -> int:
+    """Return the index of the highest median rate, or 0 if nothing was measured.
+
+    Args:
+        rates: tokens per second of each drafter's replies, the preferred drafter first.
+    """
+    medians = [median(one) if one else 0.0 for one in rates]
+    return medians.index(max(medians))
 
 
 def _this_machine() -> list[object]:

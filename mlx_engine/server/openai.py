@@ -194,7 +194,9 @@ def timings(stats: Stats) -> Chunk:
 
 def details(stats: Stats) -> Chunk:
     """Return a reply's `slipstream` object."""
-    return {"mode": stats.mode, "why_plain": str(stats.why_plain) if stats.why_plain else None, "seed": stats.seed}
+    why = str(stats.why_plain) if stats.why_plain else None
+    drafter = {"drafter": stats.drafter, "drafter_kind": stats.drafter_kind} if stats.drafter else {}
+    return {"mode": stats.mode, "why_plain": why, "seed": stats.seed, **drafter}
 
 
 def fingerprint() -> str:

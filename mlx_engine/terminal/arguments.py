@@ -21,7 +21,6 @@ from mlx_engine.server import HOST, PORT
 from mlx_engine.server.guard import is_loopback
 from mlx_engine.terminal.agents import AGENTS
 from mlx_engine.terminal.session import folders
-from mlx_engine.tools.loop import MOST_STEPS
 
 _Number = TypeVar("_Number", int, float)
 
@@ -29,7 +28,12 @@ _Number = TypeVar("_Number", int, float)
 def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") -> None:
     group = parser.add_argument_group(f"pair (default: {default})")
     group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
-    group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of the DFlash drafter (default: plain decoding)")
+    group.add_argument(
+        "--drafter",
+        type=Path,
+        metavar="DIR",
+        help="folder of the drafter, or “auto” for the one on this disk that was fastest here (default: plain decoding)",
+    )
     group.add_argument(
         "--drafter-bits",
         type=int,
@@ -175,13 +179,6 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
         metavar="TOOL",
         help="run TOOL (or SERVER/TOOL) without asking; can be repeated, and is needed if standard input isn't a terminal",
     )
-    group.add_argument(
-        "--steps",
-        type=whole(1),
-        default=MOST_STEPS,
-        metavar="N",
-        help=f"end a reply after N steps; the model can't call tools in the last one (default {MOST_STEPS})",
-    )
 
 
 def add_models(models: argparse.ArgumentParser) -> None:
@@ -231,6 +228,8 @@ def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs
     if getattr(given, "remote", None):
         if given.target or given.drafter:
             parser.error("--remote can't be used with --target and --drafter.")
+        if getattr(given, "drafters", None):
+            parser.error("--remote can't be used with --drafters.")
         return
     if any(getattr(given, name, None) for name in ("model", "remote_plain", "remote_key", "remote_ca")):
         parser.error("--model and the options of a remote server need --remote.")
@@ -238,9 +237,10 @@ def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs
         parser.error("--drafter needs --target.")
     if given.target and not given.drafter and (needs_drafter or getattr(given, "mode", None) == "dflash"):
         parser.error("DFlash needs a drafter. Specify its folder with --drafter.")
-    if given.target and not given.drafter and getattr(given, "exact", False):
+    several = getattr(given, "drafters", None)
+    if given.target and not given.drafter and not several and getattr(given, "exact", False):
         parser.error("--exact needs --drafter.")
-    if given.drafter_bits and given.target and not given.drafter:
+    if given.drafter_bits and given.target and not given.drafter and not several:
         parser.error("--drafter-bits needs --drafter.")
 
 
@@ -268,8 +268,8 @@ def check_reply(parser: argparse.ArgumentParser, given: argparse.Namespace) -> N
 
 def _block_size(given: argparse.Namespace) -> int | None:
     """Return the drafter's block size, or None without a valid drafter."""
-    _, drafter = folders(given)
     try:
+        _, drafter = folders(given)
         return parse(read_config(drafter)).block_size if drafter else None
     except UserError:
         return None

@@ -77,7 +77,8 @@ def show(events: Iterator[Event], printing: bool) -> CompletedReply:
 
 def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
     """Return a line such as "DFlash · 418 tok/s · 78% accepted · 120 tokens"."""
-    parts = [("DFlash" if stats.mode == "dflash" else "plain") + (", exact" if stats.exact else "")]
+    mode = "plain" if stats.mode == "plain" else stats.drafter_kind or "DFlash"
+    parts = [mode + (", exact" if stats.exact else "")]
     if stats.decode_tok_s is not None:
         parts.append(f"{stats.decode_tok_s:.0f} tok/s{' measured here' if stats.measured_by == 'client' else ''}")
     if stats.tokens_per_round is not None:
@@ -103,7 +104,7 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
 _JSON_STATS = (
     *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "drafted", "tested", "accepted", "tokens_per_round"),
     *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed", "exact"),
-    "measured_by",
+    *("measured_by", "drafter", "drafter_kind"),
 )
 
 

@@ -7,9 +7,9 @@ from importlib.metadata import version
 
 import mlx.core as mx
 
-from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.host import EngineDoor
 from mlx_engine.kernels.operations import KERNELS
+from mlx_engine.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.requests import SelectKernels
 from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import measure, open_pair

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from mlx_engine.errors import UserError
 from mlx_engine.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.host import EngineDoor, Job, events
+from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.store import default_folder
 from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts
@@ -15,7 +17,16 @@ from mlx_engine.terminal.console import progress
 
 
 def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
-    """Return the folders of target and drafter, by default the demo pair's."""
+    """Return the folders of target and drafter, by default the demo pair's.
+
+    Raises:
+        UserError: the drafter is “auto”, and there is none.
+    """
+    if given.target and given.drafter == Path("auto"):
+        if (drafter := fastest_drafter(given.target)) is None:
+            template = "No drafter for “{target}” was found on this disk."
+            raise UserError("no_local_drafter", template, target=str(given.target))
+        return given.target, drafter
     return (given.target, given.drafter) if given.target else demo_pair()
 
 

@@ -4095,11 +4095,6 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
-            <source>This server can't continue a reply.</source>
-            <translation>Dieser Server kann eine Antwort nicht fortsetzen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
             <source>Version {place} of {count}</source>
             <translation>Version {place} von {count}</translation>
         </message>
@@ -5374,6 +5369,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
+            <source>nothing_to_copy</source>
+            <extracomment>lookup found nothing to copy</extracomment>
+            <translation>im bisherigen Text war nichts zu kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
             <translation>das Dekodieren ohne DFlash wurde gerade gemessen</translation>
@@ -5389,6 +5390,12 @@
             <source>width_1_requested</source>
             <extracomment>width 1 was requested</extracomment>
             <translation>Breite 1 wurde verlangt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafter_comparison.py" />
+            <source>no_drafter_to_compare</source>
+            <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
+            <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />

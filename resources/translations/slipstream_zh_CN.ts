@@ -4095,11 +4095,6 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
-            <source>This server can't continue a reply.</source>
-            <translation>此服务器无法继续回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
             <source>Version {place} of {count}</source>
             <translation>版本 {place} / {count}</translation>
         </message>
@@ -5374,6 +5369,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
+            <source>nothing_to_copy</source>
+            <extracomment>lookup found nothing to copy</extracomment>
+            <translation>前文中没有可复制的内容</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
             <translation>当时正在为普通解码计时</translation>
@@ -5389,6 +5390,12 @@
             <source>width_1_requested</source>
             <extracomment>width 1 was requested</extracomment>
             <translation>请求的宽度为 1</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafter_comparison.py" />
+            <source>no_drafter_to_compare</source>
+            <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
+            <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />

@@ -14,19 +14,15 @@ from mlx_engine.events import (
     CompletedReply,
     Event,
     Finished,
-    KernelsSelected,
-    KernelTrial,
     LoadProgress,
-    MachineFacts,
     PairInfo,
-    Phase,
-    Roofline,
     Round,
     Stats,
     StopReason,
     TokenCount,
     TuningProgress,
 )
+from mlx_engine.machine_events import KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 

@@ -30,7 +30,7 @@ from mlx_lm.utils import _get_classes, quantize_model  # noqa: E402
 
 from mlx_engine import memory  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import MachineFacts  # noqa: E402
+from mlx_engine.machine_events import MachineFacts  # noqa: E402
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes  # noqa: E402
 from mlx_engine.pairs.fit import predict_fit  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402

@@ -14,11 +14,9 @@ from mlx_engine.events import (
     CompletedReply,
     Event,
     Finished,
-    KernelsSelected,
     LoadProgress,
     PairInfo,
     PrefillProgress,
-    Roofline,
     Round,
     Source,
     Stats,
@@ -26,6 +24,7 @@ from mlx_engine.events import (
     TokenCount,
     TuningProgress,
 )
+from mlx_engine.machine_events import KernelsSelected, Roofline
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 

@@ -14,8 +14,9 @@ import pytest
 
 from mlx_engine import cli
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import CompareResult, KernelSaving, KernelsSelected, KernelTrial, TuningProgress
+from mlx_engine.events import CompareResult, TuningProgress
 from mlx_engine.kernels.operations import KERNELS, PLAIN
+from mlx_engine.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.requests import SelectKernels
 from mlx_engine.tuning import kernel_selection, kernel_trials, saved, self_check
 from tests.metal_emulator import metal_kernel

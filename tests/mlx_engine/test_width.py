@@ -13,6 +13,7 @@ from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
 from mlx_engine.decoding.width import (
     FEW_ACCEPTED,
+    NOTHING_TO_COPY,
     VERIFY_TOO_SLOW,
     WIDTH_1_REQUESTED,
     AutomaticWidth,
@@ -166,6 +167,12 @@ class TestAutomaticWidth:
         for where in MACHINES:
             for outcome in outcomes_of(LISTS, AutomaticWidth(PairHistory(where.block)), where, passes=40):
                 assert outcome.choice.kind.width in LADDER and outcome.choice.kind.width <= where.block
+
+    def test_without_drafts_only_copies_are_verified(self):
+        for where in MACHINES:
+            controller, offer = AutomaticWidth(PairHistory(where.block, where.table), lookup_only=True), Offer(where.block - 1, 32)
+            assert controller.choose(2048) == WidthChoice(PLAIN_STEP, NOTHING_TO_COPY)
+            assert controller.choose(2048, offer).kind.proposer in ("lookup", "target")
 
     def test_equal_observations_give_equal_choices(self):
         where = machine("M5 Max, 9B bf16")

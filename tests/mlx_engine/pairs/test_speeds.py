@@ -2,15 +2,17 @@
 
 import platform
 from pathlib import Path
+from statistics import median
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.events import MachineFacts, Stats
+from mlx_engine.events import Stats
+from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import speeds as speeds_module
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, speed_key
+from mlx_engine.pairs.speeds import MeasuredSpeeds, fastest, measured_speeds, predict_speeds, speed_key
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.pairs.test_fit import DENSE, MAC
 
@@ -106,3 +108,22 @@ def test_impossible_rates_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {"of": speeds_module._this_machine(), "pairs": {"a/b": {"plain": [9.0, 10**400, -1.0, float("nan"), "x"]}}}
     monkeypatch.setattr(speeds_module, "read_json", lambda path: kept)
     assert MeasuredSpeeds().rates("a/b") == {"plain": [9.0]}
+
+
+rates = st.lists(st.lists(st.floats(0.1, 1e4), max_size=5), min_size=1, max_size=5)
+
+
+@given(rates, st.floats(0.1, 1e4))
+def test_the_drafter_with_the_highest_median_is_chosen(rates: list[list[float]], more: float) -> None:
+    """The first one of equals, or of drafters that weren't measured. A reply that raises its median doesn't change the choice."""
+    chosen = fastest(rates)
+    medians = [median(one) if one else 0.0 for one in rates]
+    assert medians[chosen] == max(medians) and medians[chosen] not in medians[:chosen]
+    higher = [[*one, max(medians) + more] if at == chosen else one for at, one in enumerate(rates)]
+    assert fastest(higher) == chosen and fastest([[] for _ in rates]) == 0
+
+
+def test_folders_in_the_hubs_cache_have_the_key_of_their_repos() -> None:
+    cache = Path("/hub")
+    target, drafter = (cache / f"models--{name}" / "snapshots" / ("a" * 40) for name in ("a--b", "c--d"))
+    assert speed_key(target, drafter) == speed_key("a/b", "c/d") and speed_key(Path("/x"), None) == "/x"

@@ -1,0 +1,119 @@
+"""Events about this machine: its limits, and trials of Metal kernels."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mlx_engine.errors import EngineText
+
+
+@dataclass(frozen=True)
+class KernelSaving:
+    """Share of a token's time saved by a kernel; negative if the kernel is slower."""
+
+    depth: int  # tokens of context
+    share: float
+    error: float  # standard error
+
+
+@dataclass(frozen=True)
+class KernelTrial:
+    """The trial of a Metal kernel on this machine.
+
+    Attributes:
+        used_at: measured context lengths at which the kernel is used; empty if the kernel is off.
+        savings: by measured context length; empty if the kernel wasn't timed.
+        off: largest difference from the reference on the pair's arrays, relative to the largest value.
+        shapes: number of compared combinations of shapes, dtypes, and settings.
+    """
+
+    kernel: str
+    why: EngineText
+    used_at: tuple[int, ...] = ()
+    savings: tuple[KernelSaving, ...] = ()
+    off: float | None = None
+    shapes: int = 0
+
+
+@dataclass(frozen=True)
+class KernelsSelected:
+    """The trials of all Metal kernels, after which the loaded pair runs the used ones.
+
+    Attributes:
+        depths: measured context lengths in tokens, ascending.
+        switch: context length from which the kernels of the last depth replace those of the first; 0 if they are the same.
+        saved: whether later starts use the selection too.
+    """
+
+    trials: tuple[KernelTrial, ...]
+    depths: tuple[int, ...] = ()
+    switch: int = 0
+    saved: bool = False
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """Measured limits of this machine, from which speed and memory are predicted.
+
+    Attributes:
+        device: “Metal” or “CPU”.
+        bandwidth: bytes per second when reading weights that exceed all caches.
+        compute: floating-point operations per second of large matrix products in `dtype`.
+        blas: the BLAS used on a CPU.
+        measured: date of the measurement.
+    """
+
+    name: str
+    device: str
+    cores: int
+    memory_bytes: int
+    working_set_bytes: int
+    bandwidth: float
+    compute: float
+    dtype: str
+    blas: str
+    mlx: str
+    measured: str
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A measured pass of the loaded pair.
+
+    Attributes:
+        rows: tokens of the pass.
+        depth: tokens in the caches before the pass.
+        bytes: weights, K/V, and states, each counted once.
+        operations: floating-point operations of matrix products and attention.
+    """
+
+    name: Literal["prefill", "plain", "verify", "draft"]
+    rows: int
+    depth: int
+    seconds: float
+    bytes: int
+    operations: int
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The limits of a machine, and the measured passes of the loaded pair."""
+
+    facts: MachineFacts
+    phases: tuple[Phase, ...]
+
+    def floor_s(self, phase: Phase) -> float:
+        """Return the minimum seconds of a pass on this machine."""
+        return max(phase.bytes / self.facts.bandwidth, phase.operations / self.facts.compute)
+
+    def bound(self, phase: Phase) -> Literal["memory", "compute"]:
+        """Return whether memory or arithmetic limits a pass."""
+        return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
+
+    def reached(self, phase: Phase) -> float:
+        """Return minimum / measured seconds, 0 to 1; above 1 if weights were cached."""
+        return self.floor_s(phase) / phase.seconds
+
+    @property
+    def plain_ceiling(self) -> float | None:
+        """Highest possible tokens per second of plain decoding; None if not measured."""
+        return next((1 / self.floor_s(phase) for phase in self.phases if phase.name == "plain"), None)

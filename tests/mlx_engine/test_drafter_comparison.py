@@ -1,0 +1,200 @@
+"""All drafters of a target, one after the other: results, saved speeds, and the choice of the fastest."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mlx_engine import drafter_comparison
+from mlx_engine.cli import main
+from mlx_engine.engine import Engine
+from mlx_engine.events import DrafterResult, DrafterRun, DraftersCompared, Event, Failed, Finished, LoadProgress, PairInfo
+from mlx_engine.pairs.installed import fastest_drafter, installed_drafters
+from mlx_engine.pairs.library import add_folder
+from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.requests import CompareDrafters, LoadPair
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.pairs.test_speeds import stats
+from tests.mlx_engine.tiny_families import save, save_drafter, save_mtp
+
+PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+KINDS = ("DFlash", "DSpark", "MTP")
+Pairs = tuple[Path, tuple[Path, ...]]  # the target and its drafters
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    """A Qwen3.5 target with a DFlash drafter, a DSpark drafter, and an MTP head."""
+    folder = tmp_path_factory.mktemp("drafters")
+    target = save("qwen3_5", folder / "target")
+    drafters = save_drafter("qwen3_5", folder / "a", 8), save_drafter("qwen3_5", folder / "b", 8, dspark=True)
+    return target, (*drafters, save_mtp("qwen3_5", folder / "c"))
+
+
+@pytest.fixture
+def pairs(files: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pairs:
+    """The same, with no saved speeds, and costs that need no measurement."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(drafter_comparison, "calibrate", lambda pair, cancel: iter(()))
+    return files
+
+
+def compared(engine: Engine, pairs: Pairs, **options: object) -> list[Event]:
+    request = CompareDrafters(tokens(PROMPT, max_tokens=40, seed=5, ignore_eos=True), *pairs, **options)  # type: ignore[arg-type]
+    return list(engine.run(request))
+
+
+def results(events: list[Event]) -> tuple[DrafterResult, ...]:
+    assert isinstance(events[-1], DraftersCompared)
+    return events[-1].results
+
+
+def test_every_drafter_runs_with_the_same_text_and_speeds_are_saved(pairs: Pairs) -> None:
+    target, drafters = pairs
+    engine = loaded(target, drafters[1])
+    events = compared(engine, pairs, repeats=2)
+    found = results(events)
+    assert [one.proposer for one in found] == ["plain", "lookup", *["drafter"] * 3]
+    assert [one.kind for one in found[2:]] == list(KINDS) and [one.folder for one in found[2:]] == list(drafters)
+    assert all(one.verdict == "identical" and one.first_difference is None and one.tok_s for one in found)
+    assert len({one.reply.tokens for one in found if one.reply}) == 1
+    assert [one.bytes > 0 for one in found] == [False, False, True, True, True]
+    assert [one.reply.stats.drafter_kind for one in found if one.reply] == ["", "", *KINDS]
+    assert not found[1].reply.stats.drafted or found[1].reply.stats.rounds == found[1].reply.stats.lookup_rounds
+    runs = [event for event in events if isinstance(event, DrafterRun)]
+    assert [run.index for run in runs] == list(range(10)) and {run.total for run in runs} == {10}
+    assert [run.kind for run in runs[4::2]] == ["DSpark", "DFlash", "MTP"], "the loaded drafter comes first"
+    assert [event.drafter_kind for event in events if isinstance(event, PairInfo)] == ["DFlash", "MTP"]
+    assert engine.folders == (target, drafters[2])
+    saved = MeasuredSpeeds()
+    for drafter, one in zip(drafters, found[2:], strict=True):
+        rates = saved.rates(speed_key(target, drafter))["dflash"]
+        assert len(rates) == 2 and min(rates) <= one.tok_s <= max(rates)
+
+
+def test_the_fastest_measured_drafter_is_loaded(pairs: Pairs) -> None:
+    target, drafters = pairs
+    add_folder(target.parent)
+    assert installed_drafters(target, drafters[2]) == drafters and fastest_drafter(target) == drafters[0]
+    record(target, drafters[0], 40.0)
+    record(target, drafters[2], 90.0)
+    assert fastest_drafter(target) == drafters[0] and fastest_drafter(target, drafters[2]) == drafters[2]
+    engine = Engine()
+    *_, info = engine.run(LoadPair(target, drafters[2], auto=True))
+    assert isinstance(info, PairInfo) and (info.drafter_kind, info.drafter_folder) == ("MTP", drafters[2])
+    shown = reply(engine, tokens(PROMPT, max_tokens=4)).stats
+    assert (shown.drafter, shown.drafter_kind) == (drafters[2].name, "MTP")
+    assert reply(engine, tokens(PROMPT, max_tokens=4, mode="plain")).stats.drafter == ""
+
+
+def record(target: Path, drafter: Path, rate: float) -> None:
+    speeds = MeasuredSpeeds()
+    assert speeds.record(speed_key(target, drafter), stats(rate)) and speeds.save()
+
+
+def test_a_drafter_without_a_choice_is_kept(pairs: Pairs) -> None:
+    target, drafters = pairs
+    assert fastest_drafter(target, drafters[1]) == drafters[1] and fastest_drafter(target) is None
+
+
+def test_a_drafter_that_cannot_be_loaded_is_named_and_the_others_run(pairs: Pairs, tmp_path: Path) -> None:
+    target, drafters = pairs
+    (tmp_path / "empty").mkdir()
+    found = results(compared(loaded(target, drafters[0]), (target, (tmp_path / "empty", drafters[0]))))
+    assert found[2].problem is not None and found[2].problem.code == "no_config" and found[2].reply is None
+    assert found[3].kind == "DFlash" and found[3].verdict == "identical"
+    with pytest.raises(Exception, match="None of the drafters could be loaded"):
+        compared(loaded(target, drafters[0]), (target, (tmp_path / "empty",)))
+
+
+def test_a_cancel_ends_the_comparison_during_any_step(pairs: Pairs) -> None:
+    target, drafters = pairs
+    engine = loaded(target, drafters[0])
+    for kind in (DrafterRun, Finished, DrafterResult, LoadProgress):
+        cancel, seen = threading.Event(), []
+        request = CompareDrafters(tokens(PROMPT, max_tokens=8, seed=5), target, (drafters[0], drafters[2]))
+        request = replace(request, pause_s=60.0 if kind is Finished else 0.0)  # a cancel ends the pause
+        for event in engine.run(request, cancel):
+            seen.append(event)
+            if isinstance(event, kind):
+                cancel.set()
+        assert not any(isinstance(event, DraftersCompared) for event in seen), kind
+        engine = loaded(target, drafters[0])
+
+
+def test_an_invalid_request_fails_and_an_impossible_width_is_a_drafters_own_problem(pairs: Pairs, tmp_path: Path) -> None:
+    target, drafters = pairs
+    engine = loaded(target, drafters[0])
+    *_, last = engine.run(CompareDrafters(tokens((), max_tokens=4), target, drafters[:1]))
+    assert isinstance(last, Failed)
+    small = save_drafter("qwen3_5", tmp_path / "small", 4)
+    request = CompareDrafters(tokens(PROMPT, max_tokens=8, width=6), target, (drafters[0], small))
+    found = results(list(engine.run(request)))
+    assert found[2].problem is None and found[3].problem is not None and "6" in str(found[3].problem)
+
+
+def test_a_lookup_reply_uses_no_drafts(pairs: Pairs) -> None:
+    """The text repeats, so that lookup has something to copy."""
+    target, drafters = pairs
+    engine = loaded(target, drafters[0])
+    prompt = PROMPT * 6
+    plain = reply(engine, tokens(prompt, max_tokens=60, mode="plain", ignore_eos=True))
+    looked_up = reply(engine, tokens(prompt, max_tokens=60, lookup_only=True, ignore_eos=True))
+    assert looked_up.tokens == plain.tokens
+    assert looked_up.stats.rounds == looked_up.stats.lookup_rounds and looked_up.stats.drafter_kind == ""
+    again = reply(engine, tokens(prompt, max_tokens=60, lookup_only=True, ignore_eos=True, reuse=True))
+    drafted = reply(engine, tokens(prompt, max_tokens=60, ignore_eos=True, reuse=True))
+    assert again.tokens == drafted.tokens == plain.tokens
+
+
+class TestCommand:
+    """`slipstream compare --drafters`, and `--drafter auto`."""
+
+    @pytest.fixture
+    def words(self, pairs: Pairs, tmp_path: Path) -> Iterator[list[str]]:
+        add_folder(pairs[0].parent)
+        (tmp_path / "ids.json").write_text(json.dumps(PROMPT))
+        yield ["--tokens", str(tmp_path / "ids.json"), "--max-tokens", "12", "--target", str(pairs[0])]
+
+    def test_all_drafters_are_compared(self, words: list[str], pairs: Pairs, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", *words, "--drafter", str(pairs[1][2]), "--drafters", "all"]) == 0
+        shown = capsys.readouterr().out
+        assert "── lookup (2 of 5)" in shown and "── MTP (5 of 5)" in shown
+        assert [line.split()[0] for line in shown.splitlines() if "GB  identical" in line] == list(KINDS)
+        assert "the fastest on this prompt" in shown
+
+    def test_json_has_the_documented_shape(self, words: list[str], pairs: Pairs, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", *words, "--drafter", str(pairs[1][2]), "--drafters", "mtp, B", "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert [(row["proposer"], row["kind"]) for row in report["results"]] == [
+            ("plain", ""),
+            ("lookup", ""),
+            ("drafter", "MTP"),
+            ("drafter", "DSpark"),
+        ]
+        row = report["results"][2]
+        assert set(row) == {"proposer", "kind", "drafter", "bytes", "tok_s", "tokens_per_round", "identical", "reply"}
+        assert row["identical"] and row["reply"]["stats"]["drafter_kind"] == "MTP" and report["fastest"] in range(4)
+
+    def test_unknown_names_are_refused(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", *words, "--drafters", "eagle-3"]) == 1
+        assert "“eagle-3”. Choose from: a, b." in capsys.readouterr().err
+
+    def test_auto_uses_the_fastest_drafter(self, words: list[str], pairs: Pairs, capsys: pytest.CaptureFixture[str]) -> None:
+        record(pairs[0], pairs[1][1], 77.0)
+        assert main(["generate", *words, "--drafter", "auto", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["stats"]["drafter_kind"] == "DSpark"
+
+    def test_without_drafters_there_is_nothing_to_choose(
+        self, pairs: Pairs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "ids.json").write_text(json.dumps(PROMPT))
+        words = ["--tokens", str(tmp_path / "ids.json"), "--target", str(pairs[0])]
+        assert main(["generate", *words, "--drafter", "auto"]) == 1 and main(["compare", *words, "--drafters", "all"]) == 1
+        assert capsys.readouterr().err.count("No drafter for") == 2
