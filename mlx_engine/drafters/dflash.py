@@ -249,7 +249,7 @@ class DFlashDrafter:
         self, weights: layer.Layer, x: mx.array, queries: mx.array, keys: mx.array, values: mx.array, mask: mx.array | None
     ) -> mx.array:
         """Return the attention output [1, n, H] of the rows x [1, n, H]."""
-        out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=self._scale, mask=mask)
+        out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=self._scale, mask=mask, sinks=weights.sinks)
         out = out.transpose(0, 2, 1, 3)
         if weights.gate is not None:
             out = out * self._open(weights.gate(x), out)

@@ -25,6 +25,7 @@ class Layer:
     down: Matrix
     after: mx.array | None = None  # [2, H], Gemma: RMSNorm weights of the outputs of attention and MLP
     scale: mx.array | None = None  # [1], Gemma: factor of the layer's output
+    sinks: mx.array | None = None  # [heads], DSpark: logit of each head's attention sink
 
     @property
     def arrays(self) -> list[mx.array]:
@@ -62,14 +63,20 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
         qkv = q.concatenated(k, v)
     sizes = (("q", queries), ("k", keys), ("v", keys), ("o", hidden)) if c.attention_bias else ()
     bias = [tensors.take(f"{attention}{name}_proj.bias", size) for name, size in sizes]
+    qkv_bias = mx.concatenate(bias[:3]) if bias else None
     q_norm, k_norm = (tensors.take(f"{attention}{name}_norm.weight", c.head_dim) for name in ("q", "k"))
+    if c.dspark is not None and c.dspark.neighbors:  # here, pairs are half a head apart
+        order = mx.arange(c.head_dim).reshape(-1, 2).T.reshape(-1)
+        q_norm, k_norm, rows = q_norm[order], k_norm[order], mx.arange(queries + 2 * keys).reshape(-1, c.head_dim)
+        rows = mx.concatenate([rows[: c.heads + c.kv_heads, order], rows[c.heads + c.kv_heads :]]).reshape(-1)
+        qkv, qkv_bias = qkv.part(rows), None if qkv_bias is None else qkv_bias[rows]
     after = ("post_attention_layernorm", "post_feedforward_layernorm") if gemma else ()
     norms = [tensors.take(f"{at}{name}.weight", hidden) for name in after]
     gate, up = (tensors.matrix(f"{mlp}{name}_proj", c.intermediate_size, hidden) for name in ("gate", "up"))
     layer = Layer(
         input_norm=tensors.take(at + "input_layernorm.weight", hidden),
         qkv=qkv,
-        qkv_bias=mx.concatenate(bias[:3]) if bias else None,
+        qkv_bias=qkv_bias,
         head_norm=mx.concatenate([mx.repeat(q_norm[None], c.heads, 0), mx.repeat(k_norm[None], c.kv_heads, 0)]),
         gate=tensors.matrix(attention + "g_proj", c.heads, hidden) if c.laguna else None,
         output=tensors.matrix(attention + "o_proj", hidden, queries),
@@ -79,8 +86,9 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
         down=tensors.matrix(mlp + "down_proj", hidden, c.intermediate_size),
         after=mx.stack(norms) if norms else None,
         scale=tensors.take(at + "layer_scalar", 1) if gemma else None,
+        sinks=tensors.take(attention + "attention_sink_bias", c.heads) if c.dspark is not None and c.dspark.sinks else None,
     )
     keys_values = qkv.part(slice(queries, queries + 2 * keys))
     if c.laguna:  # features also pass each layer's input norm: fold its weights into the matrix
         keys_values = Matrix(keys_values.floating().weight * layer.input_norm).quantized(keys_values.bits)
-    return layer, Injected(keys_values, mx.concatenate(bias[1:3]) if bias else None, k_norm)
+    return layer, Injected(keys_values, None if qkv_bias is None else qkv_bias[queries:], k_norm)

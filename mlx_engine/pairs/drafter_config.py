@@ -11,7 +11,7 @@ from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, number, unexpected
 from mlx_engine.pairs.mtp_config import may_have_mtp, translated
 
-_GEMMA = "Gemma4DSparkModel"
+_GEMMA, _LFM = "Gemma4DSparkModel", "Lfm2DSparkDraftModel"
 _KINDS = {
     "DFlashDraftModel": "dflash",
     "DFlash2DraftModel": "dflash2",
@@ -20,6 +20,7 @@ _KINDS = {
     "Qwen3DSparkModel": "dspark",
     _GEMMA: "dspark",
     "DSparkDraftModel": "dspark",
+    _LFM: "dspark",
     "LlamaForCausalLMEagle3": "eagle3",
 }
 # Names of the same architectures in the speculators library
@@ -30,6 +31,7 @@ _SPECULATORS = {
     "eagle3": {"Eagle3Speculator", "Eagle3DraftModel"},
 }
 _DSPARK_WINDOW = 4096  # positions that full-attention layers read, because acceptance falls in longer contexts
+_LFM_RANK = 256  # of the Markov head, unless the config sets it
 _EAGLE3_BLOCK = 8  # rows; published drafters were trained to draft up to 7 tokens
 _MOST_LAYERS = 512
 _FULL, _SLIDING = "full_attention", "sliding_attention"
@@ -38,7 +40,7 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "hidden_act": ("silu", "swish"),
     "draft_ffn_type": ("dense",),
     "partial_rotary_factor hc_mult": (1,),
-    "is_neox_style use_aux_hidden_state use_qk_norm qk_norm": (True,),
+    "is_neox_style rope_is_neox_style use_aux_hidden_state use_qk_norm qk_norm": (True,),
     "sample_from_anchor shift_label mlp_bias attention_sink_bias add_swa_attention_sink_bias": (False,),
     "norm_before_fc norm_before_residual enable_confidence_head fc_bias": (False,),
     "markov_rank attn_logit_softcapping": (0,),
@@ -46,13 +48,14 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
 # Supported values of DSpark's fields; other fields that its trainer copies from the target have no effect
 _DSPARK_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "markov_head_type": ("vanilla",),
-    "log_snr_conditioning enable_qwen35_gated_q_proj attention_sink_bias": (False,),
-    "dflash_query_causal dspark_backbone_conv_enabled": (False,),
+    "log_snr_conditioning enable_qwen35_gated_q_proj dspark_backbone_conv_enabled": (False,),
     "attention_mode": ("gqa", "mha"),
     "projector_type": ("dspark",),
     "hidden_activation": ("gelu_pytorch_tanh",),
 }
-_NOT_FOR_DSPARK = frozenset({"sample_from_anchor", "enable_confidence_head", "markov_rank", "partial_rotary_factor"})
+_NOT_FOR_DSPARK = frozenset(
+    "sample_from_anchor enable_confidence_head markov_rank partial_rotary_factor rope_is_neox_style attention_sink_bias".split()
+)
 # Supported values of EAGLE-3's fields, and its own flags
 _EAGLE3_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "num_hidden_layers": (1,),
@@ -103,6 +106,8 @@ class DSpark:
     rank: int  # of the Markov head
     confidence: int  # inputs of the confidence head; 0 without one
     gemma: bool  # Gemma's layers: four norms, scaled outputs, normalized values
+    neighbors: bool  # whether RoPE rotates pairs of neighboring columns, not columns half a head apart
+    sinks: bool  # whether attention has one sink per head
 
 
 @dataclass(frozen=True)
@@ -291,10 +296,12 @@ def _plain_gemma(config: dict) -> dict:
 
 
 def _dspark(fields: ConfigFields, hidden: int) -> DSpark:
-    rank = fields.whole("markov_rank")
+    names = fields.list("architectures", str) or []
+    rank = fields.whole("markov_rank", _LFM_RANK if _LFM in names else None)
     reads_token = fields.flag("confidence_head_with_markov", True)
     confidence = hidden + (rank if reads_token else 0) if fields.flag("enable_confidence_head", True) else 0
-    return DSpark(rank, confidence, _GEMMA in (fields.list("architectures", str) or []))
+    neighbors, sinks = fields.flag("rope_is_neox_style") is False, fields.flag("attention_sink_bias") is True
+    return DSpark(rank, confidence, _GEMMA in names, neighbors, sinks)
 
 
 def _experts(fields: ConfigFields) -> Experts | None:
@@ -335,7 +342,8 @@ def _layer_types(fields: ConfigFields, layers: int) -> list[str]:
 
 
 def _windows(fields: ConfigFields, types: list[str]) -> tuple[int | None, ...]:
-    if fields.flag("use_swa") and _SLIDING not in types:
+    causal = fields.flag("dflash_query_causal") and fields.get("sliding_window") is not None
+    if (causal or fields.flag("use_swa")) and _SLIDING not in types:
         types = [_SLIDING] * len(types)
     if _SLIDING not in types:
         return (None,) * len(types)
@@ -349,6 +357,8 @@ def _causality(fields: ConfigFields, kind: str, speculators: bool, types: list[s
     if explicit is not None and older is not None and explicit != older:
         raise contradiction("is_causal", explicit, "causal", older)
     explicit = older if explicit is None else explicit
+    if explicit is None and fields.flag("dflash_query_causal"):
+        explicit = True
     if explicit is not None:
         return (explicit,) * len(types)
     if kind == "muse" or (fields.flag("use_swa") and fields.get("layer_types") is None):

@@ -22,6 +22,7 @@ class Reference:
     causal: tuple[bool, ...]
     laguna: bool = False
     groups: int = 0  # of DFlash 2's convolutions; 0 for none
+    sinks: bool = False
     taps: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +71,8 @@ class Reference:
             shared = head * self.kv_heads // self.heads
             scores = np.where(visible, q[:, head] @ k[:, shared].T / np.sqrt(self.head_dim), -np.inf)
             weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-            out.append(weights / weights.sum(axis=1, keepdims=True) @ v[:, shared])
+            sink = np.exp(w[at + "attention_sink_bias"][head] - scores.max(axis=1, keepdims=True)) if self.sinks else 0
+            out.append(weights / (weights.sum(axis=1, keepdims=True) + sink) @ v[:, shared])
         joined = np.stack(out, axis=1)
         if self.laguna:
             joined = joined * np.log1p(np.exp(h @ w[at + "g_proj.weight"].T))[:, :, None]
