@@ -27,7 +27,7 @@ from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
-from mlx_engine.drafters.loading import stored_bytes, usual_bits
+from mlx_engine.drafters.loading import stored_bytes, tapped, usual_bits
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
@@ -213,10 +213,11 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
-            target = Target(model, vocabulary, family_of(config), parse(read_config(drafter_folder)).tapped(len(model.layers)))
+            layers, read_drafter = [*model.layers], parse(read_config(drafter_folder))
+            target = Target(model, vocabulary, family_of(config), tapped(read_drafter, layers))
             target.caches().check()
             bits = drafter_bits or usual_bits(stored_bytes(drafter_folder))
-            drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
+            drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits, layers)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
             _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
         yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))

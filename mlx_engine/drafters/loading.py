@@ -1,7 +1,8 @@
 """Load a drafter from its folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import mlx.core as mx
 
@@ -9,6 +10,7 @@ from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.dspark import DSparkDrafter
 from mlx_engine.drafters.eagle3 import Eagle3Drafter
+from mlx_engine.drafters.gemma4_assistant import Gemma4AssistantDrafter, source_layers
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
@@ -24,11 +26,14 @@ def make(
     embed: Callable[[mx.array], mx.array],
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
+    layers: Sequence[Any] = (),
 ) -> DFlashDrafter:
-    """Create a drafter, with the arguments and errors of `DFlashDrafter`.
+    """Create a drafter, with the arguments and errors of `DFlashDrafter`, and the target's layers for an assistant.
 
     For a float16 target, DFlash 2 drafters compute in bfloat16, because their activations exceed the range of float16.
     """
+    if config.assistant:
+        return Gemma4AssistantDrafter(config, weights, dtype, embed, head, bits, layers)
     if config.selector is None:
         kinds = {MtpDrafter: config.mtp, DSparkDrafter: config.dspark, Eagle3Drafter: config.eagle3}
         kind = next((kind for kind, own in kinds.items() if own), DFlashDrafter)
@@ -46,13 +51,21 @@ def load(
     embed: Callable[[mx.array], mx.array],
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
+    layers: Sequence[Any] = (),
 ) -> DFlashDrafter:
-    """Load a drafter from a folder, with the arguments of `DFlashDrafter`.
+    """Load a drafter from a folder, with the arguments of `make`.
 
     Raises:
         UserError: files are missing or damaged, or the drafter isn't supported.
     """
-    return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits)
+    return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits, layers)
+
+
+def tapped(config: DrafterConfig, layers: Sequence[Any]) -> tuple[int, ...]:
+    """Return the taps in a target with these layers."""
+    if config.assistant is None:
+        return config.tapped(len(layers))
+    return *(index - 1 for index in source_layers(layers)), len(layers)  # the inputs of both layers, and the final norm
 
 
 def stored_bytes(folder: Path) -> int:

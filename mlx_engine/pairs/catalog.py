@@ -21,7 +21,7 @@ from mlx_engine.pairs.target_config import dflash_problem
 
 BUILT_IN = "built in"  # tag of pairs that need no download
 # Kinds of drafters; others in the catalog, and targets that have no other, aren't offered
-RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark")
+RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark", "Assistant")
 _NEEDS_CODE = EngineText.of(
     "tokenizer_needs_own_code",
     "Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.",

@@ -1,4 +1,4 @@
-"""The config.json of published DFlash, DSpark, EAGLE-3, and MTP drafters.
+"""The config.json of published DFlash, DSpark, EAGLE-3, and MTP drafters, and Gemma 4 assistants.
 
 Publishers lay out the fields differently and revise checkpoints in place. So everything is read from the file, and nothing depends
 on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vLLM and speculators, and published configs.
@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlx_engine.limits import MAX_BLOCK_ROWS
-from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, number, unexpected
+from mlx_engine.pairs import assistant_config
+from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, unexpected
 from mlx_engine.pairs.mtp_config import may_have_mtp, translated
+from mlx_engine.pairs.rope_config import Rope, read_rope
 
 _GEMMA, _LFM = "Gemma4DSparkModel", "Lfm2DSparkDraftModel"
 _KINDS = {
@@ -67,23 +69,6 @@ _EAGLE3_NORMS = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_outp
 
 
 @dataclass(frozen=True)
-class Rope:
-    """Rotary embedding settings. `kind` is default, partial, proportional, linear, llama3, or yarn."""
-
-    theta: float
-    kind: str = "default"
-    factor: float = 1.0
-    original: float = 0.0  # positions of the unscaled model
-    beta_fast: float = 32.0  # yarn: turns over `original`; llama3: high_freq_factor
-    beta_slow: float = 1.0  # llama3: low_freq_factor
-    truncate: bool = True  # yarn: round the range of partly scaled pairs outwards
-    attention_factor: float | None = None
-    mscale: float = 0.0
-    mscale_all_dim: float = 0.0
-    share: float = 1.0  # partial, proportional: share of the pairs that rotate
-
-
-@dataclass(frozen=True)
 class Convolution:
     """DFlash 2's grouped dynamic convolution."""
 
@@ -118,6 +103,19 @@ class Eagle3:
     taps: bool  # all taps together
     each_tap: bool  # each tap (3.1)
     output: bool  # the output that the next entry takes (3.1)
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """A Gemma 4 assistant's own layers. Those of its context are the target's."""
+
+    hidden_size: int
+    sliding: tuple[bool, ...]  # per layer: whether it reads a sliding layer's keys
+    full_heads: int  # of keys in full attention
+    full_dim: int
+    full_rope: Rope
+    centroids: int  # 0: every token is scored
+    chosen: int  # centroids whose tokens are scored
 
 
 @dataclass(frozen=True)
@@ -168,6 +166,7 @@ class DrafterConfig:
     selector: Selector | None  # DFlash 2
     dspark: DSpark | None
     eagle3: Eagle3 | None
+    assistant: Assistant | None  # Gemma 4
     mtp: bool  # one gated layer that proposes tokens one by one, from the target's final norm
     experts: Experts | None  # MTP
     laguna: bool  # a norm per tap, context through each layer's input norm, gated heads
@@ -176,8 +175,9 @@ class DrafterConfig:
     @property
     def kind(self) -> str:
         """The published name of the drafter's kind."""
-        kinds = {"MTP": self.mtp, "EAGLE-3": self.eagle3, "DSpark": self.dspark, "DFlash 2": self.selector}
-        return next((name for name, own in kinds.items() if own), "DFlash")
+        own = (self.mtp, self.eagle3, self.dspark, self.assistant, self.selector)
+        kinds = zip(("MTP", "EAGLE-3", "DSpark", "Assistant", "DFlash 2"), own, strict=True)
+        return next((name for name, is_kind in kinds if is_kind), "DFlash")
 
     def tapped(self, layers: int) -> tuple[int, ...]:
         """Return the taps in a target with this number of layers."""
@@ -187,6 +187,13 @@ class DrafterConfig:
     def confident(self) -> bool:
         """Whether the drafter estimates if its proposals are accepted."""
         return self.dspark is not None and self.dspark.confidence > 0
+
+    def row(self, window: int | None) -> int:
+        """Return the number of keys and values per token in a layer with this window."""
+        heads, dim = self.kv_heads, self.head_dim
+        if self.assistant and window is None:
+            heads, dim = self.assistant.full_heads, self.assistant.full_dim
+        return 2 * heads * dim
 
     @property
     def windowed(self) -> bool:
@@ -208,6 +215,7 @@ def parse(config: dict) -> DrafterConfig:
     eagle3 = Eagle3(*(bool(fields.flag(name)) for name in _EAGLE3_NORMS)) if kind == "eagle3" else None
     block = _EAGLE3_BLOCK if eagle3 else None
     first_row = _first_row(fields, speculators) if dspark else 1
+    partial = "partial" if kind == "mtp" else "proportional" if dspark and dspark.gemma else ""
     target_layers, vocab, draft_vocab = map(fields.optional, ("num_target_layers", "vocab_size", "draft_vocab_size"))
     result = DrafterConfig(
         hidden_size=hidden,
@@ -219,7 +227,7 @@ def parse(config: dict) -> DrafterConfig:
         vocab_size=vocab,
         draft_vocab_size=draft_vocab if draft_vocab != vocab else None,
         norm_eps=fields.number("rms_norm_eps", above=0.0),
-        rope=_rope(fields, dspark, kind == "mtp"),
+        rope=read_rope(fields, partial, copied=dspark is not None),
         block_size=fields.whole("block_size", block, 1 + first_row, MAX_BLOCK_ROWS - 1 + first_row) + 1 - first_row,
         first_row=first_row,
         taps=(target_layers or 0,) if kind == "mtp" else _taps(fields, kind, speculators, layers, target_layers),
@@ -235,6 +243,7 @@ def parse(config: dict) -> DrafterConfig:
         selector=Selector(fields.whole("selector_rank"), fields.whole("selector_top_k")) if kind == "dflash2" else None,
         dspark=dspark,
         eagle3=eagle3,
+        assistant=_assistant(fields.block("assistant")) if kind == "assistant" else None,
         mtp=kind == "mtp",
         experts=_experts(fields) if kind == "mtp" else None,
         laguna=kind == "laguna",
@@ -272,6 +281,8 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     is_spark = any(_KINDS.get(name) == "dspark" for name in names)  # its trainers add fields that have no effect
     fields = ConfigFields(levels, frozenset() if is_spark else frozenset({"dflash_config"}))
     kinds = {_KINDS[name] for name in names if name in _KINDS}
+    if not speculators and config.get("model_type") == "gemma4_assistant":
+        return "assistant", False, ConfigFields({"config.json": assistant_config.translated(config)})
     if not (speculators or kinds) and may_have_mtp(config):
         return "mtp", False, ConfigFields({"config.json": translated(config)})
     if speculators:
@@ -302,6 +313,11 @@ def _dspark(fields: ConfigFields, hidden: int) -> DSpark:
     confidence = hidden + (rank if reads_token else 0) if fields.flag("enable_confidence_head", True) else 0
     neighbors, sinks = fields.flag("rope_is_neox_style") is False, fields.flag("attention_sink_bias") is True
     return DSpark(rank, confidence, _GEMMA in names, neighbors, sinks)
+
+
+def _assistant(own: dict) -> Assistant:
+    rope = read_rope(ConfigFields({"full_attention": {"rope_parameters": own["full_rope"]}}), "proportional")
+    return Assistant(**{**own, "sliding": tuple(own["sliding"]), "full_rope": rope})
 
 
 def _experts(fields: ConfigFields) -> Experts | None:
@@ -379,7 +395,7 @@ def _taps(fields: ConfigFields, kind: str, speculators: bool, layers: int, targe
         if taps and [tap + 1 for tap in taps] != inputs:
             raise contradiction("target_layer_ids", taps, "aux_hidden_state_layer_ids", inputs)
         taps = [layer - 1 for layer in inputs]
-    if not taps and kind == "eagle3":
+    if not taps and kind in ("eagle3", "assistant"):
         return ()
     if not taps:
         if target_layers is None or speculators:
@@ -391,46 +407,6 @@ def _taps(fields: ConfigFields, kind: str, speculators: bool, layers: int, targe
     if target_layers is not None and max(taps) >= target_layers:
         raise contradiction("target_layer_ids", taps, "num_target_layers", target_layers)
     return tuple(taps)
-
-
-def _rope(fields: ConfigFields, dspark: DSpark | None, mtp: bool) -> Rope:
-    parameters, scaling = fields.block("rope_parameters"), fields.block("rope_scaling")
-    for name in scaling.keys() & parameters.keys() - {"rope_theta"}:
-        if scaling[name] != parameters[name]:
-            raise contradiction(name, scaling[name], f"rope_parameters.{name}", parameters[name])
-    both = {**parameters, **scaling}
-    theta, inner = fields.get("rope_theta"), parameters.get("rope_theta")
-    if theta is not None and inner is not None and theta != inner:
-        raise contradiction("rope_theta", theta, "rope_parameters.rope_theta", inner)
-    theta = number("rope_theta", inner if theta is None else theta, above=1.0)
-    kind = both.get("rope_type") or both.get("type") or "default"
-    if (mtp and kind == "partial") or (dspark and dspark.gemma and kind == "proportional"):
-        return Rope(theta, kind, share=number("partial_rotary_factor", both.get("partial_rotary_factor"), 1.0, above=0.0))
-    if kind not in ("default", "linear", "llama3", "yarn"):
-        raise unexpected("rope_type", kind, "default, linear, llama3, yarn")
-    if both.get("partial_rotary_factor") not in (None, 1) and not dspark:
-        raise unexpected("partial_rotary_factor", both["partial_rotary_factor"], "1")
-    if kind == "default":
-        return Rope(theta)
-
-    def value(name: str, default: float | None = None, above: float = 1e-6) -> float:
-        return number(name, both.get(name), default, above)
-
-    factor = value("factor")
-    if kind == "linear":
-        return Rope(theta, kind, factor)
-    original = value("original_max_position_embeddings", fields.number("max_position_embeddings", 4096, above=0.0))
-    names = ("high_freq_factor", "low_freq_factor") if kind == "llama3" else ("beta_fast", "beta_slow")
-    defaults = (None, None) if kind == "llama3" else (32.0, 1.0)
-    fast, slow = (value(name, default) for name, default in zip(names, defaults, strict=True))
-    if fast <= slow:
-        raise contradiction(names[0], fast, names[1], slow)
-    truncate = both.get("truncate")
-    if truncate is not None and not isinstance(truncate, bool):
-        raise unexpected("truncate", truncate, "boolean")
-    attention = None if both.get("attention_factor") is None else value("attention_factor")
-    scales = (value(name, 0.0, -1e15) for name in ("mscale", "mscale_all_dim"))
-    return Rope(theta, kind, factor, original, fast, slow, truncate is not False, attention, *scales)
 
 
 def _stored(fields: ConfigFields) -> Stored | None:

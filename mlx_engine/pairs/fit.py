@@ -144,7 +144,7 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
     if not on_cpu and config.stored is None and stored > _LARGE:
         held, formula = int(stored * _FOUR_BITS / 16), f"{gigabytes(stored)} × {_FOUR_BITS:g} / 16"
     # K and V projections are stored twice: per layer for the block, and concatenated for the context
-    projections = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
+    projections = 0 if config.assistant else 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
     copy = round(projections * held / stored * 2) if stored else 0
     return FitLine("Drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")
 
@@ -168,9 +168,12 @@ def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
 def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLine:
     # layers with the same window share an array for twice the window, or one that grows in steps
     held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
-    rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
-    width = 2 * config.kv_heads * config.head_dim
-    return FitLine("Drafter context", rows * width * element, f"{rows:,} × {width:,} × {element}")
+    rows = Counter[int]()
+    for window in config.windows:
+        rows[config.row(window)] += -(-held[window] // STEP) * STEP
+    formula = " + ".join(f"{count:,} × {row:,}" for row, count in rows.items())
+    total = sum(count * row for row, count in rows.items())
+    return FitLine("Drafter context", total * element, f"{f'({formula})' if len(rows) > 1 else formula} × {element}")
 
 
 def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:

@@ -135,7 +135,7 @@ def looks_like_drafter(config: dict) -> bool:
         "dflash_config" in config
         or "speculators_model_type" in config
         or str(config.get("model_type")).endswith("_mtp")
-        or any(name in names for name in ("DFlash", "DSpark", "Eagle3", "AssistantModel"))
+        or any(name in names for name in ("DFlash", "DSpark", "Eagle3", "Assistant"))
     )
 
 

@@ -60,7 +60,9 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
         if expected and actual and expected != actual:
             template = "This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter."
             return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
-    if layers and not config.mtp and max(taps := config.tapped(layers)) >= layers:
+    if config.assistant and not text_family(target).global_heads:
+        return EngineText.of("assistant_for_gemma", "This drafter needs a Gemma 4 target. Choose another drafter.")
+    if layers and not (config.mtp or config.assistant) and max(taps := config.tapped(layers)) >= layers:
         template = "This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter."
         return EngineText.of("drafter_reads_missing_layer", template, layer=max(taps), layers=layers)
     if vocabulary and config.mask_token >= vocabulary:

@@ -5404,6 +5404,12 @@
             <translation>„d2t“ des Drafters muss {count:,} verschiedene Token-IDs unter {vocabulary:,} enthalten. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/drafters/gemma4_assistant.py" />
+            <source>assistant_without_keys</source>
+            <extracomment>The target lacks the layers whose keys this drafter reads. Choose another drafter.</extracomment>
+            <translation>Dem Zielmodell fehlen die Schichten, deren Schlüssel dieser Drafter liest. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_file_unreadable</source>
             <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
@@ -6398,6 +6404,12 @@
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
             <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>assistant_for_gemma</source>
+            <extracomment>This drafter needs a Gemma 4 target. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter braucht ein Gemma-4-Zielmodell. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />

@@ -5404,6 +5404,12 @@
             <translation>草稿模型的“d2t”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/drafters/gemma4_assistant.py" />
+            <source>assistant_without_keys</source>
+            <extracomment>The target lacks the layers whose keys this drafter reads. Choose another drafter.</extracomment>
+            <translation>目标模型缺少此草稿模型所读取的键所在的层。请选取其他草稿模型。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_file_unreadable</source>
             <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
@@ -6398,6 +6404,12 @@
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
             <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>assistant_for_gemma</source>
+            <extracomment>This drafter needs a Gemma 4 target. Choose another drafter.</extracomment>
+            <translation>此草稿模型需要 Gemma 4 目标模型。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />

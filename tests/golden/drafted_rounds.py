@@ -8,6 +8,7 @@ from unittest import mock
 import mlx.core as mx
 
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.context import LayerContext
 from mlx_engine.requests import Sampling
 from tests.golden.drafter_case import Differences
 
@@ -67,4 +68,23 @@ def _eagle3(found: Differences, name: str, drafter: Any, context: Any, before: m
     return tokens[-1:]
 
 
-_KINDS: dict[str, Callable[..., mx.array]] = {"dspark": _dspark, "eagle3": _eagle3, "mtp": _mtp}
+def _gemma4(found: Differences, name: str, drafter: Any, context: Any, before: mx.array, stored: dict[str, mx.array]) -> mx.array:
+    context, rows, position = drafter.context(), stored["tokens"].size + 1, int(stored["position"].item())
+    for window, kind in zip(drafter.config.windows, ("sliding_attention", "full_attention"), strict=True):
+        both = mx.stack([stored[f"{part}_{kind}"] for part in ("keys", "values")])
+        context.kinds[window] = LayerContext.of(window, 0, both[:, None])
+    context.position = position  # of the hidden state
+    context.kinds["features"].first = position
+    context.pair(stored["hidden_in"])
+    context.position += 1
+    hidden: list[mx.array] = []
+    head, model = drafter.logits, drafter.logits.__self__
+    with mock.patch.object(model, "logits", lambda state: hidden.append(state) or head(state)):
+        drafts = drafter.propose(context, stored["bonus"].astype(mx.uint32), rows, _GREEDY, None)
+    found.compare(name, "hidden", mx.concatenate(hidden), stored["hidden"])
+    found.compare(name, "logits", head(mx.concatenate(hidden)), stored["logits"])
+    found.same(name, "tokens", drafts.tolist(), stored["tokens"].tolist())
+    return before
+
+
+_KINDS: dict[str, Callable[..., mx.array]] = {"dspark": _dspark, "eagle3": _eagle3, "gemma4_assistant": _gemma4, "mtp": _mtp}

@@ -76,6 +76,12 @@ def mtp() -> Engine:
 
 
 @pytest.fixture(scope="session")
+def assistant() -> Engine:
+    """The reference Gemma 4 pair with an assistant: block 8, a window of 16, 128 tokens."""
+    return loaded(GOLDEN / "gemma4_assistant_2" / "target", GOLDEN / "gemma4_assistant_2" / "drafter")
+
+
+@pytest.fixture(scope="session")
 def demo() -> Engine:
     return loaded(*demo_pair())
 

@@ -24,6 +24,7 @@ SHORT = {
     "dspark": (52, 22, 1, 57, 93, 9, 28, 41, 47),
     "eagle3": (67, 4, 101, 62, 16, 49, 78, 101, 64),
     "mtp": (45, 34, 58, 67, 33, 62, 70, 78, 70),
+    "assistant": (13, 82, 83, 14, 34, 30, 81, 90, 90),
 }
 WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
 # The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
@@ -35,6 +36,7 @@ PAIRS = {
     "dspark": "dspark_3",
     "eagle3": "eagle3_2",
     "mtp": "mtp_1",
+    "assistant": "gemma4_assistant_2",
 }
 BLOCK = 8
 STATES_EVERY = 3 * BLOCK

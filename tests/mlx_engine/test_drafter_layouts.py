@@ -12,7 +12,7 @@ from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.drafter_config import Rope
+from mlx_engine.pairs.rope_config import Rope
 from mlx_engine.requests import Sampling
 from tests.mlx_engine.drafter_cases import Case, Sharpened, flat, speculators
 

@@ -22,7 +22,8 @@ DRAFTERS = (
     "09_v1_noncausal_swa",
 )
 PAIRS = (
-    "dspark_1", "dspark_2", "dspark_3", "e2e_gpt_oss", "e2e_qwen3", "e2e_qwen3_5", "eagle3_1", "eagle3_2", "mtp_1", "mtp_2",
+    "dspark_1", "dspark_2", "dspark_3", "e2e_gpt_oss", "e2e_qwen3", "e2e_qwen3_5", "eagle3_1", "eagle3_2", "gemma4_assistant_1",
+    "gemma4_assistant_2", "mtp_1", "mtp_2",
 )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ CHOICES = (
 )
 
 
-@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp"])
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 @sampled(4)
 @given(
     prompt=st.lists(st.integers(3, 120), min_size=1, max_size=30),
@@ -118,7 +118,7 @@ def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, tem
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp"])
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 @pytest.mark.parametrize("choices", CHOICES, ids=str)
 @pytest.mark.parametrize("temperature", [0.3, 0.6, 1.0, 1.5])
 def test_one_seed_gives_one_text_with_every_filter_and_penalty(pair, request, choices, temperature):

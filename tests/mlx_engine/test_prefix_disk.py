@@ -123,7 +123,9 @@ def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
     before = mx.get_active_memory()
     mx.reset_peak_memory()
     assert saved.load(found, branch)
-    assert mx.get_peak_memory() - before <= 1.5 * (mx.get_active_memory() - before)
+    # Of an assistant's pair, one array is almost half of all
+    most = 1.65 if engine.pair.drafter.config.assistant else 1.5
+    assert mx.get_peak_memory() - before <= most * (mx.get_active_memory() - before)
 
 
 def test_a_prompt_is_read_only_if_that_is_faster_than_computing_it(engine, tmp_path):

@@ -121,7 +121,7 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     data=st.data(),
 )
 @sampled(4)
-@pytest.mark.parametrize("which", ["tiny", "windows", "tiny2", "dspark", "eagle3", "mtp"])
+@pytest.mark.parametrize("which", ["tiny", "windows", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, prompt, width, sampling, seed, limit, data):
     check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)
 
@@ -214,6 +214,7 @@ def test_a_context_written_at_device_positions_gives_the_same_drafts(which, data
         ("dspark", ("kv_injection", "block_verify", "verify_attention", "verify_matmul")),
         ("eagle3", ("block_verify", "verify_attention", "verify_matmul")),
         ("mtp", ("kv_injection", "block_verify", "verify_matmul", "gated_delta_replay")),
+        ("assistant", ("kv_injection", "block_verify", "verify_matmul")),
     ],
 )
 def test_kernels_that_take_a_device_position_in_the_emulator(which, names, request, monkeypatch):
@@ -234,7 +235,7 @@ def test_kernels_that_take_a_device_position_in_the_emulator(which, names, reque
     assert any(got.stats.accepted_per_round)
 
 
-@pytest.mark.parametrize("which", ["tiny", "tiny2", "dspark", "eagle3", "mtp"])
+@pytest.mark.parametrize("which", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatch):
     """Its events are the same, and the next turn continues from its text."""
     tiny = request.getfixturevalue(which)

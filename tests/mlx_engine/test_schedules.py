@@ -113,7 +113,7 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=Fals
     queue_ahead=st.booleans(),
 )
 @sampled(6)
-@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp"])
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, wrong, queue_ahead):
     check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 

@@ -1,0 +1,49 @@
+"""The config.json of a Gemma 4 assistant: that of its own layers, nested in one for the target."""
+
+from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, unexpected
+
+_BLOCK = 8  # most rows of a verify; drafts form a chain of any length, and the width follows their acceptance
+_KINDS = ("sliding_attention", "full_attention")
+
+
+def translated(config: dict) -> dict:
+    """Return an assistant's config in the layout of a flat drafter config, with the layers of its context.
+
+    Raises:
+        UserError: the assistant isn't supported, or a field is missing.
+    """
+    text = config.get("text_config")
+    outer, fields = ConfigFields({"config.json": config}), ConfigFields({"text_config": text if isinstance(text, dict) else {}})
+    outer.must_be("tie_word_embeddings", True)
+    fields.must_be("hidden_activation", "gelu_pytorch_tanh")
+    for name in ("attention_bias", "enable_moe_block", "use_double_wide_mlp"):
+        fields.must_be(name, False)
+    layers, types, rope = fields.whole("num_hidden_layers"), fields.list("layer_types", str) or [], fields.block("rope_parameters")
+    if len(types) != layers or not {*types} <= {*_KINDS}:
+        raise unexpected("layer_types", types, ", ".join(_KINDS))
+    if fields.whole("num_kv_shared_layers", layers) != layers:
+        raise contradiction("num_kv_shared_layers", fields.get("num_kv_shared_layers"), "num_hidden_layers", layers)
+    if not all(isinstance(rope.get(kind), dict) for kind in _KINDS):
+        raise missing("rope_parameters")
+    heads, ordered = fields.whole("num_key_value_heads"), outer.flag("use_ordered_embeddings")
+    same = "intermediate_size num_attention_heads num_key_value_heads head_dim vocab_size rms_norm_eps"
+    return {
+        **{name: fields.get(name) for name in same.split()},
+        **{name: config.get(name) for name in ("quantization", "quantization_config")},
+        "hidden_size": outer.whole("backbone_hidden_size"),
+        "num_hidden_layers": len(_KINDS),
+        "layer_types": [*_KINDS],
+        "sliding_window": fields.whole("sliding_window") + 1,  # queries have the position before the anchor's
+        "block_size": _BLOCK,
+        "mask_token_id": 0,
+        "rope_parameters": rope[_KINDS[0]],
+        "assistant": {
+            "hidden_size": fields.whole("hidden_size"),
+            "sliding": [kind == _KINDS[0] for kind in types],
+            "full_heads": fields.whole("num_global_key_value_heads", heads) if fields.flag("attention_k_eq_v") else heads,
+            "full_dim": fields.whole("global_head_dim", fields.whole("head_dim")),
+            "full_rope": rope[_KINDS[1]],
+            "centroids": outer.whole("num_centroids") if ordered else 0,
+            "chosen": outer.whole("centroid_intermediate_top_k") if ordered else 0,
+        },
+    }

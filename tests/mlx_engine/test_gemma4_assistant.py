@@ -1,0 +1,97 @@
+"""Gemma 4 assistants: their configs, the layers that they read, their memory, and quantization."""
+
+import json
+from copy import deepcopy
+from types import SimpleNamespace
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine.decoding.prefill import prefill
+from mlx_engine.drafters.gemma4_assistant import source_layers
+from mlx_engine.drafters.loading import load, tapped
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.fit import predict_fit
+from mlx_engine.pairs.library import looks_like_drafter
+from mlx_engine.pairs.target_config import pair_problem
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN
+from tests.mlx_engine.pairs.test_fit import CPU, DENSE
+
+DENSE_KEYS, ORDERED = (GOLDEN / f"gemma4_assistant_{number}" for number in (1, 2))
+CONFIG = read_config(ORDERED / "drafter")
+
+
+def test_the_config_tells_both_kinds_of_layers():
+    plain, ordered = (parse(read_config(folder / "drafter")) for folder in (DENSE_KEYS, ORDERED))
+    assert (plain.hidden_size, plain.windows, plain.head_dim, plain.assistant.full_dim) == (48, (17, None), 16, 32)
+    assert plain.assistant.sliding == (True, True, False) and plain.assistant.hidden_size == 32
+    assert (plain.assistant.full_rope.share, plain.rope.theta) == (0.25, 10_000)
+    assert (plain.assistant.centroids, ordered.assistant.centroids, ordered.assistant.chosen) == (0, 32, 10)
+    assert looks_like_drafter(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"text_config": None}, "num_hidden_layers"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings"),
+        ({"num_kv_shared_layers": 2}, "num_kv_shared_layers"),
+        ({"layer_types": ["full_attention"]}, "layer_types"),
+        ({"layer_types": ["conv"] * 3}, "layer_types"),
+        ({"rope_parameters": {"full_attention": {"rope_theta": 10_000.0}}}, "rope_parameters"),
+        ({"enable_moe_block": True}, "enable_moe_block"),
+        ({"hidden_activation": "silu"}, "hidden_activation"),
+        ({"backbone_hidden_size": 0}, "backbone_hidden_size"),
+        ({"num_centroids": None}, "num_centroids"),
+    ],
+)
+def test_an_unsupported_assistant_is_refused_by_its_field(fields, name):
+    config = deepcopy(CONFIG)
+    for field, value in fields.items():
+        (config if field in config else config["text_config"])[field] = value
+    with pytest.raises(UserError, match=name):
+        parse(config)
+
+
+def test_it_needs_a_gemma_4_target():
+    assert pair_problem(read_config(ORDERED / "target"), CONFIG) is None
+    assert "hidden_size" in str(pair_problem(read_config(DENSE_KEYS / "target"), CONFIG))
+    qwen = {"model_type": "qwen3", "hidden_size": 40, "vocab_size": 128, "num_hidden_layers": 6}
+    assert "Gemma 4" in str(pair_problem(qwen, CONFIG))
+
+
+def test_it_reads_the_last_layers_with_their_own_keys():
+    def layers(*kinds: tuple[bool, bool]) -> list:
+        return [SimpleNamespace(self_attn=SimpleNamespace(is_sliding=slides, has_kv=own)) for slides, own in kinds]
+
+    made = layers((True, True), (True, True), (False, True), (True, False), (False, False))
+    assert source_layers(made) == (1, 2) and tapped(parse(CONFIG), made) == (0, 1, 5)
+    for lacking in (layers((True, True), (True, True)), layers((True, True), (False, True)), []):
+        with pytest.raises(UserError, match="layers whose keys"):
+            source_layers(lacking)
+
+
+def test_its_context_takes_the_memory_that_was_predicted(assistant):
+    pair, context = assistant.pair, assistant.pair.drafter.context()
+    for _ in prefill(pair.target, pair.target.caches(), tuple(3 + at % 100 for at in range(700)), pair.drafter, context):
+        pass
+    line = next(line for line in predict_fit(DENSE, CONFIG, 1, 1, 700, CPU).lines if line.what == "Drafter context")
+    size = sum(array.nbytes for window in pair.drafter.config.windows for array in context.kinds[window].state)
+    assert size <= line.bytes <= size + 2 * 16 * 2 * 256 * 4
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_a_quantized_assistant_drafts_almost_the_same(assistant, bits):
+    pair = assistant.pair
+    case = json.loads((ORDERED / "cases.json").read_text(encoding="utf-8"))["cases"][0]
+    made = load(ORDERED / "drafter", mx.float32, pair.target.embed, pair.target.head, bits, pair.target.model.layers)
+    assert made.bits == bits
+    own, pair.drafter = pair.drafter, made
+    try:
+        got = reply(assistant, tokens(case["prompt_ids"], width=4, max_tokens=48))
+    finally:
+        pair.drafter = own
+    assert got.tokens == tuple(case["output_ids"]) and got.stats.accepted >= sum(case["accepted"]) / 2
