@@ -41,7 +41,7 @@ class NoticeBar(QFrame):
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.choose = button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit)
         self.demo = button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo)
-        self.again = button(tr("Try Again"), tr("Connect again"), "bordered", self._connect_again)
+        self.again = button(tr("Try Again"), tr("Reconnect"), "bordered", self._connect_again)
         self.close_button = IconButton(theme, "close", tr("Close"))
         self.close_button.clicked.connect(self._close_latest)
         body = column(self.label, row(self.choose, self.again, self.demo, None), margins=(0, 6, 0, 6))

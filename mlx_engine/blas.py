@@ -1,4 +1,4 @@
-"""Choice of the BLAS for MLX on Linux, before MLX is loaded.
+"""Choose the BLAS for MLX on Linux before MLX is loaded.
 
 MLX's Linux wheel is linked against the reference BLAS, where a product of 16 rows costs as much as 16 products of one row, so
 DFlash would gain nothing. A system OpenBLAS that is loaded first, with global symbols, replaces it. Macs use Metal.

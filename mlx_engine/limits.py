@@ -122,7 +122,7 @@ def check_biases(biases: Sequence[tuple[int, float]], vocabulary: int) -> None:
     """
     for token, _ in biases:
         if not 0 <= token < vocabulary:
-            template = "Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens."
+            template = "Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens."
             raise UserError("unknown_bias_token", template, token=str(token)[:40], last=vocabulary - 1)
 
 
@@ -147,7 +147,7 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
     )
     for name, number, least, most, note in numbers:
         if not isinstance(number, int | float) or isinstance(number, bool) or not least <= number <= most:
-            template = "The {name} is {value}. Use a number from {least:g} to {most:g}{note}."
+            template = "The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}."
             value = str(number)[:40]
             raise UserError("number_out_of_range", template, name=name, value=value, least=least, most=most, note=note)
     if s.top_p == 0:
@@ -163,14 +163,14 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
             continue
         values: dict[str, Any] = {"name": name, "value": str(whole)[:40], "lowest": lowest, "note": note}
         if highest == math.inf:
-            template = "The {name} is {value}. Use a whole number of at least {lowest}{note}."
+            template = "The {name} can't be {value}. Use a whole number, {lowest} or greater{note}."
             raise UserError("integer_too_small", template, **values)
-        template = "The {name} is {value}. Use a whole number from {lowest} to {highest}{note}."
+        template = "The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}."
         raise UserError("integer_out_of_range", template, highest=highest, **values)
     if request.mode not in ("dflash", "plain"):
-        raise UserError("unknown_mode", "The mode is “{mode}”. Use dflash or plain.", mode=request.mode)
+        raise UserError("unknown_mode", "“{mode}” isn't a valid mode. Use dflash or plain.", mode=request.mode)
     if "" in request.stop:
         raise UserError("empty_stop_string", "A stop sequence is empty, so every reply would end immediately. Remove it.")
     if request.effort is not None and not request.effort.isalpha():
-        template = "The effort is “{effort}”. Use one word, such as low, medium, or high."
+        template = "“{effort}” isn't a valid effort. Use one word, such as low, medium, or high."
         raise UserError("bad_effort", template, effort=request.effort)

@@ -363,7 +363,7 @@ def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.arra
 def _config_fault(folder: Path, fault: EngineText) -> UserError:
     return UserError(
         "config_fault",
-        "The config.json of “{name}” {fault}. Download the model again, or choose another one.",
+        "The config.json file of “{name}” {fault}. Download the model again, or choose another one.",
         name=folder.name,
         fault=fault,
     )

@@ -105,7 +105,7 @@ class FullContextBar(QFrame):
         self.summary = SummaryJob(conductor, self)
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
-        self.roll = button(tr("Continue in a Rolling Window"), look="bordered", clicked=conductor.continue_rolling)
+        self.roll = button(tr("Continue with a Rolling Window"), look="bordered", clicked=conductor.continue_rolling)
         self.roll.setToolTip(tr("Leaves out the oldest messages but keeps them in the chat"))
         self.summarize = button(tr("Start New Chat with Summary"), look="bordered", clicked=self.summary.start)
         self.cancel = button(tr("Cancel"), tr("Cancel the summary"), "bordered", self.summary.cancel)

@@ -45,7 +45,7 @@ def read(file: Path) -> ImportedChats:
     except (ValueError, RecursionError) as error:
         raise UserError(
             "import_not_json",
-            "“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.",
+            "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         ) from error
     return from_json(data, name)
@@ -66,7 +66,7 @@ def from_json(data: object, name: str) -> ImportedChats:
     if not conversations:
         raise UserError(
             "import_no_chats",
-            "“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.",
+            "“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         )
     imported = ImportedChats()

@@ -54,7 +54,7 @@ class Suppliers:
                 self._ends.append(len(self) + size)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int, Supplier]]:
-        """Yield runs clipped to `start` and `end`: first character, end, supplier."""
+        """Yield each run as (first character, end, supplier), clipped to `start` and `end`."""
         for index in range(bisect_right(self._ends, start), len(self._ends)):
             first = max(start, self._ends[index - 1] if index else 0)
             if first >= end:

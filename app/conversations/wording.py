@@ -169,7 +169,7 @@ def details(stats: Stats) -> str:
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
     lines = []
     if stats.disk_tokens:
-        lines.append(tr("{reused} of {total} prompt tokens from cache (disk)", reused=reused, total=prompt))
+        lines.append(tr("{reused} of {total} prompt tokens from the disk cache", reused=reused, total=prompt))
     elif stats.reused_tokens or not is_remote:
         lines.append(tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused))
     elif stats.prompt_tokens:
@@ -177,7 +177,7 @@ def details(stats: Stats) -> str:
     if stats.prompt_tok_s is not None:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
     if stats.waiting_s >= _NOTED_WAIT_S:
-        lines.append(tr("Waiting time: {seconds}", seconds=duration(stats.waiting_s)))
+        lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
     counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}
@@ -203,5 +203,5 @@ def details(stats: Stats) -> str:
     elif is_remote:
         lines.append(tr("Statistics as reported by the server"))
     if stats.exact:
-        lines.append(tr("Exact mode: the text is the same without DFlash"))
+        lines.append(tr("Exact mode: same text with or without DFlash"))
     return "\n".join(lines)

@@ -94,7 +94,7 @@ class ConnectionCard(ScrollingPage):
 
 
 def _connection_facts(connection: RemoteConnection) -> dict[str, str]:
-    """Return the names and values of what the user has entered."""
+    """Return the names and values of the filled-in fields."""
     facts = {
         tr("Address"): connection.url,
         tr("Model"): connection.model or tr("The server's first model"),

@@ -360,7 +360,7 @@ def memory_names() -> dict[str, str]:
     return {
         "Weights of both models": tr("Weights of both models"),
         "Target weights": tr("Target weights"),
-        "Target K/V": tr("Target K/V"),
+        "Target KV cache": tr("Target KV cache"),
         "Recurrent state": tr("Recurrent state"),
         "Drafter weights": tr("Drafter weights"),
         "Drafter context": tr("Drafter context"),

@@ -329,7 +329,7 @@ class Picker(QObject):
     # Connections
 
     def put_connection(self, new: SavedConnection, old: str = "") -> None:
-        """Add a connection, or replace the one named `old`, and select it. Connect again if it is in use."""
+        """Add a connection, or replace the one named `old`, and select it. Reconnect if it is in use."""
         connected = self._loader.connected_to
         self.connections.put(new, old)
         self.search, self.filter = "", "all"

@@ -473,7 +473,7 @@ def precision_note(bits: int | None) -> str:
         return tr("Gains the most from DFlash. Fewer bits usually give more tokens per second.")
     if bits is None or bits > 8:
         return ""
-    return tr("Usually gives the most tokens per second. More bits gain more from DFlash.")
+    return tr("Usually gives the most tokens per second. DFlash helps more with 8 bits.")
 
 
 def max_speed(name: str, size: int, facts: MachineFacts) -> float:

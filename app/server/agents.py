@@ -26,9 +26,7 @@ def write_script(name: str, server: Server, folder: Path) -> Path:
     The script contains the API key, so it deletes itself first.
     """
     agent = AGENTS[name]
-    missing = tr(
-        "{agent} isn't installed. Install it with this command, then start it again: {how}", agent=agent.title, how=agent.install
-    )
+    missing = tr("{agent} isn't installed. To install it, run this command: {how}", agent=agent.title, how=agent.install)
     lines = [
         "#!/bin/sh",
         'rm -f -- "$0"',

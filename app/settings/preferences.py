@@ -143,8 +143,8 @@ class Preferences(QObject):
         True,
         lambda: tr("Save prompts on disk"),
         help=lambda: tr(
-            "Speeds up replies in earlier chats and agents. Deleting a chat also deletes its saved prompts. Turning this off "
-            "deletes all saved prompts."
+            "Speeds up replies in earlier chats and to coding agents. Deleting a chat also deletes its saved prompts. "
+            "Turning this off deletes all saved prompts."
         ),
         pane="privacy",
     )
@@ -153,7 +153,7 @@ class Preferences(QObject):
         "automatic",
         lambda: tr("Space for saved prompts"),
         choices=lambda: {"automatic": tr("Automatic"), **{count: f"{count} GB" for count in _PROMPT_SPACES}},
-        help=lambda: tr("Automatic: 10 GB, or a tenth of the free space if that is less."),
+        help=lambda: tr("Automatic: 10 GB or 10% of the free space, whichever is less."),
         pane="privacy",
     )
 

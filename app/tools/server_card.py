@@ -134,7 +134,7 @@ class ServerCard(QFrame):
                 lambda: self._box.revoke(tool.server, tool.name),
             )
             holds = not tool.origin or self._box.approvals.allows(tool, "")  # a listed tool has an origin
-            text = tr("Always allowed") if holds else tr("Changed · asks again")
+            text = tr("Always allowed") if holds else tr("Changed · needs approval again")
             head.addWidget(small_label(self._theme, text, "secondary"))
             head.addWidget(revoke)
         description = one_line(tool.description, MAX_DESCRIPTION)

@@ -271,7 +271,7 @@ def _stamp(file: Path | None) -> object:
 
 
 def tool_key(tool: Tool) -> str:
-    """Return a tool's name in `ChatSettings.tools_off`."""
+    """Return the key of a tool in `ChatSettings.tools_off`."""
     return f"{tool.server}/{tool.name}"
 
 

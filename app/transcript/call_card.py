@@ -210,7 +210,7 @@ class CallCard(QFrame):
                 self.result = PlainTextView(self._theme, shown(record.result), tr("Result"))
                 title = tr("Result")
                 if 0 < self._sent < len(record.result):
-                    title = tr("Result · The model got the first {count} characters", count=number(self._sent))
+                    title = tr("Result · The model received only the first {count} characters", count=number(self._sent))
                 parts += [small_label(self._theme, title, "secondary", wrap=True), self.result]
             copied = f"{record.call.name} {record.call.arguments}\n\n{record.result}"
             parts.append(row(None, copy_button(tr("Copy call"), lambda: copied)))
@@ -228,7 +228,7 @@ class CallCard(QFrame):
 
 
 class PlainTextView(QPlainTextEdit):
-    """Read-only text as tall as its lines. Above a limit, it scrolls."""
+    """Read-only text that grows with its lines up to a limit, then scrolls."""
 
     def __init__(self, theme: Theme, text: str, name: str) -> None:
         super().__init__()

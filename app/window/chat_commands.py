@@ -148,7 +148,7 @@ class ChatCommands(QObject):
             self._export_several(chats, tr("Export Chats"))
         elif chats:
             title = file_name(self._library.entries[chats[0]].title, tr("Chat"))
-            formats = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all branches (*.json)")}
+            formats = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all versions (*.json)")}
             if file := ask_save_path(self._window, tr("Export Chat"), title, formats):
                 self._library.export_chats(chats, file)
 

@@ -234,7 +234,7 @@ class MainWindow(QMainWindow):
     def _explain_wait(self) -> None:
         """Explain why a comparison, which runs alone, doesn't start yet."""
         if self.server.programs:
-            self.conductor.notify(Notice(tr("The comparison starts once replies to other programs are complete."), until="idle"))
+            self.conductor.notify(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
 
     @Slot()
     def _show_divider(self) -> None:

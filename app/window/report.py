@@ -24,7 +24,7 @@ class ReportDialog(QDialog):
         self._version, self._log_folder, self._checks = version, log_folder, ""
         self.setWindowTitle(tr("Report a Problem"))
         self.setAccessibleName(tr("Report a Problem"))
-        note = tr("Slipstream doesn't send this report: review it, then attach it to your bug report.")
+        note = tr("This report isn't sent automatically. Review it, then attach it to your bug report.")
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)

@@ -46,7 +46,7 @@ class Tensors:
         if array.dtype not in _FLOATS:
             raise UserError(
                 "drafter_tensor_not_floating",
-                "The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.",
+                "The drafter's “{name}” is stored as {dtype}, not as floating point. Download it again, or choose another drafter.",
                 name=name,
                 dtype=dtype_name(array.dtype),
             )

@@ -70,7 +70,7 @@ def model_folder_problem() -> EngineText | None:
         reason = EngineText.of("model_folder_missing", "“{path}” doesn't contain a folder path.", path=str(_choice_file()))
     except UserError as error:
         reason = error.text
-    template = "Slipstream looks for models in “{folder}” for now: {reason}"
+    template = "For now, Slipstream is using “{folder}” for models: {reason}"
     return EngineText.of("model_folder_unknown", template, folder=str(model_folder()), reason=reason)
 
 
@@ -384,7 +384,9 @@ def space_problem(missing: int, folder: Path, free: int) -> EngineText | None:
     """Return why `missing` more bytes don't fit on a disk with `free` bytes, or None."""
     if not missing or missing + _SPARE <= free:
         return None
-    template = "The disk with “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first."
+    template = (
+        "The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first."
+    )
     return EngineText.of("no_space", template, needed=(missing + _SPARE) / 1e9, folder=str(folder), free=free / 1e9)
 
 

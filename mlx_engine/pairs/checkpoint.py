@@ -88,7 +88,7 @@ def weight_files(folder: Path) -> list[Path]:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _damaged(str(index)) from None
         if missing := sorted(named - {file.name for file in files}):
-            template = "“{folder}” lacks weight files, such as {file}. Download the model again; existing files are kept."
+            template = "“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again."
             raise UserError("weights_missing", template, folder=str(folder), file=missing[0])
     if not files:
         template = "“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder."

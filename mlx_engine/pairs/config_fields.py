@@ -112,13 +112,13 @@ def missing(field: str) -> UserError:
 
 
 def unexpected(field: str, value: Any, expected: str) -> UserError:
-    template = "Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter."
+    template = "Can't use this drafter: it sets “{field}” to {value} instead of {expected}. Choose another drafter."
     return UserError("drafter_field_unexpected", template, field=field, value=_short(value), expected=expected)
 
 
 def contradiction(first: str, value: Any, second: str, other: Any) -> UserError:
     """Return the error for two fields with contradictory values."""
-    template = "Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter."
+    template = "Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter."
     return UserError("drafter_fields_contradict", template, first=first, value=_short(value), second=second, other=_short(other))
 
 

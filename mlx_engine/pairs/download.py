@@ -154,7 +154,7 @@ class Download:
                 continue
             self._note_revisions(inspection.listings)
             return folders
-        template = "{pair} keeps changing on the hub. Try again later; downloaded data is kept."
+        template = "{pair} keeps changing on the hub. Downloaded data is kept. Try again later."
         raise UserError("repo_keeps_changing", template, pair=self.pair.name)
 
     def _check(self, inspection: Inspection) -> None:
@@ -203,7 +203,7 @@ class Download:
         for repo in self.pair.repos:
             listing = self._ask(partial(self.hub.listing, repo))
             if listing is not None and self.pins.get(repo) not in (None, listing.commit):
-                template = "{repo} was revised during the download. Changed files are downloaded again."
+                template = "{repo} was revised during the download. Changed files are being downloaded again."
                 self._note(EngineText.of("repo_revised", template, repo=repo))
             self.pins.pop(repo, None)
 

@@ -353,7 +353,7 @@ def _unexpected(error: Exception) -> EngineText:
     if isinstance(error, OSError) and error.strerror:
         template = "Can't read or write “{path}” ({reason}). Fix the problem, then resume the download."
         return EngineText.of("download_io_error", template, path=str(error.filename or "–"), reason=error.strerror)
-    template = "Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept."
+    template = "Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem."
     return EngineText.of("download_bug", template, error=f"{type(error).__name__}: {error}")
 
 

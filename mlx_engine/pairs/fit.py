@@ -74,7 +74,9 @@ class Fit:
         values: dict[str, Any] = {"context": self.context, **sizes}
         match self.verdict:
             case "unknown":
-                return EngineText.of("fit_unknown", "The memory use of this pair is unknown because its config.json lacks fields.")
+                return EngineText.of(
+                    "fit_unknown", "The memory use of this pair is unknown because its config.json is missing required fields."
+                )
             case "no":
                 template = "At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate."
                 return EngineText.of("fit_no", template, **values)
@@ -152,12 +154,14 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
 def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
     states = layer_states(config)
     if states is None:
-        return [FitLine("Target K/V", None, "")]
+        return [FitLine("Target KV cache", None, "")]
     lines = []
     if growing := [state for state in states if state.row]:
         rows = Counter((state.row, state.rows(context)) for state in growing)
         formula = " + ".join(f"{layers} × {count:,} × {row:,}" for (row, count), layers in rows.items())
-        lines.append(FitLine("Target K/V", sum(state.bytes(context, element) for state in growing), f"({formula}) × {element}"))
+        lines.append(
+            FitLine("Target KV cache", sum(state.bytes(context, element) for state in growing), f"({formula}) × {element}")
+        )
     if recurrent := [state for state in states if state.recurrent]:
         one, layers = recurrent[0], len(recurrent)  # each twice: before and after a block
         formula = f"2 × {layers} × ({one.recurrent:,} × 4 + {one.convolution:,} × {element})"

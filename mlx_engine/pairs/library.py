@@ -53,7 +53,7 @@ def remove_folder(folder: Path) -> None:
     """Stop searching a folder. Its files are kept."""
     folder, saved = folder.expanduser().absolute(), added_folders()
     if folder not in saved:
-        template = "“{path}” isn't one of your added folders. Choose from: {folders}."
+        template = "“{path}” isn't one of the folders you added. Choose from: {folders}."
         raise UserError("folder_not_added", template, path=str(folder), folders=", ".join(map(str, saved)) or "none")
     _save([one for one in saved if one != folder])
 

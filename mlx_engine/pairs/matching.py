@@ -46,7 +46,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
             return Pair(target, name)
         refused.append((name, problem))
     if refused:
-        template = "{drafter} doesn't fit {target}: {reason}"
+        template = "{drafter} isn't compatible with {target}: {reason}"
         raise NoDrafter("no_fitting_drafter", template, target=target, drafter=refused[0][0], reason=refused[0][1])
     template = "No drafter for {target} was found in the catalog, on this disk, or on the hub."
     raise NoDrafter("drafter_not_found", template, target=target)

@@ -110,7 +110,7 @@ class ModelMove:
         if here == there:
             raise UserError("models_already_there", "The models are already in “{folder}”. Choose another folder.", folder=str(new))
         if there.is_relative_to(here) or here.is_relative_to(there):
-            template = "“{new}” and “{old}” overlap. Choose a folder outside the other one."
+            template = "“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it."
             raise UserError("folders_nested", template, new=str(new), old=str(old))
         if (new.exists() and not new.is_dir()) or not str(new).isprintable():  # the choice couldn't be read again
             raise UserError("not_a_folder", "“{path}” isn't a folder. Choose a folder.", path=str(new))
@@ -253,7 +253,7 @@ def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
                 return False
             found.update(piece)
     if found.digest() != wanted.digest():
-        template = "The copy “{path}” doesn't match the original. Check the disk; your models are unchanged."
+        template = "The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk."
         raise UserError("copy_damaged", template, path=str(target))
     os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
     return True

@@ -58,7 +58,7 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
         ("num_hidden_layers", config.target_layers, layers),
     ):
         if expected and actual and expected != actual:
-            template = "This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter."
+            template = "This drafter needs a target whose “{field}” is {expected:,}, not {actual:,}. Choose another drafter."
             return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
     if config.assistant and not text_family(target).global_heads:
         return EngineText.of("assistant_for_gemma", "This drafter needs a Gemma 4 target. Choose another drafter.")

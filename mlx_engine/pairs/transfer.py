@@ -338,7 +338,7 @@ class FileTransfer:
         elif status == 416:
             raise _Damaged
         else:
-            template = "The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept."
+            template = "The download server refused {file} in {repo} (status {status}). Downloaded data is kept. Try again later."
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
     def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
@@ -347,13 +347,13 @@ class FileTransfer:
         generation = partial.restart(whole=True)
         file.active.add((generation, 0))
         if lost:
-            template = "The host of {file} can't resume downloads, so the file is downloaded from the start."
+            template = "The host of {file} can't resume downloads, so this one starts over."
             self._note(EngineText.of("host_cannot_resume", template, file=file.remote.path))
         return generation
 
     # --- Verification -------------------------------------------------------------------------------------------------------------
     def _verify(self) -> None:
-        """Hash files as they arrive, without delaying connections, and finish them."""
+        """Hash files as they arrive, without delaying connections, and complete them."""
         buffer = memoryview(bytearray(_READ))
         try:
             while not self._stop.is_set():
@@ -388,7 +388,7 @@ class FileTransfer:
             if file.partial is not None:
                 file.partial.restart()
         if again:
-            template = "{file} in {repo} was corrupted twice and deleted. Try again later, or use another mirror."
+            template = "{file} in {repo} was corrupted in two downloads, and deleted. Try again later, or use another mirror."
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
         template = "{file} was corrupted during download and is being downloaded again."
         self._note(EngineText.of("file_damaged", template, file=file.remote.path))
@@ -433,10 +433,10 @@ class FileTransfer:
         folder = str(self._cache.root)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             missing = sum(file.remote.size - file.received for file in self._files)
-            template = "The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept."
+            template = "The disk that contains “{folder}” is full. Downloaded data is kept. Free up {missing:,.2f} GB, then resume."
             return UserError("disk_full", template, folder=folder, missing=missing / 1e9)
         if error.errno == errno.EFBIG:
-            template = "The disk with “{folder}” doesn't support files this large. Move the model folder to another disk."
+            template = "The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk."
             return UserError("disk_without_large_files", template, folder=folder)
         return cannot_write(self._cache.root, error)
 

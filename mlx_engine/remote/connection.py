@@ -45,7 +45,7 @@ def client_of(connection: RemoteConnection) -> httpx2.AsyncClient:
 
 
 def checked(connection: RemoteConnection) -> RemoteConnection:
-    """Return a connection with hosts as they are looked up, in ASCII, without using the network.
+    """Return the connection with its host names in ASCII, as lookups need them.
 
     Raises:
         UserError: an address, the key, or a header is invalid.
@@ -118,10 +118,10 @@ def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
     """Return the error for a failed connection."""
     host = connection.host
     if isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
-        template = "The certificate of “{host}” isn't trusted. Add its certificate authority to the connection."
+        template = "The certificate for “{host}” isn't trusted. Add its certificate authority to the connection."
         return UserError("remote_certificate", template, host=host)
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
-        template = "“{host}” doesn't answer. Check the address, and that the server is running."
+        template = "“{host}” isn't responding. Check the address, and make sure that the server is running."
         return UserError("remote_unreachable", template, host=host)
     if isinstance(error, httpx2.TimeoutException):
         template = "“{host}” sent nothing for {seconds:g} seconds. Try again."
@@ -173,7 +173,7 @@ def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserEr
 
 
 def reason_of(found: Any) -> str:
-    """Return the message in an error response, which may be in several places."""
+    """Return the message of an error response. Servers use different fields for it."""
     for name in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(name):
             return reason_of(found[name])

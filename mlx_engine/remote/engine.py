@@ -210,9 +210,7 @@ class RemoteEngine:
         if request.mode == "plain" and server.speculates and server.kind != "slipstream":
             url = connection.plain_url
             if not url:
-                template = (
-                    "“{host}” can't decode without speculation. Add the address of a server without speculation to the connection."
-                )
+                template = "“{host}” can't turn off speculative decoding. Add the address of a server without it to the connection."
                 raise UserError("remote_no_plain", template, host=connection.host)
         elif not server.speculates:
             request = replace(request, mode="plain")

@@ -45,7 +45,7 @@ def read_connections(file: Path) -> tuple[SavedConnection, ...]:
         return _parsed(data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         kept = _set_aside(file)
-        template = "The list of connections is damaged. It was renamed to “{file}”. Add your connections again."
+        template = "The list of connections was damaged and renamed to “{file}”. Add your connections again."
         raise UserError("connections_damaged", template, file=kept.name) from None
 
 
@@ -111,7 +111,7 @@ def _parsed(data: bytes) -> tuple[SavedConnection, ...]:
     content = json.loads(data)
     if type(version := content["version"]) is int and version > _VERSION:
         raise UserError(
-            "connections_newer", "A newer version of Slipstream wrote the list of connections. Update Slipstream to use them."
+            "connections_newer", "Your connections were saved by a newer version of Slipstream. Update Slipstream to use them."
         )
     found = tuple(_saved(**entry) for entry in content["connections"])
     if version != _VERSION or len({saved.name for saved in found}) < len(found):

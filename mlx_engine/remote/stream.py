@@ -85,7 +85,7 @@ class ReplyStream:
             chunk = None
         if not isinstance(chunk, dict):
             host = self.connection.host
-            raise UserError("remote_bad_chunk", "“{host}” sent an invalid part of a reply. Try again.", host=host)
+            raise UserError("remote_bad_chunk", "“{host}” sent invalid data in its reply. Try again.", host=host)
         if chunk.get("error"):
             raise failure(self.connection, chunk)
         for name in ("usage", "timings", "metrics", "sglext", "slipstream"):
@@ -148,7 +148,7 @@ class ReplyStream:
         """
         if not self.finished:
             host = self.connection.host
-            raise UserError("remote_cut", "“{host}” ended the reply too early. The partial reply is kept. Try again.", host=host)
+            raise UserError("remote_cut", "“{host}” ended the reply early. The partial reply is kept. Try again.", host=host)
         return Finished(self._reason, self.stats(), self._stop_string)
 
     def stats(self) -> Stats:

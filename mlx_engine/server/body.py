@@ -90,7 +90,7 @@ def log_ignored(what: str, names: Iterable[str]) -> None:
     """Log each name once. Values are never logged.
 
     Args:
-        what: kind of the names, such as “the field”.
+        what: what the names stand for, such as “the field”.
         names: names in requests.
     """
     for name in sorted(names):

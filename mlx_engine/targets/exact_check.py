@@ -27,7 +27,7 @@ def check(target: Target, operations: Operations) -> None:
     """
     if target.family is None or not target.family.row_exact:
         family = target.family.model_type if target.family else ""
-        template = "the “{family}” family computes a single row with a different formula than several rows"
+        template = "the “{family}” family uses a different formula for a single row than for several"
         raise exact.refusal(EngineText.of("exact_family", template, family=family))
     target.use(PLAIN)
     usual = _alone(target).astype(mx.float32)

@@ -66,7 +66,7 @@ def _asked(url: str, key: str | None) -> Server | None:
     """Return the running server's key and model, or None if it doesn't answer.
 
     Raises:
-        UserError: the server uses a different key, has no model, or has one with a short context.
+        UserError: the server uses a different key, has no model, or its model's context is too short.
     """
     with httpx2.Client(base_url=url, trust_env=False, timeout=10) as client:
         try:

@@ -99,7 +99,7 @@ class Approvals:
                 saved = [[server, tool, fingerprint] for (server, tool), fingerprint in sorted(entries.items())]
                 write_private(self._file, json.dumps({"version": _VERSION, "always": saved}, indent=1))
         except (OSError, filelock.Timeout) as error:
-            template = "Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again."
+            template = "Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again."
             reason = getattr(error, "strerror", None) or type(error).__name__
             raise UserError("approvals_not_saved", template, reason=reason, file=str(self._file)) from None
 

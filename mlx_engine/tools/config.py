@@ -128,7 +128,7 @@ def resolved(config: ServerConfig) -> ServerConfig:
     """
     for text in (config.command, *config.args, config.url, *(value for _, value in (*config.env, *config.headers))):
         if found := _PLACEHOLDER.search(text):
-            template = "“{server}” has the placeholder “{text}”. Replace it with its value."
+            template = "“{server}” contains the placeholder “{text}”. Replace it with the actual value."
             raise UserError("placeholder_in_server", template, server=config.name, text=found[0])
     return replace(config, env=_revealed(config.name, config.env), headers=_revealed(config.name, config.headers))
 

@@ -101,7 +101,7 @@ class Connection:
         try:
             await self._update_tools(client)
             if tool.fingerprint not in [current.fingerprint for current in self._status.tools]:
-                template = "“{server}” has changed “{tool}” since it was offered. The tool wasn't called."
+                template = "“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called."
                 return failed(EngineText.of("tool_changed", template, server=tool.server, tool=tool.name))
             request = CallToolRequest(params=CallToolRequestParams(name=tool.name, arguments=values))
             # Not Client.call_tool: it checks results against the server's own patterns, which may take forever
@@ -236,7 +236,7 @@ def _problem(error: Exception, config: ServerConfig) -> EngineText:
     if isinstance(cause, UserError):
         return cause.text
     if isinstance(cause, TimeoutError):
-        template = "“{server}” didn't answer within {seconds:g} seconds."
+        template = "“{server}” didn't respond within {seconds:g} seconds."
         return EngineText.of("tool_no_answer", template, server=config.name, seconds=config.timeout_s)
     if isinstance(cause, OAuthFlowError):
         template = "Can't sign in to “{server}” ({reason}). Try again."
@@ -246,7 +246,7 @@ def _problem(error: Exception, config: ServerConfig) -> EngineText:
         return EngineText.of("tool_cannot_connect", template, server=config.name, reason=reason)
     if isinstance(cause, MCPError) and cause.code == mcp_types.CONNECTION_CLOSED:
         return EngineText.of("tool_ended", "“{server}” exited before it responded. Check its output.", server=config.name)
-    template = "“{server}” answered with an error ({reason})."
+    template = "“{server}” returned an error ({reason})."
     return EngineText.of("tool_server_error", template, server=config.name, reason=reason)
 
 

@@ -361,7 +361,7 @@ class _Writer:
 
 _NO_FORMAT = EngineText.of(
     "tool_choice_unsupported",
-    "This model's tool calls can't be constrained. Use tool_choice auto or none, and no strict tools.",
+    "This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.",
 )
 
 

@@ -120,7 +120,7 @@ async def authorization(url: str, open_browser: Callable[[str], None] | None) ->
             raise SignInNeeded  # the sign-in has expired since
         if not is_secure(page, url):
             raise UserError(
-                "tool_url_not_secure", "“{url}” has to begin with https://. Change the address.", url=page.partition("?")[0]
+                "tool_url_not_secure", "“{url}” must start with https://. Change the address.", url=page.partition("?")[0]
             )
         state = parse_qs(urlsplit(page).query)["state"][0]
         await credentials.set_server(provider.context.oauth_metadata)

@@ -96,7 +96,7 @@ class _Pace:
 
 
 def _too_large(server: str) -> EngineText:
-    template = "“{server}” sent a message that is too large, and was disconnected."
+    template = "“{server}” was disconnected because it sent a message that was too large."
     return EngineText.of("tool_message_too_large", template, server=server)
 
 
@@ -277,7 +277,7 @@ async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | 
 
     async def check(request: httpx2.Request) -> None:
         if not is_secure(str(request.url), config.url):
-            template = "“{url}” has to begin with https://. Change the address."
+            template = "“{url}” must start with https://. Change the address."
             raise link.fail(EngineText.of("tool_url_not_secure", template, url=str(request.url.copy_with(query=None))))
 
     async def bound(response: httpx2.Response) -> None:

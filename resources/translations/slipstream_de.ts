@@ -545,7 +545,7 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>Continue in a Rolling Window</source>
+            <source>Continue with a Rolling Window</source>
             <translation>Mit gleitendem Fenster fortfahren</translation>
         </message>
         <message>
@@ -1225,7 +1225,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Exact mode: the text is the same without DFlash</source>
+            <source>Exact mode: same text with or without DFlash</source>
             <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
         </message>
         <message>
@@ -1325,7 +1325,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Waiting time: {seconds}</source>
+            <source>Wait time: {seconds}</source>
             <translation>Wartezeit: {seconds}</translation>
         </message>
         <message>
@@ -1425,7 +1425,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{reused} of {total} prompt tokens from cache (disk)</source>
+            <source>{reused} of {total} prompt tokens from the disk cache</source>
             <translation>{reused} von {total} Prompt-Token aus dem Cache (Festplatte)</translation>
         </message>
         <message>
@@ -2375,7 +2375,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Target K/V</source>
+            <source>Target KV cache</source>
             <translation>K/V des Zielmodells</translation>
         </message>
         <message>
@@ -2870,7 +2870,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Usually gives the most tokens per second. More bits gain more from DFlash.</source>
+            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
             <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
         </message>
         <message>
@@ -2885,11 +2885,6 @@
         </message>
         <message>
             <location filename="../../app/notice.py" />
-            <source>Connect again</source>
-            <translation>Erneut verbinden</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
             <source>Error</source>
             <translation>Fehler</translation>
         </message>
@@ -2897,6 +2892,11 @@
             <location filename="../../app/notice.py" />
             <source>Load the demo pair</source>
             <translation>Demo-Paar laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Reconnect</source>
+            <translation>Erneut verbinden</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -2950,7 +2950,7 @@
         </message>
         <message>
             <location filename="../../app/server/agents.py" />
-            <source>{agent} isn't installed. Install it with this command, then start it again: {how}</source>
+            <source>{agent} isn't installed. To install it, run this command: {how}</source>
             <translation>{agent} ist nicht installiert. Installieren Sie es mit diesem Befehl und starten Sie es dann erneut: {how}</translation>
         </message>
         <message>
@@ -3190,7 +3190,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Automatic: 10 GB, or a tenth of the free space if that is less.</source>
+            <source>Automatic: 10 GB or 10% of the free space, whichever is less.</source>
             <translation>Automatisch: 10 GB oder ein Zehntel des freien Speicherplatzes, falls das weniger ist.</translation>
         </message>
         <message>
@@ -3270,7 +3270,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Speeds up replies in earlier chats and agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <source>Speeds up replies in earlier chats and to coding agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
             <translation>Beschleunigt Antworten in früheren Chats und Agenten. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
@@ -3605,7 +3605,7 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Changed · asks again</source>
+            <source>Changed · needs approval again</source>
             <translation>Geändert · fragt wieder</translation>
         </message>
         <message>
@@ -3925,7 +3925,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Result · The model got the first {count} characters</source>
+            <source>Result · The model received only the first {count} characters</source>
             <translation>Ergebnis · Das Modell hat die ersten {count} Zeichen erhalten</translation>
         </message>
         <message>
@@ -4645,7 +4645,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, with all branches (*.json)</source>
+            <source>JSON, with all versions (*.json)</source>
             <translation>JSON, mit allen Zweigen (*.json)</translation>
         </message>
         <message>
@@ -4825,7 +4825,7 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>The comparison starts once replies to other programs are complete.</source>
+            <source>The comparison will start when replies to other programs finish.</source>
             <translation>Der Vergleich beginnt, sobald die Antworten an andere Programme fertig sind.</translation>
         </message>
         <message>
@@ -4900,13 +4900,13 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Slipstream doesn't send this report: review it, then attach it to your bug report.</source>
-            <translation>Slipstream sendet diesen Bericht nicht: Prüfen Sie ihn und hängen Sie ihn an Ihre Fehlermeldung an.</translation>
+            <source>Text (*.txt)</source>
+            <translation>Text (*.txt)</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Text (*.txt)</source>
-            <translation>Text (*.txt)</translation>
+            <source>This report isn't sent automatically. Review it, then attach it to your bug report.</source>
+            <translation>Slipstream sendet diesen Bericht nicht: Prüfen Sie ihn und hängen Sie ihn an Ihre Fehlermeldung an.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -5142,7 +5142,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
             <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
         </message>
         <message>
@@ -5154,7 +5154,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
             <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
         </message>
         <message>
@@ -5448,7 +5448,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_floating</source>
-            <extracomment>The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.</extracomment>
+            <extracomment>The drafter's “{name}” is stored as {dtype}, not as floating point. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als Gleitkommazahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
@@ -5538,7 +5538,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>bad_effort</source>
-            <extracomment>The effort is “{effort}”. Use one word, such as low, medium, or high.</extracomment>
+            <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
             <translation>Der Aufwand ist „{effort}“. Verwenden Sie ein Wort wie low, medium oder high.</translation>
         </message>
         <message>
@@ -5550,19 +5550,19 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
+            <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
             <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}{note}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_too_small</source>
-            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}{note}.</extracomment>
+            <extracomment>The {name} can't be {value}. Use a whole number, {lowest} or greater{note}.</extracomment>
             <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl ab {lowest}{note}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>number_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
+            <extracomment>The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
             <translation>{name} ist {value}. Verwenden Sie eine Zahl von {least:g} bis {most:g}{note}.</translation>
         </message>
         <message>
@@ -5580,13 +5580,13 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_bias_token</source>
-            <extracomment>Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
+            <extracomment>Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
             <translation>Token {token} des Logit-Bias liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_mode</source>
-            <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
+            <extracomment>“{mode}” isn't a valid mode. Use dflash or plain.</extracomment>
             <translation>Der Modus ist „{mode}“. Verwenden Sie dflash oder plain.</translation>
         </message>
         <message>
@@ -5610,7 +5610,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_fault</source>
-            <extracomment>The config.json of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
             <translation>Die config.json von „{name}“ {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
@@ -5766,7 +5766,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
-            <extracomment>Slipstream looks for models in “{folder}” for now: {reason}</extracomment>
+            <extracomment>For now, Slipstream is using “{folder}” for models: {reason}</extracomment>
             <translation>Slipstream sucht die Modelle vorerst in „{folder}“: {reason}</translation>
         </message>
         <message>
@@ -5784,7 +5784,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
-            <extracomment>The disk with “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
+            <extracomment>The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first.</extracomment>
             <translation>Das Volume mit „{folder}“ benötigt {needed:,.2f} GB freien Speicherplatz, hat aber nur {free:,.2f} GB. Geben Sie zuerst Speicherplatz frei.</translation>
         </message>
         <message>
@@ -5892,7 +5892,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>weights_missing</source>
-            <extracomment>“{folder}” lacks weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
+            <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
             <translation>In „{folder}“ fehlen Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
         </message>
         <message>
@@ -5904,7 +5904,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/config_fields.py" />
             <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value} instead of {expected}. Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
@@ -5916,7 +5916,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/config_fields.py" />
             <source>drafter_fields_contradict</source>
-            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
+            <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
@@ -5970,7 +5970,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
-            <extracomment>{pair} keeps changing on the hub. Try again later; downloaded data is kept.</extracomment>
+            <extracomment>{pair} keeps changing on the hub. Downloaded data is kept. Try again later.</extracomment>
             <translation>{pair} ändert sich im Hub ständig. Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -5982,7 +5982,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
-            <extracomment>{repo} was revised during the download. Changed files are downloaded again.</extracomment>
+            <extracomment>{repo} was revised during the download. Changed files are being downloaded again.</extracomment>
             <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien werden erneut geladen.</translation>
         </message>
         <message>
@@ -6006,7 +6006,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
-            <extracomment>Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept.</extracomment>
+            <extracomment>Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem.</extracomment>
             <translation>In Slipstream ist ein Fehler aufgetreten ({error}). Bitte melden Sie das Problem; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -6054,7 +6054,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
-            <extracomment>The memory use of this pair is unknown because its config.json lacks fields.</extracomment>
+            <extracomment>The memory use of this pair is unknown because its config.json is missing required fields.</extracomment>
             <translation>Der Speicherbedarf dieses Paars ist unbekannt, weil in seiner config.json Felder fehlen.</translation>
         </message>
         <message>
@@ -6114,7 +6114,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection; downloaded data is kept.</extracomment>
+            <extracomment>Can't reach {endpoint}. Downloaded data is kept. Check your network connection.</extracomment>
             <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
@@ -6240,7 +6240,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
-            <extracomment>“{path}” isn't one of your added folders. Choose from: {folders}.</extracomment>
+            <extracomment>“{path}” isn't one of the folders you added. Choose from: {folders}.</extracomment>
             <translation>„{path}“ gehört nicht zu Ihren hinzugefügten Ordnern. Wählen Sie aus: {folders}.</translation>
         </message>
         <message>
@@ -6270,7 +6270,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>{drafter} doesn't fit {target}: {reason}</extracomment>
+            <extracomment>{drafter} isn't compatible with {target}: {reason}</extracomment>
             <translation>{drafter} passt nicht zu {target}: {reason}</translation>
         </message>
         <message>
@@ -6288,7 +6288,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
-            <extracomment>The copy “{path}” doesn't match the original. Check the disk; your models are unchanged.</extracomment>
+            <extracomment>The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk.</extracomment>
             <translation>Die Kopie „{path}“ stimmt nicht mit dem Original überein. Prüfen Sie das Volume; Ihre Modelle sind unverändert.</translation>
         </message>
         <message>
@@ -6312,7 +6312,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” overlap. Choose a folder outside the other one.</extracomment>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it.</extracomment>
             <translation>„{new}“ und „{old}“ überschneiden sich. Wählen Sie einen Ordner außerhalb des anderen.</translation>
         </message>
         <message>
@@ -6414,7 +6414,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_for_other_target</source>
-            <extracomment>This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
+            <extracomment>This drafter needs a target whose “{field}” is {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
             <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}, nicht {actual:,}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
@@ -6462,19 +6462,19 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
-            <extracomment>The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
+            <extracomment>The download server refused {file} in {repo} (status {status}). Downloaded data is kept. Try again later.</extracomment>
             <translation>Der Inhaltsserver hat {file} in {repo} verweigert (Status {status}). Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
-            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept.</extracomment>
+            <extracomment>The disk that contains “{folder}” is full. Downloaded data is kept. Free up {missing:,.2f} GB, then resume.</extracomment>
             <translation>Das Volume mit „{folder}“ ist voll. Geben Sie {missing:,.2f} GB frei, und setzen Sie den Download dann fort; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
-            <extracomment>The disk with “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
+            <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>Das Volume von „{folder}“ kann keine so großen Dateien speichern. Verschieben Sie den Modellordner auf ein anderes Volume.</translation>
         </message>
         <message>
@@ -6492,13 +6492,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} in {repo} was corrupted twice and deleted. Try again later, or use another mirror.</extracomment>
+            <extracomment>{file} in {repo} was corrupted in two downloads, and deleted. Try again later, or use another mirror.</extracomment>
             <translation>{file} in {repo} wurde zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>host_cannot_resume</source>
-            <extracomment>The host of {file} can't resume downloads, so the file is downloaded from the start.</extracomment>
+            <extracomment>The host of {file} can't resume downloads, so this one starts over.</extracomment>
             <translation>Der Server von {file} kann Downloads nicht fortsetzen, daher wird die Datei von Anfang an geladen.</translation>
         </message>
         <message>
@@ -6558,7 +6558,7 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_certificate</source>
-            <extracomment>The certificate of “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
+            <extracomment>The certificate for “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
             <translation>Dem Zertifikat von „{host}“ wird nicht vertraut. Fügen Sie der Verbindung die Zertifizierungsstelle hinzu.</translation>
         </message>
         <message>
@@ -6630,7 +6630,7 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
-            <extracomment>“{host}” doesn't answer. Check the address, and that the server is running.</extracomment>
+            <extracomment>“{host}” isn't responding. Check the address, and make sure that the server is running.</extracomment>
             <translation>„{host}“ antwortet nicht. Prüfen Sie die Adresse und ob der Server läuft.</translation>
         </message>
         <message>
@@ -6654,7 +6654,7 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
-            <extracomment>“{host}” can't decode without speculation. Add the address of a server without speculation to the connection.</extracomment>
+            <extracomment>“{host}” can't turn off speculative decoding. Add the address of a server without it to the connection.</extracomment>
             <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung die Adresse eines Servers ohne Spekulation hinzu.</translation>
         </message>
         <message>
@@ -6678,13 +6678,13 @@
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_damaged</source>
-            <extracomment>The list of connections is damaged. It was renamed to “{file}”. Add your connections again.</extracomment>
+            <extracomment>The list of connections was damaged and renamed to “{file}”. Add your connections again.</extracomment>
             <translation>Die Liste der Verbindungen ist beschädigt. Sie wurde in „{file}“ umbenannt. Fügen Sie Ihre Verbindungen erneut hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_newer</source>
-            <extracomment>A newer version of Slipstream wrote the list of connections. Update Slipstream to use them.</extracomment>
+            <extracomment>Your connections were saved by a newer version of Slipstream. Update Slipstream to use them.</extracomment>
             <translation>Eine neuere Version von Slipstream hat die Liste der Verbindungen geschrieben. Aktualisieren Sie Slipstream, um sie zu verwenden.</translation>
         </message>
         <message>
@@ -6726,13 +6726,13 @@
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_bad_chunk</source>
-            <extracomment>“{host}” sent an invalid part of a reply. Try again.</extracomment>
+            <extracomment>“{host}” sent invalid data in its reply. Try again.</extracomment>
             <translation>„{host}“ hat einen ungültigen Teil einer Antwort gesendet. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_cut</source>
-            <extracomment>“{host}” ended the reply too early. The partial reply is kept. Try again.</extracomment>
+            <extracomment>“{host}” ended the reply early. The partial reply is kept. Try again.</extracomment>
             <translation>„{host}“ hat die Antwort zu früh beendet. Der empfangene Text bleibt erhalten. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
@@ -6858,7 +6858,7 @@
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_family</source>
-            <extracomment>the “{family}” family computes a single row with a different formula than several rows</extracomment>
+            <extracomment>the “{family}” family uses a different formula for a single row than for several</extracomment>
             <translation>in seiner Familie „{family}“ wird eine einzelne Zeile nach einer anderen Formel berechnet als mehrere</translation>
         </message>
         <message>
@@ -6906,7 +6906,7 @@
         <message>
             <location filename="../../mlx_engine/tools/approvals.py" />
             <source>approvals_not_saved</source>
-            <extracomment>Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
+            <extracomment>Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
             <translation>Welche Werkzeuge erlaubt sind, kann nicht gespeichert werden ({reason}). Prüfen Sie die Zugriffsrechte von „{file}“, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
@@ -6930,7 +6930,7 @@
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>placeholder_in_server</source>
-            <extracomment>“{server}” has the placeholder “{text}”. Replace it with its value.</extracomment>
+            <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
             <translation>„{server}“ enthält den Platzhalter „{text}“. Ersetzen Sie ihn durch seinen Wert.</translation>
         </message>
         <message>
@@ -6984,7 +6984,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_changed</source>
-            <extracomment>“{server}” has changed “{tool}” since it was offered. The tool wasn't called.</extracomment>
+            <extracomment>“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called.</extracomment>
             <translation>„{server}“ hat „{tool}“ geändert, seit das Werkzeug angeboten wurde. Es wurde nicht aufgerufen.</translation>
         </message>
         <message>
@@ -7002,7 +7002,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_no_answer</source>
-            <extracomment>“{server}” didn't answer within {seconds:g} seconds.</extracomment>
+            <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
             <translation>„{server}“ hat nicht innerhalb von {seconds:g} Sekunden geantwortet.</translation>
         </message>
         <message>
@@ -7014,7 +7014,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_server_error</source>
-            <extracomment>“{server}” answered with an error ({reason}).</extracomment>
+            <extracomment>“{server}” returned an error ({reason}).</extracomment>
             <translation>„{server}“ hat mit einem Fehler geantwortet ({reason}).</translation>
         </message>
         <message>
@@ -7032,7 +7032,7 @@
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
             <source>tool_choice_unsupported</source>
-            <extracomment>This model's tool calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
+            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
             <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
         </message>
         <message>
@@ -7050,7 +7050,7 @@
         <message>
             <location filename="../../mlx_engine/tools/oauth.py" />
             <source>tool_url_not_secure</source>
-            <extracomment>“{url}” has to begin with https://. Change the address.</extracomment>
+            <extracomment>“{url}” must start with https://. Change the address.</extracomment>
             <translation>„{url}“ muss mit https:// beginnen. Ändern Sie die Adresse.</translation>
         </message>
         <message>
@@ -7092,7 +7092,7 @@
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_message_too_large</source>
-            <extracomment>“{server}” sent a message that is too large, and was disconnected.</extracomment>
+            <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
         </message>
         <message>

@@ -545,7 +545,7 @@
         </message>
         <message>
             <location filename="../../app/chat/full_context.py" />
-            <source>Continue in a Rolling Window</source>
+            <source>Continue with a Rolling Window</source>
             <translation>以滚动窗口继续</translation>
         </message>
         <message>
@@ -1225,7 +1225,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Exact mode: the text is the same without DFlash</source>
+            <source>Exact mode: same text with or without DFlash</source>
             <translation>精确模式：不使用 DFlash 时文本相同</translation>
         </message>
         <message>
@@ -1325,7 +1325,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Waiting time: {seconds}</source>
+            <source>Wait time: {seconds}</source>
             <translation>等待时间：{seconds}</translation>
         </message>
         <message>
@@ -1425,7 +1425,7 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{reused} of {total} prompt tokens from cache (disk)</source>
+            <source>{reused} of {total} prompt tokens from the disk cache</source>
             <translation>{total} 个提示词词元中有 {reused} 个来自缓存（磁盘）</translation>
         </message>
         <message>
@@ -2375,7 +2375,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Target K/V</source>
+            <source>Target KV cache</source>
             <translation>目标模型 K/V</translation>
         </message>
         <message>
@@ -2870,7 +2870,7 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Usually gives the most tokens per second. More bits gain more from DFlash.</source>
+            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
             <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
@@ -2885,11 +2885,6 @@
         </message>
         <message>
             <location filename="../../app/notice.py" />
-            <source>Connect again</source>
-            <translation>重新连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
             <source>Error</source>
             <translation>错误</translation>
         </message>
@@ -2897,6 +2892,11 @@
             <location filename="../../app/notice.py" />
             <source>Load the demo pair</source>
             <translation>载入演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/notice.py" />
+            <source>Reconnect</source>
+            <translation>重新连接</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -2950,7 +2950,7 @@
         </message>
         <message>
             <location filename="../../app/server/agents.py" />
-            <source>{agent} isn't installed. Install it with this command, then start it again: {how}</source>
+            <source>{agent} isn't installed. To install it, run this command: {how}</source>
             <translation>{agent} 未安装。请用此命令安装，然后重新启动它：{how}</translation>
         </message>
         <message>
@@ -3190,7 +3190,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Automatic: 10 GB, or a tenth of the free space if that is less.</source>
+            <source>Automatic: 10 GB or 10% of the free space, whichever is less.</source>
             <translation>自动：10 GB，若可用空间的十分之一更小则取后者。</translation>
         </message>
         <message>
@@ -3270,7 +3270,7 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
-            <source>Speeds up replies in earlier chats and agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <source>Speeds up replies in earlier chats and to coding agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
             <translation>以前的对话和智能体可更快回复。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
         </message>
         <message>
@@ -3605,7 +3605,7 @@
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
-            <source>Changed · asks again</source>
+            <source>Changed · needs approval again</source>
             <translation>已更改 · 会再次询问</translation>
         </message>
         <message>
@@ -3925,7 +3925,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Result · The model got the first {count} characters</source>
+            <source>Result · The model received only the first {count} characters</source>
             <translation>结果 · 模型收到了前 {count} 个字符</translation>
         </message>
         <message>
@@ -4645,7 +4645,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, with all branches (*.json)</source>
+            <source>JSON, with all versions (*.json)</source>
             <translation>JSON，含所有分支 (*.json)</translation>
         </message>
         <message>
@@ -4825,7 +4825,7 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>The comparison starts once replies to other programs are complete.</source>
+            <source>The comparison will start when replies to other programs finish.</source>
             <translation>对其他程序的回复完成后，比较将开始。</translation>
         </message>
         <message>
@@ -4900,13 +4900,13 @@
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Slipstream doesn't send this report: review it, then attach it to your bug report.</source>
-            <translation>Slipstream 不会发送此报告：请先检查，再将其附加到您的错误报告中。</translation>
+            <source>Text (*.txt)</source>
+            <translation>文本 (*.txt)</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
-            <source>Text (*.txt)</source>
-            <translation>文本 (*.txt)</translation>
+            <source>This report isn't sent automatically. Review it, then attach it to your bug report.</source>
+            <translation>Slipstream 不会发送此报告：请先检查，再将其附加到您的错误报告中。</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -5142,7 +5142,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
             <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
         </message>
         <message>
@@ -5154,7 +5154,7 @@
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
             <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
         </message>
         <message>
@@ -5448,7 +5448,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_floating</source>
-            <extracomment>The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.</extracomment>
+            <extracomment>The drafter's “{name}” is stored as {dtype}, not as floating point. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”以 {dtype} 存储，而非浮点数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
@@ -5538,7 +5538,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>bad_effort</source>
-            <extracomment>The effort is “{effort}”. Use one word, such as low, medium, or high.</extracomment>
+            <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
             <translation>思考强度是“{effort}”。请使用 low、medium 或 high 等单词。</translation>
         </message>
         <message>
@@ -5550,19 +5550,19 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
+            <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
             <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数{note}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_too_small</source>
-            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}{note}.</extracomment>
+            <extracomment>The {name} can't be {value}. Use a whole number, {lowest} or greater{note}.</extracomment>
             <translation>{name} 为 {value}。请使用不小于 {lowest} 的整数{note}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>number_out_of_range</source>
-            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
+            <extracomment>The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
             <translation>{name} 为 {value}。请使用 {least:g} 到 {most:g} 之间的数{note}。</translation>
         </message>
         <message>
@@ -5580,13 +5580,13 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_bias_token</source>
-            <extracomment>Token {token} of the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
+            <extracomment>Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
             <translation>logit bias 中的词元 {token} 超出了此模型的范围（0 到 {last}）。请使用其他词元。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_mode</source>
-            <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
+            <extracomment>“{mode}” isn't a valid mode. Use dflash or plain.</extracomment>
             <translation>模式为“{mode}”。请使用 dflash 或 plain。</translation>
         </message>
         <message>
@@ -5610,7 +5610,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_fault</source>
-            <extracomment>The config.json of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
             <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
@@ -5766,7 +5766,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
-            <extracomment>Slipstream looks for models in “{folder}” for now: {reason}</extracomment>
+            <extracomment>For now, Slipstream is using “{folder}” for models: {reason}</extracomment>
             <translation>Slipstream 暂时在“{folder}”中查找模型：{reason}</translation>
         </message>
         <message>
@@ -5784,7 +5784,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
-            <extracomment>The disk with “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first.</extracomment>
+            <extracomment>The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first.</extracomment>
             <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB 可用空间，但只有 {free:,.2f} GB。请先释放空间。</translation>
         </message>
         <message>
@@ -5892,7 +5892,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>weights_missing</source>
-            <extracomment>“{folder}” lacks weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
+            <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
             <translation>“{folder}”缺少权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
         </message>
         <message>
@@ -5904,7 +5904,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/config_fields.py" />
             <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value} instead of {expected}. Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
         </message>
         <message>
@@ -5916,7 +5916,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/config_fields.py" />
             <source>drafter_fields_contradict</source>
-            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
+            <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
         </message>
         <message>
@@ -5970,7 +5970,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
-            <extracomment>{pair} keeps changing on the hub. Try again later; downloaded data is kept.</extracomment>
+            <extracomment>{pair} keeps changing on the hub. Downloaded data is kept. Try again later.</extracomment>
             <translation>{pair} 在 Hub 上一直在更新。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
@@ -5982,7 +5982,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
-            <extracomment>{repo} was revised during the download. Changed files are downloaded again.</extracomment>
+            <extracomment>{repo} was revised during the download. Changed files are being downloaded again.</extracomment>
             <translation>{repo} 在下载过程中有更新。已更改的文件会重新下载。</translation>
         </message>
         <message>
@@ -6006,7 +6006,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
-            <extracomment>Something went wrong in Slipstream ({error}). Please report this problem; downloaded data is kept.</extracomment>
+            <extracomment>Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem.</extracomment>
             <translation>Slipstream 出现问题（{error}）。请报告此问题；已下载的数据会保留。</translation>
         </message>
         <message>
@@ -6054,7 +6054,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
-            <extracomment>The memory use of this pair is unknown because its config.json lacks fields.</extracomment>
+            <extracomment>The memory use of this pair is unknown because its config.json is missing required fields.</extracomment>
             <translation>此模型对的内存用量未知，因为其 config.json 缺少字段。</translation>
         </message>
         <message>
@@ -6114,7 +6114,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection; downloaded data is kept.</extracomment>
+            <extracomment>Can't reach {endpoint}. Downloaded data is kept. Check your network connection.</extracomment>
             <translation>无法连接 {endpoint}。请检查网络连接；已下载的数据会保留。</translation>
         </message>
         <message>
@@ -6240,7 +6240,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
-            <extracomment>“{path}” isn't one of your added folders. Choose from: {folders}.</extracomment>
+            <extracomment>“{path}” isn't one of the folders you added. Choose from: {folders}.</extracomment>
             <translation>“{path}”不是您添加的文件夹之一。可选：{folders}。</translation>
         </message>
         <message>
@@ -6270,7 +6270,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
-            <extracomment>{drafter} doesn't fit {target}: {reason}</extracomment>
+            <extracomment>{drafter} isn't compatible with {target}: {reason}</extracomment>
             <translation>{drafter} 不适用于 {target}：{reason}</translation>
         </message>
         <message>
@@ -6288,7 +6288,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
-            <extracomment>The copy “{path}” doesn't match the original. Check the disk; your models are unchanged.</extracomment>
+            <extracomment>The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk.</extracomment>
             <translation>副本“{path}”与原件不符。请检查该磁盘；您的模型没有改变。</translation>
         </message>
         <message>
@@ -6312,7 +6312,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” overlap. Choose a folder outside the other one.</extracomment>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it.</extracomment>
             <translation>“{new}”与“{old}”互相包含。请选取另一个文件夹之外的文件夹。</translation>
         </message>
         <message>
@@ -6414,7 +6414,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
             <source>drafter_for_other_target</source>
-            <extracomment>This drafter needs a target with “{field}” {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
+            <extracomment>This drafter needs a target whose “{field}” is {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
             <translation>此草稿模型需要“{field}”为 {expected:,}（而非 {actual:,}）的目标模型。请选取其他草稿模型。</translation>
         </message>
         <message>
@@ -6462,19 +6462,19 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
-            <extracomment>The content host refused {file} in {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
+            <extracomment>The download server refused {file} in {repo} (status {status}). Downloaded data is kept. Try again later.</extracomment>
             <translation>内容服务器拒绝提供 {repo} 中的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
-            <extracomment>The disk with “{folder}” is full. Free up {missing:,.2f} GB, then resume; downloaded data is kept.</extracomment>
+            <extracomment>The disk that contains “{folder}” is full. Downloaded data is kept. Free up {missing:,.2f} GB, then resume.</extracomment>
             <translation>“{folder}”所在的磁盘已满。请释放 {missing:,.2f} GB，然后继续；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
-            <extracomment>The disk with “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
+            <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>“{folder}”所在的磁盘无法存放这么大的文件。请将模型文件夹移到其他磁盘。</translation>
         </message>
         <message>
@@ -6492,13 +6492,13 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} in {repo} was corrupted twice and deleted. Try again later, or use another mirror.</extracomment>
+            <extracomment>{file} in {repo} was corrupted in two downloads, and deleted. Try again later, or use another mirror.</extracomment>
             <translation>{repo} 中的 {file} 两次损坏，已被删除。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>host_cannot_resume</source>
-            <extracomment>The host of {file} can't resume downloads, so the file is downloaded from the start.</extracomment>
+            <extracomment>The host of {file} can't resume downloads, so this one starts over.</extracomment>
             <translation>{file} 的服务器不支持续传，因此该文件会从头下载。</translation>
         </message>
         <message>
@@ -6558,7 +6558,7 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_certificate</source>
-            <extracomment>The certificate of “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
+            <extracomment>The certificate for “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
             <translation>“{host}”的证书不受信任。请将其证书颁发机构添加到连接中。</translation>
         </message>
         <message>
@@ -6630,7 +6630,7 @@
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
-            <extracomment>“{host}” doesn't answer. Check the address, and that the server is running.</extracomment>
+            <extracomment>“{host}” isn't responding. Check the address, and make sure that the server is running.</extracomment>
             <translation>“{host}”没有应答。请检查地址，以及服务器是否在运行。</translation>
         </message>
         <message>
@@ -6654,7 +6654,7 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
-            <extracomment>“{host}” can't decode without speculation. Add the address of a server without speculation to the connection.</extracomment>
+            <extracomment>“{host}” can't turn off speculative decoding. Add the address of a server without it to the connection.</extracomment>
             <translation>“{host}”无法在不使用推测的情况下解码。请在连接中添加一个不使用推测的服务器地址。</translation>
         </message>
         <message>
@@ -6678,13 +6678,13 @@
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_damaged</source>
-            <extracomment>The list of connections is damaged. It was renamed to “{file}”. Add your connections again.</extracomment>
+            <extracomment>The list of connections was damaged and renamed to “{file}”. Add your connections again.</extracomment>
             <translation>连接列表已损坏，并已重命名为“{file}”。请重新添加您的连接。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connections_newer</source>
-            <extracomment>A newer version of Slipstream wrote the list of connections. Update Slipstream to use them.</extracomment>
+            <extracomment>Your connections were saved by a newer version of Slipstream. Update Slipstream to use them.</extracomment>
             <translation>连接列表由较新版本的 Slipstream 写入。请更新 Slipstream 以使用这些连接。</translation>
         </message>
         <message>
@@ -6726,13 +6726,13 @@
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_bad_chunk</source>
-            <extracomment>“{host}” sent an invalid part of a reply. Try again.</extracomment>
+            <extracomment>“{host}” sent invalid data in its reply. Try again.</extracomment>
             <translation>“{host}”发送了无效的回复片段。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/stream.py" />
             <source>remote_cut</source>
-            <extracomment>“{host}” ended the reply too early. The partial reply is kept. Try again.</extracomment>
+            <extracomment>“{host}” ended the reply early. The partial reply is kept. Try again.</extracomment>
             <translation>“{host}”过早结束了回复。已收到的部分会保留。请重试。</translation>
         </message>
         <message>
@@ -6858,7 +6858,7 @@
         <message>
             <location filename="../../mlx_engine/targets/exact_check.py" />
             <source>exact_family</source>
-            <extracomment>the “{family}” family computes a single row with a different formula than several rows</extracomment>
+            <extracomment>the “{family}” family uses a different formula for a single row than for several</extracomment>
             <translation>在其系列“{family}”中，单行与多行使用不同的公式计算</translation>
         </message>
         <message>
@@ -6906,7 +6906,7 @@
         <message>
             <location filename="../../mlx_engine/tools/approvals.py" />
             <source>approvals_not_saved</source>
-            <extracomment>Can't save which tools are allowed ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
+            <extracomment>Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
             <translation>无法存储允许使用的工具（{reason}）。请检查“{file}”的权限，然后重试。</translation>
         </message>
         <message>
@@ -6930,7 +6930,7 @@
         <message>
             <location filename="../../mlx_engine/tools/config.py" />
             <source>placeholder_in_server</source>
-            <extracomment>“{server}” has the placeholder “{text}”. Replace it with its value.</extracomment>
+            <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
             <translation>“{server}”包含占位符“{text}”。请将其替换为实际的值。</translation>
         </message>
         <message>
@@ -6984,7 +6984,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_changed</source>
-            <extracomment>“{server}” has changed “{tool}” since it was offered. The tool wasn't called.</extracomment>
+            <extracomment>“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called.</extracomment>
             <translation>“{server}”在提供“{tool}”之后更改了它。未调用该工具。</translation>
         </message>
         <message>
@@ -7002,7 +7002,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_no_answer</source>
-            <extracomment>“{server}” didn't answer within {seconds:g} seconds.</extracomment>
+            <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
             <translation>“{server}”在 {seconds:g} 秒内没有响应。</translation>
         </message>
         <message>
@@ -7014,7 +7014,7 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_server_error</source>
-            <extracomment>“{server}” answered with an error ({reason}).</extracomment>
+            <extracomment>“{server}” returned an error ({reason}).</extracomment>
             <translation>“{server}”返回了错误（{reason}）。</translation>
         </message>
         <message>
@@ -7032,7 +7032,7 @@
         <message>
             <location filename="../../mlx_engine/tools/grammars.py" />
             <source>tool_choice_unsupported</source>
-            <extracomment>This model's tool calls can't be constrained. Use tool_choice auto or none, and no strict tools.</extracomment>
+            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
             <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
         </message>
         <message>
@@ -7050,7 +7050,7 @@
         <message>
             <location filename="../../mlx_engine/tools/oauth.py" />
             <source>tool_url_not_secure</source>
-            <extracomment>“{url}” has to begin with https://. Change the address.</extracomment>
+            <extracomment>“{url}” must start with https://. Change the address.</extracomment>
             <translation>“{url}”必须以 https:// 开头。请更改地址。</translation>
         </message>
         <message>
@@ -7092,7 +7092,7 @@
         <message>
             <location filename="../../mlx_engine/tools/transports.py" />
             <source>tool_message_too_large</source>
-            <extracomment>“{server}” sent a message that is too large, and was disconnected.</extracomment>
+            <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>“{server}”发送了过大的消息，已断开连接。</translation>
         </message>
         <message>

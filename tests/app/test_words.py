@@ -137,8 +137,8 @@ def test_the_details_say_why_almost_no_drafts_were_accepted() -> None:
 
 
 def test_the_details_include_a_long_wait() -> None:
-    assert "Waiting" not in wording.details(replace(stats(), waiting_s=0.04))
-    assert "Waiting time: 2.50 s" in wording.details(replace(stats(), waiting_s=2.5))
+    assert "Wait time" not in wording.details(replace(stats(), waiting_s=0.04))
+    assert "Wait time: 2.50 s" in wording.details(replace(stats(), waiting_s=2.5))
 
 
 def test_the_live_rate_leaves_out_the_turns_of_other_replies() -> None:

@@ -440,7 +440,7 @@ class TestTheProgram:
             ([], "e2e_qwen3", "prompt is empty"),
             ([1] * 100_000, "e2e_qwen3", "100,000 tokens"),
             ([1, 99_999], "e2e_qwen3", "Token 99999"),
-            ([1], "e2e_gpt_oss", "This drafter needs a target with"),
+            ([1], "e2e_gpt_oss", "This drafter needs a target whose"),
             ([1], "none", "Can't find the folder"),
             ([1], "cut short", "is damaged or incomplete"),
         ],

@@ -304,7 +304,7 @@ def test_the_fit_is_judged_in_every_layout(name):
         "num_hidden_layers": read.target_layers or max(read.tapped(1)) + 1,
     }
     assert pair_problem(target, config) is None
-    assert f"“hidden_size” {hidden}" in str(pair_problem({**target, "hidden_size": 128}, config))
+    assert f"“hidden_size” is {hidden}" in str(pair_problem({**target, "hidden_size": 128}, config))
     assert "“vocab_size”" in str(pair_problem({**target, "vocab_size": 50_000}, config))
     assert "layer" in str(pair_problem({**target, "num_hidden_layers": 2}, config))
     assert "layer" in str(pair_problem({"text_config": {**target, "num_hidden_layers": 2}}, config))

@@ -230,7 +230,7 @@ def test_everything_else_that_a_verify_runs_is_listed_with_its_reason(monkeypatc
 
 
 REFUSED = {
-    "deepseek_v3": ({}, "the “deepseek_v3” family computes a single row with a different formula"),
+    "deepseek_v3": ({}, "the “deepseek_v3” family uses a different formula for a single row"),
     "qwen3": ({"bits": 3}, "it has 3-bit weights (affine, groups of 32)"),
     "minimax_m2": ({}, "it multiplies float32 by bfloat16"),
 }

@@ -116,9 +116,9 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"hidden_size": 128}, "“hidden_size” 128"),
-        ({"vocab_size": 999}, "“vocab_size” 999"),
-        ({"num_target_layers": 36}, "“num_hidden_layers” 36"),
+        ({"hidden_size": 128}, "“hidden_size” is 128"),
+        ({"vocab_size": 999}, "“vocab_size” is 999"),
+        ({"num_target_layers": 36}, "“num_hidden_layers” is 36"),
         ({"dflash_config": {"mask_token_id": 3, "target_layer_ids": [1, 9]}}, "[1, 9]"),
         ({"dflash_config": {"mask_token_id": 4000, "target_layer_ids": [1, 2]}}, "“mask_token_id” (4000)"),
         ({"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),

@@ -147,12 +147,12 @@ def test_a_bias_is_added_before_the_repetition_penalty(tiny):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"logit_bias": ((5, 100.5),)}, "logit bias is 100.5"),
-        ({"logit_bias": ((5, float("nan")),)}, "logit bias is nan"),
-        ({"logit_bias": ((128, 1.0),)}, "Token 128 of the logit bias is outside"),
-        ({"logit_bias": ((-1, 1.0),)}, "Token -1 of the logit bias is outside"),
-        ({"logprobs": 21}, "log-probabilities is 21"),
-        ({"logprobs": -1}, "log-probabilities is -1"),
+        ({"logit_bias": ((5, 100.5),)}, "logit bias can't be 100.5"),
+        ({"logit_bias": ((5, float("nan")),)}, "logit bias can't be nan"),
+        ({"logit_bias": ((128, 1.0),)}, "Token 128 in the logit bias is outside"),
+        ({"logit_bias": ((-1, 1.0),)}, "Token -1 in the logit bias is outside"),
+        ({"logprobs": 21}, "log-probabilities can't be 21"),
+        ({"logprobs": -1}, "log-probabilities can't be -1"),
     ],
 )
 def test_values_out_of_range_are_refused(tiny, options, why):

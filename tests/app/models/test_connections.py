@@ -356,7 +356,7 @@ def test_the_address_without_speculation_is_tested_too(start: Start, vllm: Repla
     with replaying({MODELS: recorded("vllm_dflash/v1_models")}) as plain:
         form.plain_url.setText(plain.url)
         assert reply_of(app, form)["Not available"] == "Nothing"
-    assert "doesn't answer" in verdict(app, form)
+    assert "isn't responding" in verdict(app, form)
     form.close()
 
 
@@ -397,7 +397,7 @@ def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
     app = start(data=tmp_path)
     bar = app.window.foot.notices
-    assert notices(app) == "“127.0.0.1:9” doesn't answer. Check the address, and that the server is running."
+    assert notices(app) == "“127.0.0.1:9” isn't responding. Check the address, and make sure that the server is running."
     assert bar.choose.isVisible() and bar.again.isVisible() and app.conductor.loader.pair is None
     app.window.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url)), "Lab")
     bar.again.click()
@@ -428,7 +428,7 @@ def test_a_connection_that_is_gone_opens_the_last_pair(start: Start, tmp_path: P
 def test_a_file_that_cannot_be_used_is_reported_once_and_kept(start: Start, content: str, tmp_path: Path) -> None:
     (tmp_path / "connections.json").write_text(content)
     app = start(data=tmp_path)
-    assert len(app.notices) == 1 and ("is damaged" in notices(app) or "newer version" in notices(app))
+    assert len(app.notices) == 1 and ("was damaged" in notices(app) or "newer version" in notices(app))
     opened(app)
     app.window.picker.connections.put(SavedConnection("Lab", RemoteConnection("http://localhost")))
     assert [saved.name for saved in app.window.picker.connections.saved] == ["Lab"]

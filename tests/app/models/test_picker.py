@@ -290,7 +290,7 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     dialog.target.setText("owner/target")
     dialog.drafter.setText("lab/other")
     dialog.go.click()
-    app.until(lambda: "“hidden_size” 32" in dialog.verdict.text())
+    app.until(lambda: "“hidden_size” is 32" in dialog.verdict.text())
     assert dialog.go.text() == "Check"
     dialog.drafter.setText("owner/drafter")
     dialog.go.click()

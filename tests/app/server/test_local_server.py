@@ -207,7 +207,7 @@ def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) 
     asking = Asking(server)
     app.until(lambda: server.programs == 1)
     app.conductor.compare()
-    notice = "The comparison starts once replies to other programs are complete."
+    notice = "The comparison will start when replies to other programs finish."
     assert app.notices == [notice]
     forever.set()
     app.until(lambda: not app.conductor.busy)

@@ -131,7 +131,7 @@ def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers
     app.until(lambda: not card.show_tools.isHidden())
     card.show_tools.click()
     assert card.show_tools.accessibleName() == "Hide Tools notes"
-    app.until(lambda: "Changed · asks again" in texts(card))
+    app.until(lambda: "Changed · needs approval again" in texts(card))
 
 
 def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_a_card_keeps_a_result_of_which_the_model_got_only_a_part(start: Start) 
     assert "Result" in [label.text() for label in card.findChildren(QLabel)]
     app.conductor.chat.turns[-1].reply.result_length = 5_657
     app.reply.refresh()
-    assert "Result · The model got the first 5,657 characters" in [label.text() for label in card.findChildren(QLabel)]
+    assert "Result · The model received only the first 5,657 characters" in [label.text() for label in card.findChildren(QLabel)]
     assert card.result.document().blockCount() == 8_001
     assert all(request.shorten_results for request in app.engine.requests)
 

@@ -169,7 +169,7 @@ class TestMisbehaviour:
 
     def test_a_file_that_stays_damaged_is_never_published(self, pair: LocalHub, cache: Cache) -> None:
         pair.faults.extend([Fault("wrong", 4321)] * 50)
-        with pytest.raises(UserError, match="corrupted twice"):
+        with pytest.raises(UserError, match="corrupted in two downloads"):
             fetch(pair, cache)
         assert not [path for path in cache.root.rglob("*/blobs/*") if len(path.name) == 64]
         pair.faults.clear()
@@ -366,7 +366,7 @@ class TestDisk:
         self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Cache, "free_bytes", lambda self: 3 * MB)
-        with pytest.raises(UserError, match=r"needs 0\.20 GB of free space"):
+        with pytest.raises(UserError, match=r"0\.20 GB are needed"):
             fetch(pair, cache)
         assert sent(pair) == 0
 
@@ -383,7 +383,7 @@ class TestDisk:
                 raise OSError(code, os.strerror(code))
             return real(fd, data, at)
 
-        words = r"is full\. Free up" if code != errno.EIO else "Can't write to"
+        words = r"is full\. Downloaded data is kept\. Free up" if code != errno.EIO else "Can't write to"
         with monkeypatch.context() as patched, pytest.raises(UserError, match=words):
             patched.setattr(os, "pwrite", full)
             fetch(pair, cache)

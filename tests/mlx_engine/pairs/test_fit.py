@@ -71,7 +71,7 @@ def test_the_drafter_context_matches_its_prediction() -> None:
 def test_the_lines_add_up() -> None:
     predicted = predict_fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
     assert predicted.needed == sum(line.bytes or 0 for line in predicted.lines) and all(line.formula for line in predicted.lines)
-    kv = next(line for line in predicted.lines if line.what == "Target K/V")
+    kv = next(line for line in predicted.lines if line.what == "Target KV cache")
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
 
 
@@ -137,7 +137,7 @@ def test_the_verdict_matches_its_reason(size: int, free: int, verdict: str) -> N
 def test_an_incomplete_config_makes_the_fit_unknown() -> None:
     predicted = predict_fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
     assert predicted.verdict == "unknown" and [line.what for line in predicted.lines if line.bytes is None] == [
-        "Target K/V",
+        "Target KV cache",
         "Workspace",
     ]
 

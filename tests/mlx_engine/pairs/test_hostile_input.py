@@ -286,9 +286,9 @@ class TestCompatibility:
     @pytest.mark.parametrize(
         ("target", "drafter", "words"),
         [
-            ({"hidden_size": 128}, {}, "needs a target with “hidden_size” 64, not 128"),
-            ({"vocab_size": 999}, {}, "needs a target with “vocab_size” 128, not 999"),
-            ({"num_hidden_layers": 9}, {}, "needs a target with “num_hidden_layers” 4, not 9"),
+            ({"hidden_size": 128}, {}, "needs a target whose “hidden_size” is 64, not 128"),
+            ({"vocab_size": 999}, {}, "needs a target whose “vocab_size” is 128, not 999"),
+            ({"num_hidden_layers": 9}, {}, "needs a target whose “num_hidden_layers” is 4, not 9"),
             ({"model_type": "zebra"}, {}, "DFlash isn't available for the “zebra” family"),
             ({"model_file": "x.py"}, {}, "requires custom Python code"),
             ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantization format “exl2” isn't supported"),

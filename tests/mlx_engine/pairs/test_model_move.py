@@ -284,7 +284,7 @@ class TestRefused:
     ) -> None:
         use_disk("another", monkeypatch)
         monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(MB, 0, 200_100_000))
-        with pytest.raises(UserError, match=r"needs 0\.20 GB of free space, but has only 0\.20 GB"):
+        with pytest.raises(UserError, match=r"has only 0\.20 GB free, but 0\.20 GB are needed"):
             ModelMove(tmp_path / "new").run(threading.Event())
         assert not list((tmp_path / "new").iterdir())
         expect_whole(filled, cache)

@@ -144,7 +144,7 @@ class TestPull:
     def test_an_incompatible_pair_lists_alternatives(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
         status, printed = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
-        assert status == 1 and "“hidden_size” 32" in printed["error"]
+        assert status == 1 and "“hidden_size” is 32" in printed["error"]
         assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in printed["error"]
 
     @pytest.mark.parametrize(("target", "drafter"), [("owner/nope", "owner/drafter"), ("owner/target", "owner/target")])
@@ -260,7 +260,8 @@ class TestOtherCommands:
         assert status == 0 and not cache.root.exists()
         element = 4 if machine.without_gpu(None) else 2
         assert (
-            lines["Target K/V"] == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * element
+            lines["Target KV cache"]
+            == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * element
         )
         assert printed["memory"]["needed"] == sum(lines.values())
 

@@ -68,11 +68,11 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
         (
             403,
             # either may be asked for first
-            r"^The content host refused model(-00001-of-00001\.safetensors in owner/target|\.safetensors in owner/drafter) "
-            r"\(status 403\)\. Try again later; downloaded data is kept\.$",
+            r"^The download server refused model(-00001-of-00001\.safetensors in owner/target|\.safetensors in owner/drafter) "
+            r"\(status 403\)\. Downloaded data is kept\. Try again later\.$",
         ),
-        (451, r"^The content host refused .* \(status 451\)\. Try again later; downloaded data is kept\.$"),
-        (416, r"was corrupted twice and deleted\. Try again later, or use another mirror\.$"),
+        (451, r"^The download server refused .* \(status 451\)\. Downloaded data is kept\. Try again later\.$"),
+        (416, r"was corrupted in two downloads, and deleted\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "permanent", "no such range"],
 )
@@ -156,7 +156,7 @@ def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: Cache) -> 
         repo.commit(target_files(300_000, seed=next(seeds)), forget=True)
 
     hub.on_content = revise
-    with pytest.raises(UserError, match=r"keeps changing on the hub\. Try again later; downloaded data is kept\."):
+    with pytest.raises(UserError, match=r"keeps changing on the hub\. Downloaded data is kept\. Try again later\."):
         download(hub, cache).run(threading.Event())
     hub.on_content = None
     fetch(hub, cache)

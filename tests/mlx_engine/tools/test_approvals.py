@@ -124,7 +124,7 @@ def test_an_approval_that_cannot_be_saved_holds_for_the_chat(tmp_path: Path) -> 
     approvals = Approvals(tmp_path / "folder" / "approvals.json")
     approvals.record(READ, "chat", "always")
     assert approvals.allows(READ, "chat") and not approvals.allows(READ, "other")
-    with pytest.raises(UserError, match="Can't save which tools are allowed"):
+    with pytest.raises(UserError, match="Can't save the list of allowed tools"):
         approvals.revoke("Files", "read")
     assert not approvals.allows(READ, "chat")
 

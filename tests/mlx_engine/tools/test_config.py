@@ -195,7 +195,7 @@ def test_names_are_unique(file: Path) -> None:
 
 
 def test_placeholders_of_other_apps_are_explained() -> None:
-    with pytest.raises(UserError, match=r"“github” has the placeholder “\$\{input:token\}”"):
+    with pytest.raises(UserError, match=r"“github” contains the placeholder “\$\{input:token\}”"):
         resolved(replace(GITHUB, env=(("TOKEN", "Bearer ${input:token}"),)))
 
 
