@@ -21,13 +21,14 @@ class Announcer(QObject):
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
         self._say = say or partial(announce, window)
+        self._job = conductor.reply_job
         conductor.reply_job.changed.connect(self._announce_reply)
         conductor.reply_job.asked.connect(self._announce_calls)
         conductor.notified.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
     def _announce_reply(self, turn: Turn) -> None:
-        if not turn.reply.running:
+        if not turn.reply.running and turn is not self._job.turn:  # else the end of the job follows
             self._say(sentence(turn))
 
     @Slot(object)
