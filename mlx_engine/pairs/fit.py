@@ -162,7 +162,7 @@ def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
         lines.append(
             FitLine("Target KV cache", sum(state.bytes(context, element) for state in growing), f"({formula}) × {element}")
         )
-    if recurrent := [state for state in states if state.recurrent]:
+    if recurrent := [state for state in states if not state.row]:
         one, layers = recurrent[0], len(recurrent)  # each twice: before and after a block
         formula = f"2 × {layers} × ({one.recurrent:,} × 4 + {one.convolution:,} × {element})"
         lines.append(FitLine("Recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), formula))

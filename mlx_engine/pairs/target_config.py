@@ -116,7 +116,9 @@ def layer_states(config: dict) -> list[LayerState] | None:
 def _layer_kinds(config: dict, text: dict, layers: int) -> list[str]:
     listed, family = text.get("layer_types"), text_family(config)
     every, other = family.full_every, "sliding_attention"
-    if family.recurrent:
+    if family.recurrent == "conv" and isinstance(attending := text.get("full_attn_idxs"), list):
+        return ["full_attention" if number in attending else "conv" for number in range(layers)]
+    if family.recurrent == "linear_attn":
         every, other = whole(text, "full_attention_interval") or 4, "linear_attention"
     elif isinstance(listed, list) and len(listed) >= layers:
         return [str(kind) for kind in listed[:layers]]
@@ -126,6 +128,9 @@ def _layer_kinds(config: dict, text: dict, layers: int) -> list[str]:
 
 
 def _layer_state(kind: str, config: dict, text: dict, heads: int, size: int) -> LayerState | None:
+    if kind == "conv":
+        kernel, hidden = whole(text, "conv_L_cache"), whole(text, "hidden_size")
+        return LayerState(convolution=(kernel - 1) * hidden) if kernel and hidden else None
     if kind == "linear_attention":
         names = ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim", "conv_kernel_dim")
         values, keys, key, value, kernel = (whole(text, f"linear_{name}") for name in names)

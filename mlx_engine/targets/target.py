@@ -21,6 +21,7 @@ from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
 from mlx_engine.targets.products import KernelLayers, Replacements
+from mlx_engine.targets.short_conv import ShortConv
 
 
 class _Tap:
@@ -62,7 +63,7 @@ class Target:
         self.rows = _token_rows(model) or vocabulary
         self._taps: dict[int, _Tap] = {}
         self._tap_order = tuple(taps)
-        self._nets: dict[int, DeltaNet] = {}
+        self._nets: dict[int, DeltaNet | ShortConv] = {}
         self.family = family
         self.attend: exact.RowAttention | None = None
         self._kernel_layers = KernelLayers((), PLAIN.verify_matmul)
@@ -84,7 +85,7 @@ class Target:
         if family.recurrent:
             for index, layer in enumerate(self._layers):
                 if (net := getattr(layer, family.recurrent, None)) is not None:
-                    self._nets[index] = DeltaNet(net)
+                    self._nets[index] = (DeltaNet if hasattr(net, "conv1d") else ShortConv)(net)
                     setattr(layer, family.recurrent, self._nets[index])
         self._backbone = backbone
         for index in taps:
@@ -112,7 +113,8 @@ class Target:
             return None if operation is getattr(PLAIN, name) else operation  # mlx-lm's own modules beat the reference
 
         for net in self._nets.values():
-            net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
+            if isinstance(net, DeltaNet):
+                net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
         self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"), operations.fewest_rows)
         self._kernel_layers.release()
         self._experts.release()

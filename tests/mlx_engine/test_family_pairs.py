@@ -16,7 +16,7 @@ from tests.mlx_engine.test_turns import together
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, save, save_drafter, save_mtp, text
 
 WIDTHS = (2, 5, 8, 16)
-QUICK = ("gemma4", "gpt_oss", "qwen3_next")
+QUICK = ("gemma4", "gpt_oss", "lfm2", "qwen3_next")
 QUANTISED = (("qwen3_next", 4), ("gpt_oss", 8))
 
 

@@ -25,8 +25,8 @@ from tests.mlx_engine.test_queue import Run, close, same_state
 from tests.mlx_engine.test_schedules import Scripted
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build, save, save_drafter
 
-# Of each kind of caches one: growing, growing and recurrent (its delta nets joined, and not), growing and rotating, compound
-KINDS = ("qwen3", "qwen3_5", "qwen3_next", "gpt_oss", "gemma4_text", "glm_moe_dsa")
+# Of each kind of caches one: growing, growing and recurrent (delta nets joined, and not; convolutions), with windows, compound
+KINDS = ("qwen3", "qwen3_5", "qwen3_next", "lfm2", "gpt_oss", "gemma4_text", "glm_moe_dsa")
 TOKENS = st.integers(3, VOCABULARY - 1)
 
 

@@ -156,6 +156,34 @@ CONFIGS: dict[str, dict] = {
         "rope_parameters": {"full_attention": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5}},
     },
 }
+_CONV = {
+    "num_hidden_layers": 4,
+    "norm_eps": 1e-6,
+    "conv_bias": False,
+    "conv_L_cache": 3,
+    "tie_word_embeddings": True,
+    "layer_types": ["conv", "conv", "full_attention", "conv"],
+}
+CONFIGS |= {
+    "lfm2": {
+        **_BASE,
+        **_CONV,
+        "model_type": "lfm2",
+        "block_dim": 64,
+        "block_multiple_of": 32,
+        "block_ffn_dim_multiplier": 1.0,
+        "block_auto_adjust_ff_dim": True,
+    },
+    "lfm2_moe": {
+        **_BASE,
+        **_CONV,
+        **_EXPERTS,
+        "model_type": "lfm2_moe",
+        "num_dense_layers": 1,
+        "use_expert_bias": True,
+        "norm_topk_prob": True,
+    },
+}
 FAMILIES = tuple(CONFIGS)
 SLIDING = ("gemma4_unified", "gemma4", "gemma4_text", "gpt_oss", "llama", "muse_glimmer", "laguna")
 # Their one-row pass is another formula than their pass of several rows, in mlx-lm itself, so the two agree only nearly.
@@ -253,6 +281,8 @@ def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1, dspark
     }
     if dspark:
         config |= {"architectures": ["DSparkDraftModel"], "sample_from_anchor": False, "markov_rank": 8}
+        if name.startswith("lfm"):
+            config |= {"architectures": ["Lfm2DSparkDraftModel"], "rope_is_neox_style": False}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
 
