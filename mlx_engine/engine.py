@@ -29,9 +29,10 @@ from mlx_engine.events import (
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.checkpoint import read_config, weight_bytes
+from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
 from mlx_engine.pairs.installed import fastest_drafter
+from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
@@ -144,7 +145,7 @@ class Engine:
         check(target, drafter)
         self.unload()
         memory.bound_spare_buffers()
-        size = (weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9
+        size = sum(pair_bytes(target, drafter)) / 1e9
         template = "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model."
         with memory.enough_for(EngineText.of("no_memory_to_load", template, size=size)):
             for event in load(target, drafter, drafter_bits):

@@ -27,14 +27,15 @@ from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
-from mlx_engine.drafters.loading import stored_bytes, tapped, usual_bits
+from mlx_engine.drafters.loading import tapped, usual_bits
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
-from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
+from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_files
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import model_name, pair_name
+from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
@@ -206,6 +207,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     text = text_config(config)
     vocabulary = _positive(text, "vocab_size", len(tokenizer), target_folder)
     context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, target_folder)
+    sizes = pair_bytes(target_folder, drafter_folder)
     target, drafter, why_plain = None, None, None
     try:
         if drafter_folder is None:
@@ -216,7 +218,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             layers, read_drafter = [*model.layers], parse(read_config(drafter_folder))
             target = Target(model, vocabulary, family_of(config), tapped(read_drafter, layers))
             target.caches().check()
-            bits = drafter_bits or usual_bits(stored_bytes(drafter_folder))
+            bits = drafter_bits or usual_bits(sizes[1])
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits, layers)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
             _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
@@ -240,8 +242,8 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         drafter_folder=drafter_folder,
         block_size=drafter.config.block_size if drafter else 1,
         context_limit=context_limit,
-        target_bytes=weight_bytes(target_folder),
-        drafter_bytes=stored_bytes(drafter_folder) if drafter_folder else 0,
+        target_bytes=sizes[0],
+        drafter_bytes=sizes[1],
         can_think=chat.can_think(tokenizer),
         takes_effort=chat.takes_effort(tokenizer),
         can_call_tools=call_format(tokenizer) is not None,

@@ -19,12 +19,13 @@ from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo, load_catalog
-from mlx_engine.pairs.checkpoint import read_config, weight_bytes
+from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.library import LocalModel, local_models, repo_of
+from mlx_engine.pairs.library import LocalModel, fitting_drafters, local_models, repo_of
+from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
@@ -300,9 +301,8 @@ class Estimator:
         Raises:
             UserError: a folder can't be read.
         """
-        present = [folder for folder in folders if folder]
-        sizes = [weight_bytes(folder) for folder in present]
-        return self.from_files(Variant(folders=folders), [read_config(folder) for folder in present], (sizes[0], sum(sizes[1:])))
+        configs = [read_config(folder) for folder in folders if folder]
+        return self.from_files(Variant(folders=folders), configs, pair_bytes(*folders))
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
         """Estimate from the total bytes (0 if unknown) before the hub has responded."""
@@ -321,16 +321,17 @@ class Estimator:
         models = [target, drafter] if drafter else [target]
         removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
         variant = replace(variant, folders=(target.folder, drafter.folder if drafter else None), removable=removable)
-        return self.from_files(variant, [model.config for model in models], (target.bytes, drafter.bytes if drafter else 0))
+        sizes = target.bytes - target.head, (drafter.head or drafter.bytes) if drafter else 0
+        return self.from_files(variant, [model.config for model in models], sizes)
 
     def from_pair(self, variant: Variant, name: str, total: int, models: Sequence[LocalModel]) -> Variant:
         """Estimate from the files if both repos are on disk, otherwise from the size."""
         assert variant.pair is not None
         usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
-        target, *drafter = [usable.get(repo.lower()) for repo in variant.pair.repos]
-        if target is None or None in drafter:
+        target, drafter = [usable.get((repo or "").lower()) for repo in (variant.pair.target, variant.pair.drafter)]
+        if target is None or (drafter is None and variant.pair.drafter):
             return self.from_size(variant, name, total)
-        return self.from_models(variant, target, drafter[0] if drafter else None)
+        return self.from_models(variant, target, drafter)
 
 
 def check_hub(variant: Variant) -> Variant:
@@ -379,7 +380,7 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
             variants = [estimator.from_folders(demo_pair())]
     for target in entry.targets:
         label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
-        for drafter in entry.drafters:
+        for drafter in (*entry.drafters, *_own_heads(target.repo, models)):
             variant = Variant(label, Pair(target.repo, drafter.repo), target.bits, drafter, context=entry.context)
             variants.append(estimator.from_pair(variant, entry.name, estimate_size(entry, target, drafter)[0], models))
         if not entry.drafters:
@@ -392,6 +393,12 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
     return Candidate(entry.id, name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
 
 
+def _own_heads(target: str, models: list[LocalModel]) -> list[DrafterRepo]:
+    """Return the MTP head inside a target on disk as a drafter."""
+    found = next((model for model in models if model.repo.lower() == target.lower() and model.head and not model.problem), None)
+    return [DrafterRepo(target, "MTP", size_gb=found.head / 1e9)] if found else []
+
+
 def _recommended(one: Candidate, target: str) -> Candidate:
     """Mark a row as recommended, and show the recommended quantization unless another one is on disk."""
     index = next(index for index, variant in enumerate(one.variants) if variant.pair and variant.pair.target == target)
@@ -401,7 +408,6 @@ def _recommended(one: Candidate, target: str) -> Candidate:
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
     """Return targets on disk that aren't in the catalog, each with a fitting drafter."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
-    drafters = [model for model in models if model.is_drafter and not model.problem]
     places = {
         "hub cache": tr("In the hub cache."),
         "LM Studio": tr("In LM Studio's models folder."),
@@ -411,7 +417,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
     for target in models:
         if target.is_drafter or target.problem or target.repo.lower() in listed or target_problem(target.config):
             continue
-        drafter = next((one for one in drafters if _fits(target.config, one.config)), None)
+        drafter = next(iter(fitting_drafters(target.config, models)), target if target.head else None)
         variant, note = Variant(), places.get(target.place, "")
         if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
             with suppress(UserError):
@@ -421,13 +427,6 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
         variant = estimator.from_models(variant, target, drafter)
         found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], (variant,), note=note))
     return found
-
-
-def _fits(target: dict, drafter: dict) -> bool:
-    try:
-        return not (dflash_problem(target) or pair_problem(target, drafter))
-    except UserError:
-        return False
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mlx_engine.drafters.eagle3 import Eagle3Drafter
 from mlx_engine.drafters.gemma4_assistant import Gemma4AssistantDrafter, source_layers
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
-from mlx_engine.pairs.checkpoint import read_config, weight_bytes
+from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 
 _LARGE = 1e9  # bytes above which drafters are quantized by default
@@ -66,12 +66,6 @@ def tapped(config: DrafterConfig, layers: Sequence[Any]) -> tuple[int, ...]:
     if config.assistant is None:
         return config.tapped(len(layers))
     return *(index - 1 for index in source_layers(layers)), len(layers)  # the inputs of both layers, and the final norm
-
-
-def stored_bytes(folder: Path) -> int:
-    """Return the bytes of a drafter's weights, without the target that contains an MTP head."""
-    head = [array.nbytes for name, array in read(folder).items() if name.startswith("mtp.")]
-    return sum(head) or weight_bytes(folder)
 
 
 def usual_bits(nbytes: int) -> int:

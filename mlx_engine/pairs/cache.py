@@ -5,6 +5,7 @@ It has the layout of huggingface_hub and mlx-lm, so that other programs can shar
 models--OWNER--NAME/blobs/DIGEST                  file content, named by SHA-256 (LFS) or git blob ID
 models--OWNER--NAME/snapshots/COMMIT/PATH         relative link to a blob
 models--OWNER--NAME/refs/main                     commit of main at the time of the download
+models--OWNER--NAME#mtp/                          the same for a model's MTP head, whose blobs are named by what they are a part of
 .locks/models--OWNER--NAME/DIGEST.lock            held while the blob is downloaded
 .locks/models--OWNER--NAME/ID.fetching.lock       held while the repo is downloaded (see locks.py)
 .locks/.slipstream.models--OWNER--NAME.lock       held while a download starts or the repo is removed
@@ -19,7 +20,6 @@ from pathlib import Path
 
 import filelock
 from huggingface_hub import constants
-from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
@@ -96,7 +96,7 @@ class Cache:
         self._was_current = self.root == current
 
     def folder(self, repo: str) -> Path:
-        return self.root / repo_folder_name(repo_id=check_repo(repo), repo_type="model")
+        return self.root / f"models--{check_repo(repo).replace('/', '--')}"
 
     def blob(self, listing: Listing, file: RemoteFile) -> Path:
         return self.folder(listing.repo) / "blobs" / file.digest

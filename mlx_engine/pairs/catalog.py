@@ -20,8 +20,8 @@ from mlx_engine.pairs.repo import check_repo
 from mlx_engine.pairs.target_config import dflash_problem
 
 BUILT_IN = "built in"  # tag of pairs that need no download
-# Kinds of drafters; others in the catalog, and targets that have no other, aren't offered
-RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark", "Assistant")
+# Drafters of other kinds aren't offered, nor are targets that have no other drafter
+RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark", "MTP", "EAGLE-3", "Assistant")
 _NEEDS_CODE = EngineText.of(
     "tokenizer_needs_own_code",
     "Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.",
@@ -53,14 +53,14 @@ class DrafterRepo:
     """A drafter for a target. Unknown facts are None."""
 
     repo: str
-    kind: str | None  # such as “DFlash 2”
-    bits: int | None  # per weight if it is published quantized for MLX
-    block_size: int | None
-    size_gb: float | None  # in 10^9 bytes, as published
-    gated: bool | None
-    license: str | None
-    note: str
-    reported: tuple[ReportedSpeedup, ...]
+    kind: str | None = None  # such as “DFlash 2”
+    bits: int | None = None  # per weight if it is published quantized for MLX
+    block_size: int | None = None
+    size_gb: float | None = None  # in 10^9 bytes, as published
+    gated: bool | None = None
+    license: str | None = None
+    note: str = ""
+    reported: tuple[ReportedSpeedup, ...] = ()
 
 
 @dataclass(frozen=True)

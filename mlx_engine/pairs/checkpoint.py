@@ -11,7 +11,7 @@ from mlx_engine.pairs.repo import is_wanted
 from mlx_engine.requests import Sampling
 
 LARGEST_CONFIG = 4_000_000  # bytes; published ones have a few thousand
-_LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor
+LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor
 LARGEST_SETTINGS = 16_000_000  # bytes of each file of `_SETTINGS`, which are read whole
 _LARGEST_VOCABULARY = 128_000_000  # bytes of each other file except weights; published ones have up to 40 million
 _SETTINGS = frozenset(
@@ -78,11 +78,11 @@ def recommended_sampling(folder: Path) -> Sampling:
 
 def weight_files(folder: Path) -> list[Path]:
     """Return the safetensors files of a checkpoint, after checking their headers."""
-    files = sorted(folder.glob("model*.safetensors"))
+    files = weight_paths(folder)
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         try:
-            named = set(json.loads(read_bounded(index, _LARGEST_INDEX))["weight_map"].values())
+            named = set(json.loads(read_bounded(index, LARGEST_INDEX))["weight_map"].values())
             if not all(isinstance(name, str) and name.isprintable() for name in named):
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -99,7 +99,12 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def weight_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.glob("model*.safetensors"))
+    return sum(file.stat().st_size for file in weight_paths(folder))
+
+
+def weight_paths(folder: Path) -> list[Path]:
+    """Return the safetensors files of a model, and of an MTP head that is stored separately."""
+    return sorted(file for file in folder.glob("m*.safetensors") if is_wanted(file.name))
 
 
 def check_safetensors(file: Path, name: str) -> None:

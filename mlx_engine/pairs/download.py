@@ -16,8 +16,11 @@ from mlx_engine.pairs.cache import Cache, space_problem
 from mlx_engine.pairs.checkpoint import check_safetensors
 from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.hub import Hub, RevisionGone, Unreachable
+from mlx_engine.pairs.library import looks_like_drafter
+from mlx_engine.pairs.mtp_config import may_have_mtp
+from mlx_engine.pairs.mtp_listing import head_listing
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.repo import Listing
+from mlx_engine.pairs.repo import Listing, head_of, is_head
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem
 from mlx_engine.pairs.transfer import FileTransfer, RetryPolicy
 
@@ -31,13 +34,14 @@ _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.jso
 
 @dataclass(frozen=True)
 class Inspection:
-    """Facts about a pair before its download. Tuples hold target, then drafter."""
+    """Facts about a pair before its download. Tuples hold target, then drafter; `listings` only the target if it is both."""
 
     pair: Pair
     listings: tuple[Listing, ...]
     configs: tuple[dict, ...]
     problem: EngineText | None  # why target and drafter don't fit together
     on_disk: int
+    head: int = 0  # bytes of the target's own MTP head if that is the drafter
 
     @property
     def size(self) -> int:
@@ -46,8 +50,8 @@ class Inspection:
     @property
     def weight_sizes(self) -> tuple[int, int]:
         """Bytes of the weight files of target and drafter."""
-        sizes = [sum(file.size for file in listing.files if file.path.endswith(".safetensors")) for listing in self.listings]
-        return sizes[0], sum(sizes[1:])
+        target, *drafter = map(_weight_bytes, self.listings)
+        return target - self.head, self.head + sum(drafter)
 
     def space_problem(self, cache: Cache) -> EngineText | None:
         """Return why the rest of the pair doesn't fit on the disk, or None."""
@@ -61,6 +65,7 @@ def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] |
         revisions: commits by repo; for other repos, main's current commit.
     """
     listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in pair.repos)
+    listings = tuple(head_listing(hub, one) if is_head(one.repo) else one for one in listings)
     for listing in listings:
         if not any(file.path.endswith(".safetensors") for file in listing.files):
             template = "{repo} has no safetensors weights. Choose another repo, such as one from mlx-community."
@@ -68,10 +73,17 @@ def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] |
     if not any(listings[0].find(name) for name in _TOKENIZERS):
         raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose a complete model.", repo=pair.target)
     configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
+    head = 0
+    if pair.drafter == pair.target:
+        configs, head = configs * 2, _weight_bytes(head_listing(hub, listings[0]))
     tokenizer = {}
     if listings[0].find("tokenizer_config.json") and not listings[0].find("tokenizer.json"):
         tokenizer = hub.read_json(listings[0], "tokenizer_config.json")
-    return Inspection(pair, listings, configs, _problem(pair, configs, tokenizer), sum(map(cache.received, listings)))
+    return Inspection(pair, listings, configs, _problem(pair, configs, tokenizer), sum(map(cache.received, listings)), head)
+
+
+def _weight_bytes(listing: Listing) -> int:
+    return sum(file.size for file in listing.files if file.path.endswith(".safetensors"))
 
 
 def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
@@ -82,6 +94,10 @@ def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineTe
         return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
     if len(configs) == 1:
         return None
+    drafter = pair.repos[-1]
+    if drafter != pair.target and may_have_mtp(configs[1]) and not (is_head(drafter) or looks_like_drafter(configs[1])):
+        template = "“{repo}” is a whole model. Enter {head} to download only its MTP head."
+        return EngineText.of("drafter_is_whole_model", template, repo=drafter, head=head_of(drafter))
     try:
         return dflash_problem(configs[0]) or pair_problem(*configs)
     except UserError as error:

@@ -36,6 +36,7 @@ from mlx_engine.pairs.repo import (
     is_commit,
     is_repo,
     is_wanted,
+    whole_model,
 )
 
 _Answer = TypeVar("_Answer")
@@ -160,6 +161,11 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
     return UserError("invalid_hub_answer", template, **values)
 
 
+def no_ranges(repo: str, file: str) -> UserError:
+    template = "The host of {file} can't send a part of it, so the MTP head of {repo} can't be downloaded. Choose another drafter."
+    return UserError("no_ranges", template, file=file, repo=repo)
+
+
 def unsafe_redirect(endpoint: str) -> UserError:
     template = "{endpoint} redirected a request to an unsafe address. Try another mirror."
     return UserError("unsafe_redirect", template, endpoint=endpoint)
@@ -186,37 +192,50 @@ class Hub:
         """Return the downloadable files of a repo at the current commit of `revision`."""
         check_repo(repo)
         check_revision(revision)
-        address = f"{self.endpoint}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
+        address = f"{self.endpoint}/api/models/{whole_model(repo)}/revision/{quote(revision, safe='')}?blobs=true"
         return self._ask(repo, lambda: _listing(repo, self._get_json(address)))
 
-    def read_json(self, listing: Listing, path: str) -> dict:
-        """Return the content of a small JSON file in a listing."""
+    def read_json(self, listing: Listing, path: str, most: int = LARGEST_CONFIG) -> dict:
+        """Return the content of a JSON file of at most `most` bytes in a listing."""
         file = listing.find(path)
         values: dict[str, Any] = {"repo": listing.repo, "file": path}
         if file is None:
             raise UserError("file_not_in_repo", "{repo} has no {file}, so it isn't a model. Choose another repo.", **values)
         too_large = UserError("file_too_large", "{file} in {repo} is too large to be valid. Choose another repo.", **values)
-        if file.size > LARGEST_CONFIG:
+        if file.size > most:
             raise too_large
-        url, headers = self.locate(listing, file)
         try:
-            body = self._get(url, headers, LARGEST_CONFIG)
+            value = json.loads(self._read(listing, file, {}, most))
         except _TooLarge:
             raise too_large from None
-        except errors.HfHubHTTPError as error:
-            if error.response.status_code in TRANSIENT:
-                raise busy(error.response) from None
-            template = "The hub refused the request for {file} in {repo} (status {status}). Try again later."
-            raise UserError("file_refused", template, **values, status=error.response.status_code) from None
-        except (httpx2.HTTPError, zlib.error) as error:
-            raise explain(error, listing.repo, self.endpoint, bool(self.token)) from None
-        try:
-            value = json.loads(body)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise UserError("file_not_object", "{file} in {repo} isn't a JSON object. Choose another repo.", **values)
         return value
+
+    def read_range(self, listing: Listing, file: RemoteFile, first: int, end: int) -> bytes:
+        """Return the bytes from `first` to `end` of a file in a listing."""
+        try:
+            body = self._read(listing, file, {"Range": f"bytes={first}-{end - 1}"}, end - first)
+        except _TooLarge:
+            raise no_ranges(listing.repo, file.path) from None
+        if len(body) < end - first:
+            raise explain(httpx2.RemoteProtocolError("the response is too short"), listing.repo, self.endpoint, bool(self.token))
+        return body
+
+    def _read(self, listing: Listing, file: RemoteFile, headers: dict[str, str], most: int) -> bytes:
+        url, own = self.locate(listing, file)
+        try:
+            return self._get(url, own | headers, most)
+        except errors.HfHubHTTPError as error:
+            if error.response.status_code in TRANSIENT:
+                raise busy(error.response) from None
+            values: dict[str, Any] = {"file": file.path, "repo": listing.repo, "status": error.response.status_code}
+            template = "The hub refused the request for {file} in {repo} (status {status}). Try again later."
+            raise UserError("file_refused", template, **values) from None
+        except (httpx2.HTTPError, zlib.error) as error:
+            raise explain(error, listing.repo, self.endpoint, bool(self.token)) from None
 
     def locate(self, listing: Listing, file: RemoteFile) -> tuple[str, dict[str, str]]:
         """Return the current URL of a file, and the headers to send. Signed URLs expire.
@@ -224,7 +243,8 @@ class Hub:
         Raises:
             RevisionGone: the commit or the file has changed since the listing.
         """
-        url = hf_hub_url(listing.repo, file.path, revision=listing.commit, endpoint=self.endpoint)
+        file = file.source
+        url = hf_hub_url(whole_model(listing.repo), file.path, revision=listing.commit, endpoint=self.endpoint)
         found = self._ask(listing.repo, lambda: get_hf_file_metadata(url, token=self.token or False, timeout=self.timeout.read))
         if (found.commit_hash or listing.commit) != listing.commit or (found.size is not None and found.size != file.size):
             template = "{repo} was revised during the download. Start the download again."
@@ -327,7 +347,7 @@ def _listing(repo: str, info: dict[str, Any]) -> Listing:
     files.sort(key=lambda file: (file.size, file.path))
     license = next((tag.removeprefix("license:") for tag in info.get("tags") or () if tag.startswith("license:")), None)
     name = info.get("id")
-    new_name = name if isinstance(name, str) and name.lower() != repo.lower() else ""
+    new_name = name if isinstance(name, str) and name.lower() != whole_model(repo).lower() else ""
     return Listing(repo, info["sha"], tuple(files), new_name, license)
 
 

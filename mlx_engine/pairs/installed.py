@@ -1,17 +1,16 @@
 """The pairs on this disk that can be loaded."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlx_engine.errors import UserError
 from mlx_engine.families import why_not_runnable
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.library import LocalModel, local_models, pair_name, repo_of
+from mlx_engine.pairs.library import LocalModel, fitting_drafters, local_models, pair_name, repo_of
+from mlx_engine.pairs.mtp_head import head_bytes
 from mlx_engine.pairs.pair import CustomPair, custom_pairs, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds
-from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem
+from mlx_engine.pairs.target_config import target_problem
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
         if not (model.is_drafter or model.problem or target_problem(model.config) or why_not_runnable(model.config)):
             entry = catalog.with_target(model.repo)
             aliases = (model.repo, entry.id) if entry else (model.repo,)
-            drafters = _drafters(model.repo, model.config, local, catalog, custom)
+            drafters = _drafters(model.folder, model.repo, model.config, local, catalog, custom)
             drafter = speeds.fastest(model.folder, drafters) if drafters else None
             found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases))
     return tuple({pair.name.lower(): pair for pair in reversed(found)}.values())[::-1]
@@ -56,7 +55,7 @@ def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
     """
     custom = custom_pairs()
     own = [pair.folders[1] for pair in custom if pair.is_local and pair.folders[0] == target]
-    found = _drafters(repo_of(target), read_config(target), local_models(), load_catalog(), custom)
+    found = _drafters(target, repo_of(target), read_config(target), local_models(), load_catalog(), custom)
     present = [drafter for drafter in (*own, *found, *others) if drafter is not None and drafter.is_dir()]
     return tuple({drafter.resolve(): drafter for drafter in reversed(present)}.values())[::-1]
 
@@ -67,17 +66,13 @@ def fastest_drafter(target: Path, *others: Path | None) -> Path | None:
     return MeasuredSpeeds().fastest(target, drafters) if drafters else None
 
 
-def _drafters(repo: str, target: dict, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]) -> list[Path]:
-    """Return the folders of the drafters that fit a target with this repo and config, preferred ones first."""
+def _drafters(
+    folder: Path, repo: str, target: dict, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]
+) -> list[Path]:
+    """Return the folders of the drafters that fit a target, preferred ones first; last its own if it has an MTP head."""
     entry = catalog.with_target(repo)
     preferred: list[str | None] = [pair.drafter for pair in custom if pair.target == repo]
     preferred += [drafter.repo for drafter in entry.drafters] if entry else []
-    fitting = [model for model in local if model.is_drafter and model.problem is None and _fits(target, model.config)]
+    fitting = fitting_drafters(target, local)
     fitting.sort(key=lambda model: preferred.index(model.repo) if model.repo in preferred else len(preferred))
-    return [model.folder for model in fitting]
-
-
-def _fits(target: dict, drafter: dict) -> bool:
-    with suppress(UserError):
-        return not (dflash_problem(target) or pair_problem(target, drafter))
-    return False
+    return [*(model.folder for model in fitting), *([folder] if head_bytes(folder) else [])]

@@ -9,7 +9,10 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import read_config, weight_files
 from mlx_engine.pairs.data_files import cannot_read, data_folder, read_json, write_json
+from mlx_engine.pairs.mtp_head import head_bytes
 from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.pairs.repo import is_head
+from mlx_engine.pairs.target_config import fits
 
 _LM_STUDIO = ("~/.lmstudio/models", "~/.cache/lm-studio/models")
 _MOST_FOLDERS = 5000  # per searched folder, in case the user adds a whole disk
@@ -26,6 +29,7 @@ class LocalModel:
     config: dict
     bytes: int  # of the weights
     problem: EngineText | None  # why it can't be used
+    head: int = 0  # of the bytes, those of a target's own MTP head
 
 
 def local_models(cache: Cache | None = None) -> list[LocalModel]:
@@ -35,6 +39,11 @@ def local_models(cache: Cache | None = None) -> list[LocalModel]:
         if (model := _inspect(folder, repo, place)) is not None:
             found.setdefault(folder.resolve(), model)
     return sorted(found.values(), key=lambda model: (model.is_drafter, model.repo.lower(), str(model.folder)))
+
+
+def fitting_drafters(target: dict, local: list[LocalModel]) -> list[LocalModel]:
+    """Return the local drafters that fit a target with this config."""
+    return [model for model in local if model.is_drafter and not model.problem and fits(target, model.config)]
 
 
 def added_folders() -> list[Path]:
@@ -114,17 +123,18 @@ def _inspect(folder: Path, repo: str, place: str) -> LocalModel | None:
         config = read_config(folder)
     except UserError as error:
         return LocalModel(folder, repo, place, False, {}, 0, error.text)
-    is_drafter = looks_like_drafter(config)
+    is_drafter = is_head(repo) or looks_like_drafter(config)
     if not is_drafter and not isinstance(config.get("model_type"), str):
         return None
-    size, problem = 0, None
+    size, head, problem = 0, 0, None
     try:
         size = sum(file.stat().st_size for file in weight_files(folder))
+        head = 0 if is_drafter else head_bytes(folder)
     except UserError as error:
         problem = error.text
     except OSError as error:
         problem = cannot_read(folder, error).text
-    return LocalModel(folder, repo, place, is_drafter, config, size, problem)
+    return LocalModel(folder, repo, place, is_drafter, config, size, problem, head)
 
 
 def looks_like_drafter(config: dict) -> bool:

@@ -1,13 +1,13 @@
 """Search for drafters by name. Whether a drafter fits is decided by its config."""
 
-from contextlib import suppress
 from pathlib import Path
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.catalog import Catalog
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.library import LocalModel, base_name
+from mlx_engine.pairs.library import LocalModel, base_name, fitting_drafters
+from mlx_engine.pairs.mtp_head import head_bytes
 from mlx_engine.pairs.pair import Pair, custom_pairs
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem
 
@@ -56,11 +56,10 @@ def find_local_drafter(local: list[LocalModel], target: Path) -> Path:
     """Return the first local drafter that fits, or raise like `find_drafter`."""
     config = read_config(target)
     _check_for_dflash(config)
-    for model in local:
-        if model.is_drafter and model.problem is None:
-            with suppress(UserError):
-                if pair_problem(config, model.config) is None:
-                    return model.folder
+    if found := fitting_drafters(config, local):
+        return found[0].folder
+    if head_bytes(target):
+        return target
     raise NoDrafter("no_local_drafter", "No drafter for “{target}” was found on this disk.", target=str(target))
 
 

@@ -15,7 +15,7 @@ _LONGEST_NAME = 80  # characters
 
 @dataclass(frozen=True)
 class Pair:
-    """A target and drafter on the hub. Without a drafter, decoding is plain."""
+    """A target and drafter on the hub, or a target and the MTP head in its repo. Without a drafter, decoding is plain."""
 
     target: str
     drafter: str | None = None
@@ -26,7 +26,7 @@ class Pair:
 
     @property
     def repos(self) -> tuple[str, ...]:
-        return (self.target,) if self.drafter is None else (self.target, self.drafter)
+        return (self.target,) if self.drafter in (None, self.target) else (self.target, self.drafter)
 
     @property
     def name(self) -> str:

@@ -13,8 +13,10 @@ _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)
 _SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 _LONGEST = 96  # characters; the hub's limit
 _LARGEST = 1 << 50  # bytes of a file
-# Only data is downloaded, never code. Weights are `model*.safetensors`, the files that mlx-lm reads.
+# Only data is downloaded, never code. mlx-lm reads `model*.safetensors`, and some repos store their MTP head separately.
 _SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken")
+_WEIGHTS = ("model", "mtp")
+_HEAD = "#mtp"  # ends the name of a model's MTP head
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,34 @@ class RemoteFile:
     path: str
     size: int  # bytes
     digest: str
+    excerpt: "Excerpt | None" = None  # if it is only a part of a file of the repo; then `digest` identifies the part
 
     @property
     def lfs(self) -> bool:
         return len(self.digest) == 64
+
+    @property
+    def source(self) -> "RemoteFile":
+        """The file of the repo."""
+        return self.excerpt.file if self.excerpt else self
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Ranges of a file, and the bytes to write before them."""
+
+    file: RemoteFile
+    start: bytes
+    ranges: tuple[tuple[int, int], ...]  # first byte and end of each
+
+    def locate(self, first: int, end: int) -> tuple[int, int]:
+        """Return the place in the file of the excerpt's byte `first`, and the end, up to `end`, of what follows it there."""
+        at = len(self.start)
+        for begin, stop in self.ranges:
+            if first < (ends := at + stop - begin):
+                return begin + first - at, min(end, ends)
+            at = ends
+        raise ValueError(first)
 
 
 @dataclass(frozen=True)
@@ -49,14 +75,28 @@ class Listing:
 
 
 def is_repo(name: object) -> bool:
-    """Return whether a name is a safe OWNER/NAME."""
-    if not isinstance(name, str) or len(name) > _LONGEST or "--" in name or name.endswith("."):
+    """Return whether a name is a safe OWNER/NAME, or that of its MTP head."""
+    if not isinstance(name, str) or len(name) > _LONGEST or "--" in name or whole_model(name).endswith("."):
         return False
-    return _REPO.fullmatch(name) is not None
+    return _REPO.fullmatch(whole_model(name)) is not None
+
+
+def is_head(name: str) -> bool:
+    """Return whether a name is that of a model's MTP head, such as Qwen/Qwen3.5-9B#mtp."""
+    return name.endswith(_HEAD)
+
+
+def head_of(name: str) -> str:
+    return name + _HEAD
+
+
+def whole_model(name: str) -> str:
+    """Return the repo on the hub."""
+    return name.removesuffix(_HEAD)
 
 
 def check_repo(name: str) -> str:
-    """Return the name if it is a safe OWNER/NAME."""
+    """Return the name if it is safe; see `is_repo`."""
     if not is_repo(name):
         template = "{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16."
         raise UserError("invalid_repo_name", template, name=_printable(name))
@@ -75,10 +115,10 @@ def is_commit(name: object) -> bool:
 
 
 def is_wanted(path: str) -> bool:
-    """Return whether a file is data that mlx-lm reads from the top level of a repo."""
+    """Return whether a file is data that mlx-lm or a drafter reads from the top level of a repo."""
     if "/" in path or path.startswith("."):
         return False
-    return path.endswith(_SUFFIXES) or (path.startswith("model") and path.endswith(".safetensors"))
+    return path.endswith(_SUFFIXES) or (path.startswith(_WEIGHTS) and path.endswith(".safetensors"))
 
 
 def climbs_out(path: str) -> bool:

@@ -71,6 +71,14 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
     return None
 
 
+def fits(target: dict, drafter: dict) -> bool:
+    """Return whether a drafter can be used with a target."""
+    try:
+        return not (dflash_problem(target) or pair_problem(target, drafter))
+    except UserError:
+        return False
+
+
 @dataclass(frozen=True)
 class LayerState:
     """The cached state of a layer: K/V rows (`row` > 0) or a recurrent state."""

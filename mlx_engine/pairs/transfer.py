@@ -19,7 +19,8 @@ from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy, explain, unsafe_redirect
+from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy, explain, no_ranges, unsafe_redirect
+from mlx_engine.pairs.mtp_head import is_intact
 from mlx_engine.pairs.partial import Partial, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile
 
@@ -258,14 +259,23 @@ class FileTransfer:
             if generation != partial.generation:
                 return
             link, (first, end) = file.link, partial.missing(segment)
+        shift = 0
+        if (part := file.remote.excerpt) is not None:
+            if first < len(part.start):
+                partial.write(segment, part.start[first:end], generation)
+                return
+            place, end = part.locate(first, end)
+            shift = place - first
         if link is None:
             link = self._hub.locate(file.listing, file.remote)
             with self._changed:
                 file.link = link
         url, headers = link
-        headers = {**headers, "Range": f"bytes={first}-{end - 1}"}
+        headers = {**headers, "Range": f"bytes={first + shift}-{end + shift - 1}"}
         with get_session().stream("GET", url, headers=headers, timeout=self._hub.timeout) as answer:
             if answer.status_code == 200:
+                if part is not None:
+                    raise no_ranges(file.listing.repo, file.remote.path)
                 with self._changed:
                     if generation != partial.generation:
                         return
@@ -273,7 +283,7 @@ class FileTransfer:
                     if (first, end) != (0, file.remote.size):
                         generation = self._restart_without_ranges(file, partial)
                         segment, first, end = 0, 0, file.remote.size
-            self._check_answer(file, answer, link, first)
+            self._check_answer(file, answer, link, first + shift)
             with self._changed:
                 file.ranged = answer.status_code == 206
                 self._changed.notify_all()  # other connections may join now
@@ -318,7 +328,7 @@ class FileTransfer:
 
     def _check_answer(self, file: _FileDownload, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int) -> None:
         """Refuse a response that isn't the requested range."""
-        status, size = answer.status_code, str(file.remote.size)
+        status, size = answer.status_code, str(file.remote.source.size)
         if status in TRANSIENT:
             raise busy(answer)
         if status in _EXPIRED:
@@ -373,7 +383,8 @@ class FileTransfer:
         file.hash.update(buffer[:count])
         file.hashed += count
         if file.hashed == file.remote.size and generation == partial.generation:
-            if file.hash.hexdigest() == file.remote.digest:
+            part = file.remote.excerpt
+            if is_intact(partial.path, part) if part else file.hash.hexdigest() == file.remote.digest:
                 if partial.finish(self._cache.blob(file.listing, file.remote)):  # otherwise a stop has closed the file
                     with self._changed:
                         file.finished = True

@@ -130,3 +130,54 @@ def drafter_files(size: int, seed: int = 50) -> dict[str, bytes]:
         "dflash.py": b"raise SystemExit('never fetched, never run')\n",
         "model.safetensors": weights(seed, size),
     }
+
+
+# A model with an MTP head, and what the head consists of.
+WHOLE = {
+    "model_type": "qwen3_5",
+    "text_config": {
+        "model_type": "qwen3_5_text",
+        "hidden_size": 64,
+        "vocab_size": 128,
+        "num_hidden_layers": 4,
+        "intermediate_size": 128,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 16,
+        "rms_norm_eps": 1e-6,
+        "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5},
+    },
+}
+
+
+def tensors(shapes: dict[str, tuple[int, ...]], dtype: str = "BF16", value: int = 0x2A80) -> bytes:
+    """A safetensors file whose tensors, in this order, hold one 16-bit value.
+
+    A wrong byte of 0x2A80 gives infinity or another number, depending on the byte.
+    """
+    entries, at = {}, 0
+    for name, shape in shapes.items():
+        size = 2 * int(np.prod(shape))
+        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
+        at += size
+    header = json.dumps(entries).encode()
+    return struct.pack("<Q", len(header)) + header + struct.pack("<H", value) * (at // 2)
+
+
+def whole_files(rows: int = 500, alone: bool = False) -> dict[str, bytes]:
+    """An original model in two files; the second one also has an MTP head of 2 * rows rows, in two places, or `alone` has it."""
+    head = {"mtp.fc.weight": (rows, 512), "mtp.norm.weight": (rows, 512)}
+    rest = {"lm_head.weight": (900, 512), "model.norm.weight": (100, 512)}
+    mixed = {name: (head | rest)[name] for name in ("lm_head.weight", "mtp.fc.weight", "model.norm.weight", "mtp.norm.weight")}
+    first, second = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
+    places = {"model.embed_tokens.weight": first, **dict.fromkeys(mixed, second)}
+    if alone:
+        places |= dict.fromkeys(head, "mtp.safetensors")
+    return {
+        "config.json": config(**WHOLE),
+        "tokenizer.json": noise(3, 1000),
+        "model.safetensors.index.json": config(weight_map=places),
+        first: tensors({"model.embed_tokens.weight": (3000, 512)}),
+        second: tensors(rest if alone else mixed),
+        **({"mtp.safetensors": tensors(head)} if alone else {}),
+    }

@@ -31,7 +31,7 @@ def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
     facts = card(app).facts.shown
     assert "Gains the most from DFlash." in facts["Why this pair"] and facts["License"].endswith("drafter: Apache 2.0")
     assert facts["Kind"] == "DFlash 2, block size 8, qwen3_5" and "Published speedups" not in facts
-    look_at(app, "qwen3.5-9b")
+    look_at(app, "qwen3-coder-30b-a3b")
     assert not box.isVisible() and not quantizations.isVisible()
 
 

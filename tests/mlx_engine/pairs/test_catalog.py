@@ -14,7 +14,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.families import FAMILIES
 from mlx_engine.pairs.catalog import RUNNABLE_KINDS, custom_catalog_file, load_catalog, parse_entry
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.repo import check_repo
+from mlx_engine.pairs.repo import check_repo, is_head
 
 RAW = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
 REPORTED = [one for raw in RAW["pairs"] for drafter in raw["drafters"] for one in drafter["reported"]]
@@ -27,6 +27,7 @@ ASKED_FOR += (
 ASKED_FOR += " muse-glimmer-30b minimax-m2.5 kimi-k2.5 glm-5.1 glm-5.3-flash demo"
 ASKED_FOR += " qwen3.5-397b-a17b minimax-m2.7 laguna-xs-2.1 laguna-s-2.1"
 ASKED_FOR += " ternary-bonsai-2-27b gemma-4-e2b gemma-4-e4b"
+ASKED_FOR += " qwen3-32b qwen3-next-80b-a3b llama-3.3-70b"
 ASKED_FOR += " qwen3-14b minicpm5-2b lfm2.5-1.2b lfm2.5-2.6b lfm2.5-8b-a1b"
 ASKED_FOR += " qwen3.8-flash-next glm-5.3 minimax-m3.1-flash kimi-k2.6 kimi-k2.7-code nemotron-3.5-lightning"
 
@@ -89,14 +90,18 @@ class TestShippedCatalog:
         targets = [target.repo for entry in load_catalog().entries for target in entry.targets]
         assert len(targets) == len(set(targets))
 
-    def test_drafters_that_cannot_run_yet_are_not_offered(self) -> None:
+    def test_every_kind_is_offered_and_unknown_ones_are_not(self) -> None:
         entries = load_catalog().entries
-        assert {drafter.kind for entry in entries for drafter in entry.drafters} <= {*RUNNABLE_KINDS, None}
-        listed = {one["kind"]["is"] for raw in RAW["pairs"] for one in raw["drafters"] if one["kind"]}
-        assert listed == {*RUNNABLE_KINDS, "MTP", "EAGLE-3"}
-        drafters = [{"repo": "c/eagle", "kind": "EAGLE-3"}, {"repo": "c/flash", "kind": "DFlash"}]
+        assert {drafter.kind for entry in entries for drafter in entry.drafters if drafter.kind} == {*RUNNABLE_KINDS}
+        drafters = [{"repo": "c/medusa", "kind": "Medusa"}, {"repo": "c/flash", "kind": "DFlash"}]
         entry = parse_entry({"id": "mine", "targets": [{"repo": "a/b", "bits": 4}], "drafters": drafters})
-        assert entry.pairs == (Pair("a/b", "c/flash"),) and "c/eagle" not in entry.repos
+        assert entry.pairs == (Pair("a/b", "c/flash"),) and "c/medusa" not in entry.repos
+
+    def test_only_the_heads_of_original_models_are_downloaded(self) -> None:
+        heads = [one for entry in load_catalog().entries for one in entry.drafters if one.kind == "MTP"]
+        assert heads and all(is_head(one.repo) for one in heads)
+        targets = [target.repo for entry in load_catalog().entries for target in entry.targets]
+        assert not any(map(is_head, targets))
 
     def test_a_pair_is_found_by_id_and_quantization(self) -> None:
         entry = load_catalog().find("Qwen3.8-27B")

@@ -106,14 +106,16 @@ from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.transfer import RetryPolicy
-made = Download(Pair("owner/target", "owner/drafter"), Hub(sys.argv[1], read_timeout=float(sys.argv[4])), Cache(Path(sys.argv[2])),
+made = Download(Pair("owner/target", sys.argv[5]), Hub(sys.argv[1], read_timeout=float(sys.argv[4])), Cache(Path(sys.argv[2])),
                 connections=4, retry=RetryPolicy(0.01, 0.1, 600.0))
 print("ready", flush=True)
 assert made.run(threading.Event()) is not None
 """
 
 
-def run_with_kills(local: LocalHub, cache: Cache, moments: list[float], silence: float = SILENCE) -> tuple[int, int]:
+def run_with_kills(
+    local: LocalHub, cache: Cache, moments: list[float], silence: float = SILENCE, drafter: str = "owner/drafter", total: int = 0
+) -> tuple[int, int]:
     """Run the download in a process, kill it after each share of the remaining bytes, then let it finish.
 
     The hub sends at most half of the rest before each kill, so that the download cannot finish on a busy machine. Returns the
@@ -122,12 +124,12 @@ def run_with_kills(local: LocalHub, cache: Cache, moments: list[float], silence:
     counter = cache.root.with_suffix(".counter")
     counter.write_bytes(bytes(8))
     environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_HUB_CACHE": str(cache.root)}
-    total, kills = size(local), 0
+    total, kills = total or size(local), 0
     for moment in [*moments, None]:
         goal = sent(local) + (moment or 0.0) * (total - sent(local))
         local.allow(None if moment is None else int((goal + total) / 2) - sent(local))
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, local.url, str(cache.root), str(counter), str(silence)],
+            [sys.executable, "-c", CHILD, local.url, str(cache.root), str(counter), str(silence), drafter],
             env=environment,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[3],
