@@ -5951,6 +5951,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
+            <source>drafter_is_whole_model</source>
+            <extracomment>“{repo}” is a whole model. Enter {head} to download only its MTP head.</extracomment>
+            <translation>„{repo}“ ist ein vollständiges Modell. Geben Sie {head} ein, um nur seinen MTP-Kopf zu laden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
             <source>hub_retrying</source>
             <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
             <translation>{endpoint} antwortet nicht. Bis zu {seconds:.0f} s lang wird es erneut versucht.</translation>
@@ -6161,6 +6167,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>no_ranges</source>
+            <extracomment>The host of {file} can't send a part of it, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
+            <translation>Der Server von {file} kann keinen Teil davon senden, daher kann der MTP-Kopf von {repo} nicht geladen werden. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>proxy_refused</source>
             <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
             <translation>Der Proxy hat die Verbindung zu {endpoint} abgelehnt ({reason}). Prüfen Sie den Proxy in den Netzwerkeinstellungen des Systems.</translation>
@@ -6350,6 +6362,24 @@
             <source>path_not_absolute</source>
             <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
             <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie einen Pfad ein, der mit / beginnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/mtp_head.py" />
+            <source>damaged_weights_header</source>
+            <extracomment>The header of “{file}” is damaged. Download it again.</extracomment>
+            <translation>Der Anfang von „{file}“ ist beschädigt. Laden Sie die Datei erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/mtp_head.py" />
+            <source>head_tensor_not_usable</source>
+            <extracomment>Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter.</extracomment>
+            <translation>„{tensor}“ in {file} ist als {dtype} gespeichert und kann nicht verwendet werden. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/mtp_listing.py" />
+            <source>no_mtp_head</source>
+            <extracomment>{repo} has no MTP head. Choose another drafter.</extracomment>
+            <translation>{repo} hat keinen MTP-Kopf. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />

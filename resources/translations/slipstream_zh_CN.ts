@@ -5951,6 +5951,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
+            <source>drafter_is_whole_model</source>
+            <extracomment>“{repo}” is a whole model. Enter {head} to download only its MTP head.</extracomment>
+            <translation>“{repo}”是完整模型。输入 {head} 可仅下载其 MTP 头。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
             <source>hub_retrying</source>
             <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
             <translation>{endpoint} 没有响应。将在 {seconds:.0f} 秒内不断重试。</translation>
@@ -6161,6 +6167,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>no_ranges</source>
+            <extracomment>The host of {file} can't send a part of it, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
+            <translation>{file} 所在的服务器无法只发送其中一部分，因此无法下载 {repo} 的 MTP 头。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>proxy_refused</source>
             <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
             <translation>代理拒绝连接 {endpoint}（{reason}）。请检查系统网络设置中的代理。</translation>
@@ -6350,6 +6362,24 @@
             <source>path_not_absolute</source>
             <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
             <translation>“{path}”不是完整路径。请输入以 / 开头的路径。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/mtp_head.py" />
+            <source>damaged_weights_header</source>
+            <extracomment>The header of “{file}” is damaged. Download it again.</extracomment>
+            <translation>“{file}”的文件头已损坏。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/mtp_head.py" />
+            <source>head_tensor_not_usable</source>
+            <extracomment>Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter.</extracomment>
+            <translation>无法使用 {file} 中的“{tensor}”，它以 {dtype} 格式存储。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/mtp_listing.py" />
+            <source>no_mtp_head</source>
+            <extracomment>{repo} has no MTP head. Choose another drafter.</extracomment>
+            <translation>{repo} 没有 MTP 头。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />

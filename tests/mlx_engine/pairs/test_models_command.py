@@ -305,7 +305,7 @@ class TestOtherCommands:
             for target in entry.targets:
                 pair.repo(target.repo, target_files(1000))
             for drafter in entry.drafters:
-                pair.repo(drafter.repo, drafter_files(1000))
+                pair.repo(whole_model(drafter.repo), drafter_files(1000))
         status, printed = models(capsys, "check", "--catalogue")
         assert (status, printed["missing"]) == (0, [])
         gone = load_catalog().find("qwen3-8b").targets[0].repo

@@ -148,7 +148,7 @@ def test_infinity_is_downloaded_again(times: int, local_hub: LocalHub, cache: Ca
     local_hub.faults.extend([None, None, *[Fault("wrong", 1)] * (times * times)])  # after the header and its length; two ranges
     made = download(local_hub, cache, PAIR)
     if times == 2:
-        with pytest.raises(UserError, match=f"{SECOND} in owner/whole#mtp was corrupted twice and deleted"):
+        with pytest.raises(UserError, match=f"{SECOND} in owner/whole#mtp was corrupted in two downloads"):
             made.run(threading.Event())
         local_hub.faults.clear()
     else:
