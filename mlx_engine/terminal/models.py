@@ -25,6 +25,7 @@ from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remov
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.repo import is_head
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 from mlx_engine.terminal.model_pull import in_background, pull, with_alternatives
@@ -272,7 +273,7 @@ def _faults(cache: Cache, repo: str) -> list[str]:
             faults.append(f"{pointer.name} is missing. Download the pair again.")
         elif not pointer.is_file() and not pointer.is_dir():
             faults.append(str(not_regular_file(pointer)))
-        elif pointer.is_symlink() and not _has_digest(pointer.resolve()):
+        elif pointer.is_symlink() and not ((is_head(repo) and pointer.suffix == ".safetensors") or _has_digest(pointer.resolve())):
             faults.append(f"{pointer.name} is damaged. {_AGAIN}")
         elif pointer.suffix == ".safetensors":
             try:

@@ -24,6 +24,7 @@ from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import base_name, local_models, repo_of
 from mlx_engine.pairs.pair import Pair, demo_pair
+from mlx_engine.pairs.repo import whole_model
 from mlx_engine.pairs.transfer import RetryPolicy
 from mlx_engine.terminal import model_pull
 from tests.golden.__main__ import HERE

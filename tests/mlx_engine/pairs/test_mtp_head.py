@@ -20,6 +20,7 @@ from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import find_drafter, find_local_drafter
 from mlx_engine.pairs.mtp_head import head_bytes, pair_bytes
 from mlx_engine.pairs.pair import Pair
+from mlx_engine.terminal.models import _faults
 from tests.hub.repos import TARGET, WHOLE, config, target_files, tensors, whole_files
 from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.pairs.downloads import Impatience, download, fetch, leftovers, run_until
@@ -78,6 +79,7 @@ def test_the_head_is_a_drafter_on_this_disk(local_hub: LocalHub, cache: Cache) -
     fetch(offer(local_hub), cache, PAIR)
     target, drafter = local_models(cache)
     assert (target.repo, target.is_drafter, drafter.repo, drafter.is_drafter) == ("owner/target", False, "owner/whole#mtp", True)
+    assert not _faults(cache, drafter.repo)
     assert cache.remove("owner/whole#mtp") > 1000 * ROW and len(local_models(cache)) == 1
 
 
