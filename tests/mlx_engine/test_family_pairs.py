@@ -13,7 +13,7 @@ from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.test_families import draw
 from tests.mlx_engine.test_turns import together
-from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, save, save_drafter, save_mtp, text
+from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, save, save_drafter, save_eagle3, save_mtp, text
 
 WIDTHS = (2, 5, 8, 16)
 QUICK = ("gemma4", "gpt_oss", "lfm2", "qwen3_next")
@@ -84,6 +84,12 @@ def test_dspark_gives_a_familys_plain_text(pair, name):
 @pytest.mark.parametrize("name", ["qwen3_5", "qwen3_5_moe", "qwen3_next"])
 def test_mtp_gives_a_familys_plain_text(tmp_path, name):
     engine = loaded(save(name, tmp_path / "target"), save_mtp(name, tmp_path / "head"))
+    assert_lossless(engine, draw(3, 12), 24, (2, 8), 16)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in FAMILIES])
+def test_eagle3_gives_a_familys_plain_text(tmp_path, name):
+    engine = loaded(save(name, tmp_path / "target"), save_eagle3(name, tmp_path / "drafter"))
     assert_lossless(engine, draw(3, 12), 24, (2, 8), 16)
 
 

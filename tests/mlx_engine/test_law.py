@@ -82,6 +82,8 @@ SAMPLING = Sampling(1.5, top_k=4, top_p=0.97)
 PROMPTS = {
     "tiny": (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52),
     "tiny2": (9, 17, 77, 120, 31, 44),
+    "dspark": (52, 22, 1, 57, 93, 9),
+    "eagle3": (67, 4, 101, 62, 16, 49),
     "mtp": (91, 43, 77, 23, 111, 10),
 }
 
@@ -122,7 +124,8 @@ def judged(seen, want):
 
 
 @pytest.mark.parametrize(
-    ("pair", "mode", "width"), [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3), ("mtp", "dflash", 5)]
+    ("pair", "mode", "width"),
+    [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3), ("eagle3", "dflash", 4), ("mtp", "dflash", 5)],
 )
 def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, request):
     engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]
@@ -133,7 +136,11 @@ def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, req
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("pair", "mode", "width"),
-    [("tiny", "plain", None), *itertools.product(["tiny"], ["dflash"], [2, 8]), *itertools.product(["tiny2"], ["dflash"], [3, 8])],
+    [
+        ("tiny", "plain", None),
+        *itertools.product(["tiny"], ["dflash"], [2, 8]),
+        *itertools.product(["tiny2", "dspark", "eagle3", "mtp"], ["dflash"], [3, 8]),
+    ],
 )
 def test_many_tokens_follow_the_exact_distribution(pair, mode, width, request):
     engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]

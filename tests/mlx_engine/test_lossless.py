@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 
 from mlx_engine import chat
+from mlx_engine.decoding.prefill import prefill
 from mlx_engine.requests import Message, Sampling
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
+from tests.mlx_engine.drafter_cases import Sharpened
 from training.corpus.questions import fresh_questions
 
 WIDTHS = (2, 4, 8, 16)
@@ -115,6 +117,23 @@ def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, tem
     for width in widths[:3]:
         drafted = reply(engine, dataclasses.replace(asked, width=width))
         assert (drafted.tokens, drafted.reason) == (plain.tokens, plain.reason)
+
+
+@pytest.mark.parametrize("pair", ["tiny", "dspark", "eagle3", "mtp"])
+@sampled(4)
+@given(seed=st.integers(0, 99), rows=st.integers(2, 8))
+def test_the_noise_of_each_position_decides_its_proposal(pair, request, seed, rows):
+    """Noise that outweighs the logits of one token per position, of those that the drafter can propose."""
+    engine = request.getfixturevalue(pair).pair
+    caches, context = engine.target.caches(), engine.drafter.context()
+    *_, _ = prefill(engine.target, caches, (73, 119, 51, 37), engine.drafter, context)
+    own = engine.drafter._proposable
+    proposable = mx.arange(engine.drafter.config.vocab_size) if own is None else own
+    wanted = proposable[mx.random.randint(0, proposable.size, (rows - 1,), key=mx.random.key(seed))]
+    noise = mx.zeros((rows + 2, engine.target.vocabulary))
+    noise[mx.arange(rows - 1), wanted] = 1e4
+    found = engine.drafter.propose(context, mx.array([9], mx.uint32), rows, Sharpened(), noise)
+    assert found.tolist() == wanted.tolist()
 
 
 @pytest.mark.long

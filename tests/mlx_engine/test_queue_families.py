@@ -23,7 +23,7 @@ from tests.mlx_engine.test_families import contents, draw
 from tests.mlx_engine.test_family_pairs import Foresight
 from tests.mlx_engine.test_queue import Run, close, same_state
 from tests.mlx_engine.test_schedules import Scripted
-from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build, save, save_drafter
+from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build, save, save_drafter, save_eagle3, save_mtp
 
 # Of each kind of caches one: growing, growing and recurrent (delta nets joined, and not; convolutions), with windows, compound
 KINDS = ("qwen3", "qwen3_5", "qwen3_next", "lfm2", "gpt_oss", "gemma4_text", "glm_moe_dsa")
@@ -110,10 +110,10 @@ def pair(tmp_path_factory):
     place = tmp_path_factory.mktemp("families")
 
     @cache
-    def load(name: str):
-        save(name, place / name / "target")
-        save_drafter(name, place / name / "drafter")
-        engine = loaded(place / name / "target", place / name / "drafter")
+    def load(name: str, kind: str = "dflash"):
+        folder = place / f"{name}-{kind}"
+        makers = {"dflash": save_drafter, "eagle3": save_eagle3, "mtp": save_mtp}
+        engine = loaded(save(name, folder / "target"), makers[kind](name, folder / "drafter"))
         prompt = draw(19, 11)
         plain = reply(engine, tokens(prompt, mode="plain", max_tokens=120, ignore_eos=True)).tokens
         engine.pair.drafter = Foresight(engine.pair.drafter, [*prompt, *plain])
@@ -122,10 +122,20 @@ def pair(tmp_path_factory):
     return load
 
 
-@pytest.mark.parametrize("name", [*KINDS, *(pytest.param(name, marks=pytest.mark.long) for name in FAMILIES if name not in KINDS)])
-def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
-    engine, prompt, plain = pair(name)
-    for width in (2, 16) if SAMPLE else (2, 5, 16):
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "dflash") for name in KINDS),
+        *(pytest.param(name, "dflash", marks=pytest.mark.long) for name in FAMILIES if name not in KINDS),
+        ("gpt_oss", "eagle3"),
+        *(pytest.param(name, "eagle3", marks=pytest.mark.long) for name in FAMILIES if name != "gpt_oss"),
+        *((name, "mtp") for name in ("qwen3_5", "qwen3_5_moe", "qwen3_next")),
+    ],
+)
+def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, kind, monkeypatch):
+    engine, prompt, plain = pair(name, kind)
+    most = engine.pair.info.block_size
+    for width in (2, most) if SAMPLE else (2, 5, most):
         asked = tokens(prompt, width=width, max_tokens=40, ignore_eos=True)
         monkeypatch.setattr(device, "runs_beside_host", lambda: False)
         want = reply(engine, asked)

@@ -317,3 +317,44 @@ def save_mtp(name: str, folder: Path) -> Path:
     mx.save_safetensors(str(folder / "model.safetensors"), weights)
     (folder / "config.json").write_text(json.dumps(CONFIGS[name]))
     return folder
+
+
+def save_eagle3(name: str, folder: Path) -> Path:
+    """Write a folder with a random EAGLE-3 drafter of 100 tokens for the family's model."""
+    folder.mkdir()
+    hidden, layers, at = 64, text(name)["num_hidden_layers"], "midlayer."
+    taps, count = sorted({0, layers // 2, layers - 1}), 100
+    shapes = {
+        "fc": (hidden, len(taps) * hidden),
+        f"{at}self_attn.q_proj": (64, 2 * hidden),
+        **{f"{at}self_attn.{part}_proj": (32, 2 * hidden) for part in ("k", "v")},
+        f"{at}self_attn.o_proj": (hidden, 64),
+        **{f"{at}mlp.{part}_proj": (32, hidden) for part in ("gate", "up")},
+        f"{at}mlp.down_proj": (hidden, 32),
+        **{f"{at}{part}": (hidden,) for part in ("hidden_norm", "input_layernorm", "post_attention_layernorm")},
+        "norm": (hidden,),
+        "lm_head": (count, hidden),
+    }
+    weights = {
+        f"{module}.weight": mx.ones(shape) if len(shape) == 1 else mx.random.normal(shape, key=key) / shape[-1] ** 0.5
+        for key, (module, shape) in zip(mx.random.split(mx.random.key(1), len(shapes)), shapes.items(), strict=True)
+    }
+    weights["d2t"] = mx.arange(count) // 4  # most ids, up to the last one but a few
+    mx.save_safetensors(str(folder / "model.safetensors"), weights)
+    config = {
+        "architectures": ["LlamaForCausalLMEagle3"],
+        "model_type": "llama",
+        "hidden_size": hidden,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 32,
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 10000.0,
+        "vocab_size": VOCABULARY,
+        "draft_vocab_size": count,
+        "eagle_config": {"eagle_aux_hidden_state_layer_ids": taps, "use_aux_hidden_state": True},
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
