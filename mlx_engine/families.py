@@ -19,7 +19,8 @@ class Family:
     backbone: str = "model"  # holds `layers` and `embed_tokens`
     head: str = "lm_head"  # absent if tied to the embedding
     embedding_scale: str = ""  # backbone attribute that scales embeddings for a drafter
-    recurrent: str = ""  # layer attribute that holds the gated delta net, or LFM2's short convolution
+    embedding: str = "embed_tokens"  # backbone attribute
+    recurrent: str = ""  # layer attribute that holds the gated delta net, short convolution, or Mamba-2 mixer
     full_every: int = 0  # every n-th layer has full attention unless the config lists layers; 0: all layers
     window: int = 512  # tokens, unless the config sets it
     global_heads: bool = False  # full attention has its own head count and size, and some layers share K/V
@@ -56,6 +57,7 @@ FAMILIES: dict[str, Family] = {
         Family("laguna", _SLIDING),
         Family("lfm2", _DELTA, recurrent="conv"),
         Family("lfm2_moe", _DELTA, recurrent="conv"),
+        Family("nemotron_h", _DELTA, backbone="backbone", embedding="embeddings", recurrent="mixer", row_exact=False),
     )
 }
 

@@ -12,6 +12,9 @@ _READABLE_FORMATS = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "m
 MOST_LAYERS = 2048  # of a target; published targets have a few hundred at most
 STEP = 256  # rows by which a cache grows
 _OTHER = Family("", ())
+# Nemotron-H's layers with a state, in its older and newer configs
+_MIXERS = {"M": "mamba", "mamba": "mamba", "linear_attention": "mamba"}
+_MIXERS |= dict.fromkeys(("*", "attention", "full_attention"), "full_attention")
 
 
 def text_config(config: dict) -> dict:
@@ -126,6 +129,9 @@ def _layer_kinds(config: dict, text: dict, layers: int) -> list[str]:
     every, other = family.full_every, "sliding_attention"
     if family.recurrent == "conv" and isinstance(attending := text.get("full_attn_idxs"), list):
         return ["full_attention" if number in attending else "conv" for number in range(layers)]
+    if family.recurrent == "mixer":
+        pattern = text.get("hybrid_override_pattern") or text.get("layers_block_type") or text.get("layer_types")
+        return [_MIXERS[kind] for kind in pattern if kind in _MIXERS] if isinstance(pattern, str | list) else []
     if family.recurrent == "linear_attn":
         every, other = whole(text, "full_attention_interval") or 4, "linear_attention"
     elif isinstance(listed, list) and len(listed) >= layers:
@@ -139,6 +145,12 @@ def _layer_state(kind: str, config: dict, text: dict, heads: int, size: int) -> 
     if kind == "conv":
         kernel, hidden = whole(text, "conv_L_cache"), whole(text, "hidden_size")
         return LayerState(convolution=(kernel - 1) * hidden) if kernel and hidden else None
+    if kind == "mamba":
+        names = ("mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel")
+        count, dim, groups, state, kernel = (whole(text, name) for name in names)
+        if not (count and dim and groups and state and kernel):
+            return None
+        return LayerState(recurrent=count * dim * state, convolution=(kernel - 1) * (count * dim + 2 * groups * state))
     if kind == "linear_attention":
         names = ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim", "conv_kernel_dim")
         values, keys, key, value, kernel = (whole(text, f"linear_{name}") for name in names)

@@ -12,13 +12,13 @@ from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays, fill_in_order
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.recurrent import RecurrentCache
 from mlx_engine.targets.rotating import RotatingCache
-from mlx_engine.targets.short_conv import state_adapter
 
 ADAPTERS: dict[type, Any] = {
     KVCache: GrowingCache,
     RotatingKVCache: RotatingCache,
-    ArraysCache: state_adapter,
+    ArraysCache: RecurrentCache,
     CacheList: lambda cache: CompoundCache(cache, [adapter(part) for part in cache.caches]),
 }
 

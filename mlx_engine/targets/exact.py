@@ -28,8 +28,8 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.kernels import verify_attention, verify_matmul
 from mlx_engine.targets.adapter import CacheAdapter
 from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.recurrent import RecurrentCache
 from mlx_engine.targets.rotating import RotatingCache
-from mlx_engine.targets.short_conv import state_adapter
 
 ROWS = verify_attention.ROWS
 _PART = verify_attention.PART
@@ -229,7 +229,7 @@ def adapter(cache: Any, attend: RowAttention) -> CacheAdapter:
     if type(cache) is RotatingKVCache and not cache.keep:
         return _RotatingExact(cache, attend)
     if type(cache) is ArraysCache:
-        return state_adapter(cache)
+        return RecurrentCache(cache)
     raise refusal(EngineText.of("exact_cache", "it uses a {kind}", kind=type(cache).__name__))
 
 

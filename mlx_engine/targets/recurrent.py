@@ -1,8 +1,8 @@
-"""Adapter of mlx-lm's `ArraysCache` of a gated delta net.
+"""Adapter of mlx-lm's `ArraysCache` of a gated delta net, a short convolution, or a Mamba-2 mixer.
 
-The cache holds the short convolution's last inputs and the recurrent state, neither of which can be trimmed. A rewind restores the
-state from before the block and replays the kept rows. The host need not know how many rows those are: a block queued behind another
-starts from the other block's rows, and the device computes the convolution's first row and the number of rows to replay.
+It holds a convolution's last inputs and, except for a short convolution, a recurrent state, neither of which can be trimmed. A
+rewind restores the state from before the block and replays the kept rows. The host need not know how many rows those are: a block
+queued behind another starts from the other block's rows, and the device computes the state after those that were kept.
 """
 
 import copy
@@ -39,6 +39,10 @@ class RecurrentBlock:
     before: mx.array  # the state before the block, [1, Hv, Dv, Dk] float32
     tape: Tape  # the rows' updates of the state
 
+    @property
+    def rows(self) -> int:
+        return self.tape.rows
+
     def after(self, rows: int) -> list[mx.array]:
         """Return the state after the first `rows` rows.
 
@@ -52,16 +56,16 @@ class RecurrentBlock:
 
 
 class RecurrentCache(CacheAdapter):
-    """Adapter of a gated delta net's `ArraysCache`, which it replaces in blocks."""
+    """Adapter of an `ArraysCache`, which it replaces in blocks."""
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)
         self.compilable = False  # whether the pass is queued, so that layers can be compiled
         self._before: list | None = None  # state before the latest block
-        self._block: RecurrentBlock | None = None
+        self._block: Any = None  # with `rows`, and `after` for the state after some of them
         self._kept: mx.array | None = None  # rows kept of the pass before the queued one
         # Queued passes: one settled but not copied into the cache, one unsettled, and one being built
-        self._placed = deque[RecurrentBlock](maxlen=3)
+        self._placed = deque[Any](maxlen=3)
         self._origin: tuple[mx.array, mx.array, Tape, int] | None = None  # state, and its inputs: before, tape, kept rows
         self._traced: BlockStart | None = None
 
@@ -122,18 +126,23 @@ class RecurrentCache(CacheAdapter):
         nothing = Tape.empty(net.num_k_heads, net.head_k_dim, net.num_v_heads, net.head_v_dim, dtype)
         return BlockStart(convolution, 0, state, nothing, 0)
 
-    def finish(self, block: RecurrentBlock) -> None:
+    def state(self) -> list:
+        """Return the state before the next block, for layers whose blocks give it for a number of rows on the device."""
+        return self._placed[-1].after(self._kept) if self.compilable and self._placed else self.cache.cache
+
+    def finish(self, block: Any) -> None:
         """Store the block that the net has computed."""
         if self.compilable:
             self._placed.append(block)
         else:
             self._block = block
-            self._end(block, block.tape.rows)
+            self._end(block, block.rows)
 
-    def _end(self, block: RecurrentBlock, rows: int) -> None:
+    def _end(self, block: Any, rows: int) -> None:
         """Move the cache to the state after the first `rows` rows of a block."""
         self.cache.cache = block.after(rows)
-        self._origin = self.cache.cache[1], block.before, block.tape, rows
+        if isinstance(block, RecurrentBlock):
+            self._origin = self.cache.cache[1], block.before, block.tape, rows
 
     trace_length = 0  # no shape depends on the context's length
 

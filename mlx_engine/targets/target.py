@@ -20,6 +20,7 @@ from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
+from mlx_engine.targets.mamba2 import Mamba2
 from mlx_engine.targets.products import KernelLayers, Replacements
 from mlx_engine.targets.short_conv import ShortConv
 
@@ -63,7 +64,7 @@ class Target:
         self.rows = _token_rows(model) or vocabulary
         self._taps: dict[int, _Tap] = {}
         self._tap_order = tuple(taps)
-        self._nets: dict[int, DeltaNet | ShortConv] = {}
+        self._nets: dict[int, DeltaNet | Mamba2 | ShortConv] = {}
         self.family = family
         self.attend: exact.RowAttention | None = None
         self._kernel_layers = KernelLayers((), PLAIN.verify_matmul)
@@ -78,14 +79,15 @@ class Target:
         backbone = _part(self.model, family.backbone)
         self._recurrent = family.recurrent
         self._layers: list = backbone.layers
-        self._embedding = backbone.embed_tokens
+        self._embedding = getattr(backbone, family.embedding)
         self._embedding_scale = getattr(backbone, family.embedding_scale) if family.embedding_scale else 1.0
-        self._head_path, self._table_path = family.head, f"{family.backbone}.embed_tokens"
+        self._head_path, self._table_path = family.head, f"{family.backbone}.{family.embedding}"
         head = _part(self.model, family.head)
         if family.recurrent:
             for index, layer in enumerate(self._layers):
-                if (net := getattr(layer, family.recurrent, None)) is not None:
-                    self._nets[index] = (DeltaNet if hasattr(net, "conv1d") else ShortConv)(net)
+                net: Any = getattr(layer, family.recurrent, None)
+                if (kind := _rewindable(net)) is not None:
+                    self._nets[index] = kind(net)
                     setattr(layer, family.recurrent, self._nets[index])
         self._backbone = backbone
         for index in taps:
@@ -184,6 +186,13 @@ class Target:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
         return logits, mx.concatenate(outputs, axis=-1).squeeze(0)
+
+
+def _rewindable(net: Any) -> type[DeltaNet | Mamba2 | ShortConv] | None:
+    """Return the replacement for a layer's recurrent part, or None for other parts."""
+    if hasattr(net, "num_v_heads"):
+        return DeltaNet
+    return Mamba2 if hasattr(net, "ssm_state_size") else ShortConv if hasattr(net, "L_cache") else None
 
 
 def _token_rows(model: nn.Module) -> int:

@@ -184,6 +184,34 @@ CONFIGS |= {
         "norm_topk_prob": True,
     },
 }
+CONFIGS["nemotron_h"] = {
+    **_BASE,
+    "model_type": "nemotron_h",
+    "num_hidden_layers": 5,
+    "hybrid_override_pattern": "ME*-M",
+    "head_dim": 16,
+    "mamba_num_heads": 4,
+    "mamba_head_dim": 16,
+    "mamba_proj_bias": False,
+    "ssm_state_size": 32,
+    "conv_kernel": 4,
+    "n_groups": 2,
+    "mlp_bias": False,
+    "use_bias": False,
+    "use_conv_bias": True,
+    "attention_bias": False,
+    "layer_norm_epsilon": 1e-5,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_shared_experts": 1,
+    "moe_intermediate_size": 32,
+    "moe_shared_expert_intermediate_size": 32,
+    "n_group": 1,
+    "topk_group": 1,
+    "norm_topk_prob": True,
+    "routed_scaling_factor": 1.0,
+    "time_step_limit": [0.001, 100.0],
+}
 FAMILIES = tuple(CONFIGS)
 SLIDING = ("gemma4_unified", "gemma4", "gemma4_text", "gpt_oss", "llama", "muse_glimmer", "laguna")
 # Their one-row pass is another formula than their pass of several rows, in mlx-lm itself, so the two agree only nearly.
@@ -283,6 +311,8 @@ def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1, dspark
         config |= {"architectures": ["DSparkDraftModel"], "sample_from_anchor": False, "markov_rank": 8}
         if name.startswith("lfm"):
             config |= {"architectures": ["Lfm2DSparkDraftModel"], "rope_is_neox_style": False}
+        if name == "nemotron_h":
+            config |= {"architectures": ["Qwen3DSparkModel"], "dflash_query_causal": True, "sliding_window": 20}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
 

@@ -71,7 +71,6 @@ class TestShippedCatalog:
             "kimi-k2.6",
             "kimi-k2.7-code",
             "minimax-m3.1-flash",
-            "nemotron-3.5-lightning",
             "qwen3.8-flash-next",
         }
 
@@ -80,8 +79,8 @@ class TestShippedCatalog:
         assert len(pairs) == len(set(pairs)) and all(check_repo(repo) for pair in pairs for repo in pair.repos)
 
     def test_the_drafter_of_dflashs_authors_comes_first(self) -> None:
-        """It is used if only the target is given."""
-        authors = ("z-lab/", "incoai/", "nvidia/")
+        """It is used if only the target is given. NVIDIA's is in a format that isn't read."""
+        authors = ("z-lab/", "incoai/")
         theirs = [[drafter.repo.startswith(authors) for drafter in entry.drafters] for entry in load_catalog().entries]
         several = [each for each in theirs if len(each) > 1 and any(each)]
         assert several and all(each[0] for each in several)
