@@ -1,13 +1,17 @@
 """Several drafters of one target in the picker, and what the card says about each."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from mlx_engine.pairs import machine
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.catalog import custom_catalog_file
 from mlx_engine.pairs.pair import Pair
 from tests.app.models.picker_page import Start, card, look_at, opened
 from tests.app.scripted_engine import FACTS
+from tests.hub.repos import whole_files
 
 
 def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
@@ -54,3 +58,32 @@ def test_the_recommended_quantization_is_shown_first(start: Start, monkeypatch: 
     assert "Gains the most from DFlash." in card(app).facts.shown["Why this pair"]
     card(app).variants.activated.emit(0)
     assert "Recommended" not in card(app).facts.shown["Why this pair"]
+
+
+def test_a_head_in_the_targets_folder_is_one_of_its_drafters(start: Start) -> None:
+    """Its bytes are not counted as the target's, too."""
+    folder = Cache().snapshot("owner/whole", "a" * 40)
+    folder.mkdir(parents=True)
+    for name, data in whole_files().items():
+        (folder / name).write_bytes(data)
+    entry = {"id": "whole-1b", "name": "Whole 1B", "targets": [{"repo": "owner/whole", "bits": 16}]}
+    custom_catalog_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter", "kind": "DFlash"}}]))
+    app = start()
+    opened(app)
+    one = look_at(app, "whole-1b")
+    box = card(app).drafters
+    assert [box.itemText(index).split(" · ")[0] for index in range(box.count())] == ["MTP by owner", "DFlash by owner"]
+    assert one.shown.folders == (folder, folder) and one.shown.kind == "MTP" and one.shown.problem is None
+    assert one.shown.size == sum(file.stat().st_size for file in folder.glob("m*.safetensors"))
+    assert one.shown.fit is not None
+    weights = {line.what: line.bytes for line in one.shown.fit.lines if "weights" in line.what}
+    stored = int(one.shown.size - 1000 * 1024) * 2  # bfloat16 in float32, on a CPU
+    assert weights["Target weights"] == stored and "Drafter weights" in weights
+
+
+def test_the_head_of_an_original_model_is_on_offer(start: Start) -> None:
+    app = start()
+    opened(app)
+    one = look_at(app, "qwen3.5-9b")
+    assert card(app).drafters.itemText(1).startswith("MTP by Qwen")
+    assert one.variants[1].pair == Pair("mlx-community/Qwen3.5-9B-MLX-4bit", "Qwen/Qwen3.5-9B#mtp")
