@@ -284,8 +284,7 @@ class Estimator:
             parsed = parse(drafter) if drafter else None
             variant = replace(variant, config=parsed)
             if self.facts is not None:
-                generation = 2 if parsed and parsed.selector else 1
-                speeds = predict_speeds(self.facts, target, parsed, sizes, context, generation) | speeds
+                speeds = predict_speeds(self.facts, target, parsed, sizes, context) | speeds
             slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
             return replace(variant, fit=fit, speeds=speeds, slow=slow, context=limit or variant.context)
         except UserError as error:

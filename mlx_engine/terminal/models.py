@@ -174,8 +174,7 @@ def _fit(given: argparse.Namespace) -> int:
     speeds: dict[Any, SpeedRange] = {}
     if facts is not None:
         parsed = parse(drafter) if drafter else None
-        generation = 2 if parsed and parsed.selector else 1
-        speeds = predict_speeds(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context, generation)
+        speeds = predict_speeds(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context)
         speeds |= measured_speeds(MeasuredSpeeds().rates(speed_key(found.pair.target, found.pair.drafter)))
     if given.json:
         lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]

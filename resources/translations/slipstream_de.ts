@@ -6420,8 +6420,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind reach {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation>Veröffentlichte Drafter dieser Art erreichen {few:g} (Prosa) bis {many:g} (Mathematik) Token pro Runde.</translation>
+            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
+            <translation>Veröffentlichte Drafter dieser Art erreichen je nach Text {few:g} bis {many:g} Token pro Runde.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />

@@ -6420,8 +6420,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind reach {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation>已公布的同类草稿模型每轮可达 {few:g}（散文）到 {many:g}（数学）个词元。</translation>
+            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
+            <translation>已公布的同类草稿模型每轮可达 {few:g} 到 {many:g} 个词元，视文本而定。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />

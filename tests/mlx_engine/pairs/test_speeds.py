@@ -1,6 +1,7 @@
 """Predicted speeds from bytes and rates, and measured speeds that replace them."""
 
 import platform
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from mlx_engine.events import Stats
 from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import speeds as speeds_module
-from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.drafter_config import DrafterConfig, Experts, Selector, parse
 from mlx_engine.pairs.speeds import MeasuredSpeeds, fastest, measured_speeds, predict_speeds, speed_key
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.pairs.test_fit import DENSE, MAC
@@ -20,6 +21,9 @@ GB = 10**9
 FOUR_BITS = {**DENSE, "quantization": {"bits": 4, "group_size": 64}, "tie_word_embeddings": True}
 EVEN = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, 200e9, 1e18, "", "", "", "")
 BLOCK = parse({**DRAFTER, "hidden_size": 4096, "block_size": 16})
+SELECTING = replace(BLOCK, selector=Selector(8, 4))
+HEAD = replace(BLOCK, mtp=True, block_size=8)
+DRAFTERS = (BLOCK, SELECTING, HEAD, replace(HEAD, experts=Experts(64, 4, 512, True)))
 
 
 def test_plain_speed_is_bandwidth_over_bytes_read() -> None:
@@ -42,10 +46,12 @@ def test_only_chosen_experts_are_counted() -> None:
     assert plain.high == pytest.approx(250e9 / (2e9 + experts / 16))
 
 
-@given(st.floats(1e9, 1e12), st.integers(4 * 10**9, 10**12), st.integers(10**6, 10**10), st.sampled_from([1, 2]))
-def test_ranges_are_ordered_and_dflash_is_never_slower_than_plain(rate: float, size: int, draft: int, generation: int) -> None:
+@given(st.floats(1e9, 1e12), st.integers(4 * 10**9, 10**12), st.integers(10**6, 10**10), st.sampled_from(DRAFTERS))
+def test_ranges_are_ordered_and_dflash_is_never_slower_than_plain(
+    rate: float, size: int, draft: int, drafter: DrafterConfig
+) -> None:
     facts = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, rate, 20 * rate, "", "", "", "")
-    speeds = predict_speeds(facts, FOUR_BITS, BLOCK, (size, draft), 8192, generation)
+    speeds = predict_speeds(facts, FOUR_BITS, drafter, (size, draft), 8192)
     assert 0 < speeds["plain"].low <= speeds["plain"].high
     assert speeds["plain"].low <= speeds["dflash"].low <= speeds["dflash"].high >= speeds["plain"].high
 
@@ -53,6 +59,13 @@ def test_ranges_are_ordered_and_dflash_is_never_slower_than_plain(rate: float, s
 def test_with_free_rows_the_gain_is_tokens_per_round() -> None:
     speeds = predict_speeds(EVEN, {**DENSE, "tie_word_embeddings": True}, BLOCK, (100 * GB, 1), 1)
     assert 4.9 < speeds["dflash"].high / speeds["plain"].high < 5.43
+
+
+def test_each_draft_of_a_chain_takes_time() -> None:
+    one, chain = (predict_speeds(MAC, FOUR_BITS, drafter, (5 * GB, GB), 1024)["dflash"].high for drafter in (BLOCK, HEAD))
+    free = predict_speeds(MAC, FOUR_BITS, HEAD, (5 * GB, 1), 1024)["dflash"].high
+    few = predict_speeds(MAC, FOUR_BITS, DRAFTERS[-1], (5 * GB, GB), 1024)["dflash"].high
+    assert chain < one and chain < few < free
 
 
 def test_if_compute_bound_dflash_gains_nothing() -> None:
