@@ -21,6 +21,7 @@ from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark
 PROMPT = (73, 119, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 # Prompts that these pairs answer with a short text
 SHORT = {
+    "growing": (79, 78, 113, 48, 38, 41, 40, 102, 107),
     "dspark": (52, 22, 1, 57, 93, 9, 28, 41, 47),
     "eagle3": (67, 4, 101, 62, 16, 49, 78, 101, 64),
     "mtp": (45, 34, 58, 67, 33, 62, 70, 78, 70),
