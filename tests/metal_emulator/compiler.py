@@ -34,6 +34,8 @@ _ONLY = {
         *("-mllvm", "-tsan-instrument-read-before-write=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"),
     ],
 }
+# A Linux linker takes longer to read the C++ library than for all the rest; `load` adds it instead.
+_LIBRARIES = ["-nodefaultlibs", "-lgcc"] if sys.platform == "linux" else []
 # Before version 16, clang compiles this to a plain memcpy. The emulator would miss such writes, and races through such copies.
 _STRUCT_COPY = "struct Block { float values[16]; };\nvoid copy(Block* to, const Block* from) { *to = *from; }\n"
 _REPORTED_COPY = {"g++": "__tsan_write_range", "clang++": "__tsan_memcpy"}
@@ -116,7 +118,7 @@ def _advice(problems: dict[str, str]) -> str:
 def _machine(compiler: Compiler) -> tuple[str, list[str]]:
     """Return a hash of all common sources, and the emulator's object files. For g++, precompile the header of all kernels."""
     texts = b"".join(path.read_bytes() for path in sorted(MACHINE.rglob("*")) if path.is_file())
-    settings = repr((compiler, _KERNEL, _ONLY, mx.__version__)).encode()
+    settings = repr((compiler, _KERNEL, _ONLY, _LIBRARIES, mx.__version__)).encode()
     digest = hashlib.sha256(texts + settings).hexdigest()[:24]
     objects = []
     for name in ("machine", "memory"):
@@ -147,12 +149,14 @@ def build(cpp: str, compiler: Compiler) -> Path:
         precompiled = ["-include", str(CACHE / digest)] if compiler.family == "g++" else []
         compiled = out.with_suffix(".o")  # stays: a Mach-O library refers to it for line numbers
         _compile([*compiler.command, *_kernel_flags(compiler), *precompiled, "-c", "-x", "c++", "-"], compiled, cpp)
-        _compile([*compiler.command, "-shared", str(compiled), *objects], out)
+        _compile([*compiler.command, "-shared", str(compiled), *objects, *_LIBRARIES], out)
     return out
 
 
 def load(path: Path) -> ctypes.CDLL:
     """Load a library from `build`, and set the types of the emulator's functions."""
+    if sys.platform == "linux":
+        ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(str(path))
     library.emulator_buffer.restype = ctypes.c_void_p
     library.emulator_buffer.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
