@@ -29,13 +29,13 @@ class Result:
     miss: str = ""
 
 
-def check_case(folder: Path) -> Result:
+def check_case(folder: Path, thorough: bool = True) -> Result:
     """One case; one that is not supported, damaged or no case at all is a miss that says why."""
     try:
         if (folder / "rounds.json").is_file():
             detail, wrong = drafter_case.check(folder)
         elif (folder / "cases.json").is_file():
-            detail, wrong = pair_case.check(folder)
+            detail, wrong = pair_case.check(folder, thorough)
         else:
             return Result(folder.name, "", "not checked: it has neither rounds.json nor cases.json")
     except UserError as error:
