@@ -32,7 +32,7 @@ def rendered(engine, request: GenerationRequest) -> list[int]:
     return chat.render(engine.pair.tokenizer, request).tokens
 
 
-@sampled(3)
+@sampled(2)
 @given(data=st.data())
 def test_reuse_does_not_change_a_chat(chatting, data):
     system = [Message("system", data.draw(TEXT, "system"))] if data.draw(st.booleans()) else []

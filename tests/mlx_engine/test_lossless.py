@@ -101,7 +101,7 @@ CHOICES = (
 
 
 @pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
-@sampled(4)
+@sampled(2)
 @given(
     prompt=st.lists(st.integers(3, 120), min_size=1, max_size=30),
     seed=st.integers(0, 2**64 - 1),

@@ -112,7 +112,7 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=Fals
     wrong=st.lists(st.integers(0, 8), min_size=1, max_size=5),
     queue_ahead=st.booleans(),
 )
-@sampled(6)
+@sampled(4)
 @pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, wrong, queue_ahead):
     check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, wrong, queue_ahead)
