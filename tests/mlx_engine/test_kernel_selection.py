@@ -255,7 +255,7 @@ def test_a_pairs_kernels_are_checked_and_timed_in_its_own_passes(tiny, monkeypat
         assert all(trials.seconds(("block_verify",), width, trials.depths[0]) > 0 for width in trials.widths)
         assert tiny.pair.operations.kernels == ["block_verify"]
         first = trials._timers[trials.depths[0]]
-        for _ in range(80):
+        for _ in range(45):
             trials.seconds(("block_verify",), trials.widths[-1], trials.depths[0])
             trials.seconds(("block_verify",), 1, trials.depths[0])
         [timer] = trials._timers.values()

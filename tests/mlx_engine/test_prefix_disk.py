@@ -114,7 +114,7 @@ def test_only_the_shared_beginning_of_a_chat_is_read(engine, tmp_path):
 
 def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
     begin(engine, tmp_path)
-    prompt = PROMPT * 80
+    prompt = PROMPT * 40
     reply(engine, tokens(prompt, max_tokens=1, reuse=True))
     restart(engine, tmp_path)
     branch, saved = engine.snapshots.new_branch(prompt), engine.snapshots.disk
