@@ -94,6 +94,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_pair(calibrate)
     arguments.add_json(calibrate)
 
+    tune = command("tune", "tune a drafter to its target and your prompts, or train a new one; run again to continue")
+    arguments.add_pair(tune)
+    arguments.add_tune(tune)
+    arguments.add_json(tune)
+
     models = command("models", "list, search, download, check, move, and delete pairs")
     arguments.add_models(models)
 
@@ -117,7 +122,9 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     given.agent_arguments = words[at + 1 :]
     if given.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
         needs_drafter = given.command in ("compare", "bench", "calibrate") and not getattr(given, "drafters", None)
-        arguments.check_pair(given.parser, given, needs_drafter)
+        arguments.check_pair(given.parser, given, needs_drafter or (given.command == "tune" and not given.new))
+    if given.command == "tune":
+        arguments.check_tune(given.parser, given)
     if given.command == "serve":
         arguments.check_server(given.parser, given)
     if given.command in ("generate", "compare"):

@@ -50,9 +50,11 @@ from mlx_engine.requests import (
     Request,
     SavePrompts,
     SelectKernels,
+    TuneDrafter,
     UnloadPair,
 )
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
+from mlx_engine.training.tune import tune
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
@@ -98,7 +100,7 @@ class Engine:
             case LoadPair():
                 target, drafter = (request.target, request.drafter) if request.target else demo_pair()
                 drafter = fastest_drafter(target, drafter) if request.auto else drafter
-                return self.load(target, drafter, request.drafter_bits)
+                return self.load(target, drafter, request.drafter_bits, request.tuned)
             case UnloadPair():
                 self.unload()
                 return iter(())
@@ -122,18 +124,23 @@ class Engine:
                 return roofline.measure(self._idle_pair(), cancel, again)
             case Calibrate():
                 return calibration.calibrate(self._idle_pair(), cancel)
+            case TuneDrafter():
+                return tune(self._idle_pair(), self.generate, request, cancel)
             case SelectKernels(again=again):
                 return kernel_selection.select(self._idle_pair(), self.generate, cancel, again)
             case Connect():
                 raise TypeError("EngineSwitch connects to servers")
 
-    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
+    def load(
+        self, target: Path, drafter: Path | None, drafter_bits: int | None = None, tuned: bool = True
+    ) -> Iterator[LoadProgress | PairInfo]:
         """Replace the loaded pair. The current pair stays if the new files are refused.
 
         Args:
             target: folder with config.json, weights, and tokenizer.
             drafter: folder of the DFlash drafter, or None for plain decoding.
             drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
+            tuned: whether to use the drafter's adapter for this target, if there is one.
 
         Yields:
             `LoadProgress` events, then the `PairInfo`.
@@ -148,7 +155,7 @@ class Engine:
         size = sum(pair_bytes(target, drafter)) / 1e9
         template = "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model."
         with memory.enough_for(EngineText.of("no_memory_to_load", template, size=size)):
-            for event in load(target, drafter, drafter_bits):
+            for event in load(target, drafter, drafter_bits, tuned):
                 if not isinstance(event, LoadedPair):
                     yield event
                     continue

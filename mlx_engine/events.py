@@ -62,6 +62,8 @@ class PairInfo:
         context_known: whether `context_limit` is known. Servers refuse longer prompts anyway.
         drafter_kind: such as “DFlash 2” or “MTP”; empty if unknown.
         drafter_folder: the folder it was loaded from.
+        tuned: whether the drafter runs with an adapter for the target.
+        why_not_tuned: why an adapter isn't used, or None.
     """
 
     name: str
@@ -86,6 +88,8 @@ class PairInfo:
     context_known: bool = True
     drafter_kind: str = ""
     drafter_folder: Path | None = None
+    tuned: bool = False
+    why_not_tuned: EngineText | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,27 @@ class Calibrated:
     verify_s: tuple[tuple[float, ...], ...]
     draft_s: tuple[tuple[float, ...], ...]
     saved: bool
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The result of tuning a drafter, in tokens per round on held-out prompts.
+
+    Attributes:
+        before, after: on the user's prompts.
+        general_before, general_after: on general prompts; 0 if there were none.
+        kept: whether the tuned drafter is used from the next time that the pair is loaded.
+        file: the adapter, or the weights of a new drafter; empty if it wasn't kept.
+        replies: number of replies to learn from.
+    """
+
+    before: float
+    after: float
+    general_before: float
+    general_after: float
+    kept: bool
+    file: str
+    replies: int
 
 
 @dataclass(frozen=True)
@@ -423,6 +448,7 @@ Event = (
     | PromptsSaved
     | TuningProgress
     | Calibrated
+    | Tuned
     | KernelsSelected
     | Roofline
     | PrefillProgress

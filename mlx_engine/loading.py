@@ -24,10 +24,12 @@ from mlx_engine import chat, memory
 from mlx_engine.channels import call_format
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.decoding.width import PairHistory
+from mlx_engine.drafters import adapter
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.loading import load as load_drafter
+from mlx_engine.drafters.loading import make as make_drafter
 from mlx_engine.drafters.loading import tapped, usual_bits
+from mlx_engine.drafters.tensors import read as read_tensors
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
@@ -70,6 +72,7 @@ class LoadedPair:
         dtype: number format of the target's computations.
         weights: the target's weights.
         history: measured speed and acceptance of the pair.
+        folders: folders of the target and the drafter.
         ranges: operations by the context length from which they run; the first length is 0.
         operations: the operations in use.
         kernel_turns: measurements of a canceled kernel selection.
@@ -84,6 +87,7 @@ class LoadedPair:
     info: PairInfo
     weights: Weights
     history: PairHistory
+    folders: tuple[Path, Path | None]
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
     kernel_turns: dict[int, list[Any]] = field(default_factory=dict)
@@ -178,7 +182,9 @@ def check(target: Path, drafter: Path | None) -> None:
     weight_files(drafter)
 
 
-def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | LoadedPair]:
+def load(
+    target_folder: Path, drafter_folder: Path | None, drafter_bits: int | None = None, tuned: bool = True
+) -> Iterator[LoadProgress | LoadedPair]:
     """Load a pair from two folders that have passed `check`.
 
     On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
@@ -187,6 +193,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         target_folder: folder of the target.
         drafter_folder: folder of the drafter, or None.
         drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
+        tuned: whether to use the drafter's adapter for this target, if there is one. One that can't be used is ignored.
 
     Yields:
         `LoadProgress` events, then the `LoadedPair`.
@@ -209,6 +216,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, target_folder)
     sizes = pair_bytes(target_folder, drafter_folder)
     target, drafter, why_plain = None, None, None
+    is_tuned, why_not_tuned = False, None
     try:
         if drafter_folder is None:
             target = Target(model, vocabulary)
@@ -219,7 +227,14 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             target = Target(model, vocabulary, family_of(config), tapped(read_drafter, layers))
             target.caches().check()
             bits = drafter_bits or usual_bits(sizes[1])
-            drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits, layers)
+            tensors = read_tensors(drafter_folder)
+            if tuned and (file := adapter.adapter_path(drafter_folder, target_folder)).exists():
+                try:
+                    adapter.merge(tensors, file, drafter_folder, target_folder, read_drafter.stored)
+                    is_tuned = True
+                except UserError as error:
+                    why_not_tuned = error.text
+            drafter = make_drafter(read_drafter, tensors, dtype, target.embed, target.head, bits, layers)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
             _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
         yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
@@ -250,8 +265,11 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         why_plain=why_plain,
         drafter_weights=_format(drafter) if drafter else "",
         sampling=recommended_sampling(target_folder),
+        tuned=is_tuned,
+        why_not_tuned=why_not_tuned,
     )
-    yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size))
+    folders = target_folder, drafter_folder
+    yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size), folders)
 
 
 def _format(drafter: DFlashDrafter) -> str:

@@ -124,12 +124,14 @@ class LoadPair:
     Attributes:
         drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
         auto: whether to load the drafter on this disk that was fastest here. `drafter` is then one of those to choose from.
+        tuned: whether to use the drafter's adapter, if it has one for this target.
     """
 
     target: Path | None = None
     drafter: Path | None = None
     drafter_bits: int | None = None
     auto: bool = False
+    tuned: bool = True
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,34 @@ class Calibrate:
 
 
 @dataclass(frozen=True)
+class TuneDrafter:
+    """A request to tune the loaded drafter to its target and the user's prompts. Any other request cancels it.
+
+    The same request continues a canceled one. The result is used the next time that the pair is loaded.
+
+    Attributes:
+        prompts: chats that end with a user's message.
+        general: other prompts, on which the drafter must stay as fast.
+        whole: whether to train all weights of a new drafter and save them, instead of an adapter.
+        epochs: number of times that each reply is used.
+        max_tokens: token limit of the replies to learn from.
+        sampling: sampling settings of the replies to learn from.
+        thinking: whether the model thinks in these replies.
+        seed: seed of sampling and training.
+    """
+
+    prompts: tuple[tuple[Message, ...], ...]
+    general: tuple[tuple[Message, ...], ...] = ()
+    whole: bool = False
+    epochs: float = 8.0
+    max_tokens: int = 512
+    sampling: Sampling = Sampling()
+    thinking: bool = False
+    seed: int = 1
+    gives_way = True
+
+
+@dataclass(frozen=True)
 class SelectKernels:
     """A request to select Metal kernels for the pair. Any other request cancels it."""
 
@@ -285,5 +315,6 @@ Request = (
     | ForgetPrompts
     | MeasureMachine
     | Calibrate
+    | TuneDrafter
     | SelectKernels
 )

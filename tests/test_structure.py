@@ -28,7 +28,7 @@ LEVELS = (
     "host",
     "engine",
     "drafter_comparison",
-    "tuning generation",
+    "tuning training generation",
     "comparison",
     "loading",
     "tokenizer_files",

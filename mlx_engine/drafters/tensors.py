@@ -29,7 +29,7 @@ class Tensors:
     """
 
     def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None = None, bits: int = 16) -> None:
-        self._weights = {_plain_name(name): array for name, array in weights.items() if _plain_name(name) not in _UNUSED}
+        self._weights = {plain_name(name): array for name, array in weights.items() if plain_name(name) not in _UNUSED}
         self._dtype, self._stored, self._bits = dtype, stored, bits
         self._checks: list[tuple[str, mx.array]] = []
 
@@ -187,7 +187,8 @@ def read(folder: Path) -> dict[str, mx.array]:
     return weights
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a tensor's name without the prefixes of some publishers."""
     name = name.removeprefix("model.")
     for published, here in _ALIASES:
         if name.startswith(published):

@@ -1,5 +1,6 @@
 """Checkpoint folders: config, recommended sampling, and weight files."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mlx_engine.requests import Sampling
 LARGEST_CONFIG = 4_000_000  # bytes; published ones have a few thousand
 LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor
 LARGEST_SETTINGS = 16_000_000  # bytes of each file of `_SETTINGS`, which are read whole
+_SAMPLES, _SAMPLE = 64, 1 << 14  # number of samples of a weight file, and bytes of each
 _LARGEST_VOCABULARY = 128_000_000  # bytes of each other file except weights; published ones have up to 40 million
 _SETTINGS = frozenset(
     "added_tokens.json chat_template.jinja chat_template.json config.json generation_config.json special_tokens_map.json "
@@ -105,6 +107,28 @@ def weight_bytes(folder: Path) -> int:
 def weight_paths(folder: Path) -> list[Path]:
     """Return the safetensors files of a model, and of an MTP head that is stored separately."""
     return sorted(file for file in folder.glob("m*.safetensors") if is_wanted(file.name))
+
+
+def weights_checksum(folder: Path) -> str:
+    """Return 64 hexadecimal digits that identify a checkpoint's weights.
+
+    Large files aren't read whole: their size and samples are hashed.
+
+    Raises:
+        UserError: a file can't be read.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("model*.safetensors")):
+        try:
+            size = path.stat().st_size
+            digest.update(repr((path.name, size)).encode())
+            with open_regular(path) as file:
+                for at in range(_SAMPLES):
+                    file.seek(at * max(size - _SAMPLE, 0) // (_SAMPLES - 1))
+                    digest.update(file.read(_SAMPLE))
+        except OSError as error:
+            raise cannot_read(path, error) from None
+    return digest.hexdigest()
 
 
 def check_safetensors(file: Path, name: str) -> None:

@@ -40,6 +40,46 @@ def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") ->
         choices=(4, 8, 16),
         help="bits per drafter weight; 16 keeps the published weights (default: 4 for large drafters on a GPU, otherwise 16)",
     )
+    group.add_argument("--untuned", action="store_false", dest="tuned", help="use the drafter as it was before “slipstream tune”")
+
+
+def add_tune(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("prompts")
+    group.add_argument(
+        "--prompts", type=_file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
+    )
+    group.add_argument("--chats", action="store_true", help="use the chats saved in the app")
+    group.add_argument("--most", type=whole(10), default=400, metavar="N", help="use only the last N prompts (default 400)")
+    group.add_argument(
+        "--general", type=_file, metavar="FILE", help="other prompts, on which the drafter must stay as fast (default: built in)"
+    )
+    group = parser.add_argument_group("replies to learn from")
+    group.add_argument("--max-tokens", type=whole(8), default=512, metavar="N", help="token limit (default 512)")
+    group.add_argument("--temperature", type=_TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
+    group.add_argument("--thinking", action="store_true", help="let the model think before it answers, if it can")
+    group = parser.add_argument_group("training")
+    group.add_argument(
+        "--epochs",
+        type=number(float, 0.1, 1000, "a number from 0.1 to 1000"),
+        metavar="N",
+        help="uses of each reply (default: 8, or 20 with --new)",
+    )
+    group.add_argument("--seed", type=whole(0, 2**32 - 1), default=1, metavar="S", help="random seed (default 1)")
+    group = parser.add_argument_group("a new drafter, instead of tuning one")
+    group.add_argument("--new", type=Path, metavar="DIR", help="train a new drafter from scratch, and save it in DIR")
+    group.add_argument("--layers", type=whole(1, 64), default=2, metavar="N", help="layers of the drafter (default 2)")
+    group.add_argument("--taps", type=whole(1, 32), default=3, metavar="N", help="layers of the target that it reads (default 3)")
+    group.add_argument("--block", type=whole(2, 32), default=16, metavar="N", help="tokens per block (default 16)")
+    group.add_argument("--mask-token", type=whole(0), metavar="ID", help="a token that no text contains (default: the last one)")
+    parser.add_argument("--remove", action="store_true", help="remove the result, so that the drafter is as it was")
+
+
+def check_tune(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Exit with a usage error if there are no prompts, or options are in conflict."""
+    if given.new and (given.drafter or not given.target):
+        parser.error("--new needs --target, and can't be used with --drafter.")
+    if not given.remove and not given.prompts and not given.chats:
+        parser.error("Specify prompts with --prompts FILE or --chats.")
 
 
 def add_remote(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.store import default_folder
 from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts
-from mlx_engine.terminal.console import progress
+from mlx_engine.terminal.console import note, progress
 
 
 def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
@@ -70,7 +70,7 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
         quota = given.cache_gb * 10**9 if given.cache_gb else None
         list(events(door, SavePrompts(given.cache_folder or default_folder(), quota)))
     try:
-        for event in events(door, LoadPair(*folders(given), given.drafter_bits)):
+        for event in events(door, LoadPair(*folders(given), given.drafter_bits, given.tuned)):
             if isinstance(event, PairInfo):
                 info = event
             elif isinstance(event, LoadProgress):
@@ -78,6 +78,8 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
     finally:
         progress("")
     assert info is not None, "loading ends with a PairInfo"
+    if info.why_not_tuned:
+        note(str(info.why_not_tuned))
     if calibrated and not info.calibrated:
         measure(door, Calibrate())  # Ctrl-C skips it
     return info

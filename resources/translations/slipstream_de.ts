@@ -5398,6 +5398,18 @@
             <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/drafters/adapter.py" />
+            <source>adapter_damaged</source>
+            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Remove it with “slipstream tune --remove”, or tune again.</extracomment>
+            <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Entferne ihn mit „slipstream tune --remove“ oder passe ihn erneut an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/adapter.py" />
+            <source>adapter_outdated</source>
+            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
+            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passe ihn erneut an.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
@@ -7124,6 +7136,78 @@
             <source>tool_message_too_large</source>
             <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/blocks.py" />
+            <source>drafter_not_tunable</source>
+            <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
+            <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Wähle einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/fresh.py" />
+            <source>drafter_exists</source>
+            <extracomment>“{folder}” exists. Choose another folder, or delete it.</extracomment>
+            <translation>„{folder}“ existiert bereits. Wähle einen anderen Ordner oder lösche diesen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/fresh.py" />
+            <source>target_size_missing</source>
+            <extracomment>The target's config.json has no “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
+            <translation>In der config.json des Zielmodells fehlt „{field}“, daher kann kein Drafter dafür erstellt werden. Wähle ein anderes Zielmodell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>drafter_not_writable</source>
+            <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
+            <translation>Der Drafter in „{folder}“ gehört zu Slipstream oder kann nicht geändert werden. Kopiere das Paar zuerst in einen eigenen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>no_memory_to_tune</source>
+            <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
+            <translation>Der Arbeitsspeicher reicht nicht aus, um den Drafter anzupassen. Beende andere Apps und versuche es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>no_replies_to_tune</source>
+            <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
+            <translation>Die Antworten des Modells sind leer oder zu lang, um daraus zu lernen. Wähle andere Prompts.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>nothing_to_tune</source>
+            <extracomment>There is nothing to tune: the pair has no drafter.</extracomment>
+            <translation>Es gibt nichts anzupassen: Das Paar hat keinen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>too_few_prompts</source>
+            <extracomment>Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts.</extracomment>
+            <translation>Zum Anpassen sind mindestens {fewest} verschiedene Prompts nötig, es sind aber nur {count}. Füge weitere hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuned_already</source>
+            <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
+            <translation>Der geladene Drafter ist bereits angepasst. Lade ihn ohne die Anpassung und passe ihn dann erneut an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_measures</source>
+            <extracomment>Measuring</extracomment>
+            <translation>Messung läuft</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_replies</source>
+            <extracomment>Generating reply {number} of {total}</extracomment>
+            <translation>Antwort {number} von {total} wird erzeugt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_step</source>
+            <extracomment>Training, step {step} of {steps}, loss {loss:.2f}</extracomment>
+            <translation>Training, Schritt {step} von {steps}, Verlust {loss:.2f}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

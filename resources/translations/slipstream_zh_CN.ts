@@ -5398,6 +5398,18 @@
             <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/drafters/adapter.py" />
+            <source>adapter_damaged</source>
+            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Remove it with “slipstream tune --remove”, or tune again.</extracomment>
+            <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请用“slipstream tune --remove”移除，或重新调优。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/adapter.py" />
+            <source>adapter_outdated</source>
+            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
+            <translation>{file} 中调优过的草稿模型未使用，因为草稿模型或目标模型已更改。请重新调优。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
@@ -7124,6 +7136,78 @@
             <source>tool_message_too_large</source>
             <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>“{server}”发送了过大的消息，已断开连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/blocks.py" />
+            <source>drafter_not_tunable</source>
+            <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
+            <translation>只有 DFlash 和 DFlash 2 草稿模型可以调优。请选择其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/fresh.py" />
+            <source>drafter_exists</source>
+            <extracomment>“{folder}” exists. Choose another folder, or delete it.</extracomment>
+            <translation>“{folder}”已存在。请选择其他文件夹，或将其删除。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/fresh.py" />
+            <source>target_size_missing</source>
+            <extracomment>The target's config.json has no “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
+            <translation>目标模型的 config.json 中缺少“{field}”，因此无法为其创建草稿模型。请选择其他目标模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>drafter_not_writable</source>
+            <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
+            <translation>“{folder}”中的草稿模型属于 Slipstream 或无法更改。请先将这对模型复制到你自己的文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>no_memory_to_tune</source>
+            <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
+            <translation>内存不足，无法调优草稿模型。请退出其他应用，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>no_replies_to_tune</source>
+            <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
+            <translation>模型的回复为空或过长，无法从中学习。请选择其他提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>nothing_to_tune</source>
+            <extracomment>There is nothing to tune: the pair has no drafter.</extracomment>
+            <translation>没有可调优的内容：这对模型没有草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>too_few_prompts</source>
+            <extracomment>Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts.</extracomment>
+            <translation>调优至少需要 {fewest} 个不同的提示词，但只有 {count} 个。请添加更多。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuned_already</source>
+            <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
+            <translation>载入的草稿模型已经调优过。请在不使用调优结果的情况下载入，然后重新调优。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_measures</source>
+            <extracomment>Measuring</extracomment>
+            <translation>正在测量</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_replies</source>
+            <extracomment>Generating reply {number} of {total}</extracomment>
+            <translation>正在生成第 {number} 个回复（共 {total} 个）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_step</source>
+            <extracomment>Training, step {step} of {steps}, loss {loss:.2f}</extracomment>
+            <translation>训练中，第 {step} 步（共 {steps} 步），损失 {loss:.2f}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

@@ -1,0 +1,157 @@
+"""Adapters: small files next to a drafter that adapt it to one target and one user's prompts.
+
+An adapter adds the product of two narrow matrices to each of the drafter's matrices. It changes which tokens are proposed, never
+which are accepted, so a reply's text is the same with and without it.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+from safetensors import SafetensorError, safe_open
+
+from mlx_engine.drafters.matrix import Matrix
+from mlx_engine.drafters.tensors import plain_name
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.checkpoint import weights_checksum
+from mlx_engine.pairs.data_files import cannot_delete, cannot_write
+from mlx_engine.pairs.drafter_config import Stored
+
+LOW_RANK = (".lora_a", ".lora_b")  # suffixes of the matrices [rank, columns] and [rows, rank]
+_PREFIX = "tuned-"
+
+
+@dataclass(frozen=True)
+class AdapterRecord:
+    """What an adapter was made for, and what it gained.
+
+    Attributes:
+        drafter: checksum of the drafter's weights.
+        target: checksum of the target's weights.
+        date: day of tuning, such as 2026-11-30.
+        before, after: tokens per round on held-out prompts of the user.
+        general_before, general_after: the same on general prompts; 0 if there were none.
+    """
+
+    drafter: str
+    target: str
+    date: str
+    before: float
+    after: float
+    general_before: float = 0.0
+    general_after: float = 0.0
+
+
+def adapter_path(drafter: Path, target: Path) -> Path:
+    """Return where the adapter of a drafter for a target is stored."""
+    return drafter / f"{_PREFIX}{weights_checksum(target)[:12]}.safetensors"
+
+
+def adapters(drafter: Path) -> list[Path]:
+    """Return the adapters of a drafter, for whichever target."""
+    return sorted(drafter.glob(f"{_PREFIX}*.safetensors"))
+
+
+def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> None:
+    """Replace an adapter.
+
+    Raises:
+        UserError: the folder isn't writable.
+    """
+    fresh = file.with_name(f".{file.stem}.new.safetensors")
+    try:
+        mx.save_safetensors(str(fresh), tensors, metadata={name: str(value) for name, value in asdict(record).items()})
+        os.replace(fresh, file)
+    except (OSError, RuntimeError) as error:
+        fresh.unlink(missing_ok=True)
+        raise cannot_write(file, error if isinstance(error, OSError) else OSError(str(error))) from None
+
+
+def read_record(file: Path) -> AdapterRecord:
+    """Return an adapter's record.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    try:
+        with safe_open(file, framework="np") as header:
+            found: dict[str, Any] = dict(header.metadata() or {})
+        return AdapterRecord(**{each.name: each.type(found[each.name]) for each in fields(AdapterRecord) if callable(each.type)})
+    except (OSError, SafetensorError, KeyError, ValueError):
+        raise _damaged(file) from None
+
+
+def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> AdapterRecord:
+    """Add an adapter to a drafter's tensors, which stay as they are if the adapter can't be used.
+
+    Args:
+        weights: the drafter's tensors by published name.
+        file: the adapter.
+        drafter: folder of the drafter.
+        target: folder of the target.
+        stored: quantization of the drafter's tensors, which stay quantized.
+
+    Raises:
+        UserError: the adapter is damaged, or was made for other weights.
+    """
+    record = read_record(file)
+    if (record.drafter, record.target) != (weights_checksum(drafter), weights_checksum(target)):
+        template = "The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again."
+        raise UserError("adapter_outdated", template, file=file.name)
+    try:
+        tensors: Mapping[str, mx.array] = mx.load(str(file))  # type: ignore[assignment]
+        changed = merged(weights, tensors, stored)
+        if not mx.stack([mx.isfinite(array).all() for array in tensors.values()]).all().item():
+            raise ValueError
+    except (RuntimeError, ValueError, KeyError, TypeError):
+        raise _damaged(file) from None
+    weights.update(changed)
+    return record
+
+
+def merged(weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], stored: Stored | None = None) -> dict[str, mx.array]:
+    """Return the tensors of a drafter that an adapter changes.
+
+    Raises:
+        KeyError, ValueError: the adapter isn't one for this drafter.
+    """
+    names = {plain_name(name): name for name in weights}
+    changed: dict[str, mx.array] = {}
+    for module in {name.removesuffix(suffix) for name in tensors for suffix in LOW_RANK if name.endswith(suffix)}:
+        a, b = (tensors[module + suffix].astype(mx.float32) for suffix in LOW_RANK)
+        parts = [names[f"{module}.{part}"] for part in ("weight", "scales", "biases") if f"{module}.{part}" in names]
+        weight = weights[names[f"{module}.weight"]]
+        whole = Matrix(weight)
+        if len(parts) > 1 and stored is not None:
+            bits, group = stored.exceptions.get(module, (stored.bits, stored.group))
+            whole = Matrix(weight, weights[parts[1]], weights[parts[2]], bits, group)
+        if (b.shape[0], a.shape[1]) != whole.shape or a.shape[0] != b.shape[1]:
+            raise ValueError(module)
+        floating = whole.floating().weight
+        total = (floating.astype(mx.float32) + b @ a).astype(floating.dtype)
+        arrays = [total] if whole.scales is None else [*mx.quantize(total, group_size=whole.group, bits=whole.bits)]
+        changed |= dict(zip(parts, arrays, strict=True))
+    return changed
+
+
+def remove(drafter: Path) -> list[Path]:
+    """Delete all adapters of a drafter, and return their files.
+
+    Raises:
+        UserError: a file can't be deleted.
+    """
+    found = adapters(drafter)
+    for file in found:
+        try:
+            file.unlink()
+        except OSError as error:
+            raise cannot_delete(file, error) from None
+    return found
+
+
+def _damaged(file: Path) -> UserError:
+    template = "The tuned drafter in {file} is damaged, so it isn't used. Remove it with “slipstream tune --remove”, or tune again."
+    return UserError("adapter_damaged", template, file=file.name)

@@ -1,0 +1,151 @@
+"""`slipstream tune`: tune a drafter to its target and your prompts, or train a new one."""
+
+import argparse
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+import resources
+from mlx_engine import blas
+from mlx_engine.errors import UserError
+from mlx_engine.events import Tuned
+from mlx_engine.host import EngineDoor
+from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.data_files import cannot_read, data_folder
+from mlx_engine.requests import Message, Sampling, TuneDrafter
+from mlx_engine.terminal.console import note, print_json, say
+from mlx_engine.terminal.session import folders, measure, open_pair
+
+Prompts = list[tuple[Message, ...]]
+
+
+def run(given: argparse.Namespace, door: EngineDoor) -> int:
+    blas.prepare()
+    if given.remove:
+        return _remove(given)
+    prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
+    general = read_prompts(given.general) if given.general else _general(given.target is None)
+    if given.new:
+        if not given.new.exists():
+            from mlx_engine.training import fresh  # imports MLX, before which the BLAS is chosen
+
+            mask = _mask_token(given.target) if given.mask_token is None else given.mask_token
+            fresh.create(given.new, given.target, given.layers, given.taps, given.block, mask, given.seed)
+        given.drafter = given.new
+    given.tuned = False
+    open_pair(door, given)
+    found = measure(
+        door,
+        TuneDrafter(
+            tuple(prompts[-given.most :]),
+            () if given.new else tuple(general),
+            whole=bool(given.new),
+            epochs=given.epochs or (20.0 if given.new else 8.0),
+            max_tokens=given.max_tokens,
+            sampling=Sampling(given.temperature),
+            thinking=given.thinking,
+            seed=given.seed,
+        ),
+    )
+    if not isinstance(found, Tuned):
+        note("Stopped. Run the same command to continue.")
+        return 130
+    print_json(asdict(found)) if given.json else say(*table(found))
+    return 0
+
+
+def table(found: Tuned) -> list[str]:
+    """Return tokens per round before and after, and what became of the result."""
+    lines = [f"{'tokens per round':18}{'before':>8}{'after':>8}"]
+    rows = [("your prompts", found.before, found.after), ("general prompts", found.general_before, found.general_after)]
+    lines += [f"{name:18}{before:>8.2f}{after:>8.2f}{after / before - 1:>+8.1%}" for name, before, after in rows if before]
+    return [*lines, f"Saved in {found.file}" if found.kept else "Not saved, because it isn't faster on both."]
+
+
+def read_prompts(file: Path) -> Prompts:
+    """Return the prompts in a file.
+
+    Each line of a .jsonl file is a string, or a list of messages with `role` and `content`. Each line of other files is the text of
+    a prompt.
+
+    Raises:
+        UserError: the file can't be read.
+    """
+    try:
+        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        values = [json.loads(line) for line in lines] if file.suffix == ".jsonl" else lines
+        return [_messages(value) for value in values]
+    except OSError as error:
+        raise cannot_read(file, error) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        template = "“{file}” isn't a list of prompts. Write one prompt per line."
+        raise UserError("prompts_invalid", template, file=str(file)) from None
+
+
+def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
+    if isinstance(value, str):
+        return (Message("user", value),)
+    for each in value:
+        if each["role"] not in ("system", "user", "assistant") or not isinstance(each["content"], str):
+            raise ValueError
+    return tuple(Message(each["role"], each["content"]) for each in value)  # type: ignore[arg-type]
+
+
+def saved_prompts(file: Path | None = None) -> Prompts:
+    """Return the user's messages in all saved chats, each with the messages before it, oldest first.
+
+    Args:
+        file: the database of the app's chats; None for the usual one.
+
+    Raises:
+        UserError: the database can't be read.
+    """
+    file = file or data_folder() / "chats.db"
+    query = "SELECT m.id, m.parent, m.role, m.text, c.settings FROM message m JOIN chat c ON c.id = m.chat WHERE c.deleted IS NULL"
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            rows = {row[0]: row[1:] for row in database.execute(f"{query} ORDER BY m.number")}
+        found: Prompts = []
+        for identity, (_, role, _, settings) in rows.items():
+            if role != "user":
+                continue
+            messages, at = list[Message](), identity
+            while at is not None:
+                at, speaker, text, _ = rows[at]
+                messages.insert(0, Message(speaker, text))
+            system = json.loads(settings).get("system", "")
+            found.append(((Message("system", system),) if system else ()) + tuple(messages))
+        return found
+    except (sqlite3.Error, ValueError, KeyError, AttributeError):
+        raise UserError(
+            "chats_unreadable", "Can't read the saved chats in “{file}”. Use --prompts instead.", file=str(file)
+        ) from None
+
+
+def _general(demo: bool) -> Prompts:
+    file = Path(resources.__file__).parent / "bench_prompts.json"
+    prompts = json.loads(file.read_text(encoding="utf-8"))["mixed" if demo else "general"]
+    return [_messages(prompt["text"]) for prompt in prompts if not prompt.get("before")]
+
+
+def _mask_token(target: Path) -> int:
+    """Return the last token of the vocabulary, which is usually unused."""
+    size = read_config(target).get("vocab_size")
+    if type(size) is not int:
+        raise UserError("mask_token_unknown", "The target's config.json has no “vocab_size”. Use --mask-token.")
+    return size - 1
+
+
+def _remove(given: argparse.Namespace) -> int:
+    from mlx_engine.drafters import adapter
+
+    _, drafter = folders(given)
+    assert drafter is not None
+    removed = adapter.remove(drafter)
+    if given.json:
+        print_json({"removed": [str(file) for file in removed]})
+    else:
+        say(*([f"Removed {file}" for file in removed] or ["The drafter isn't tuned."]))
+    return 0

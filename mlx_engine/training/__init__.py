@@ -1,0 +1,1 @@
+"""Training of a drafter for a target."""

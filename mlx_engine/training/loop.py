@@ -1,0 +1,154 @@
+"""The training loop: steps that a file on disk continues after an interruption."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import mlx.core as mx
+import mlx.optimizers as optimizers
+import numpy as np
+
+from mlx_engine.drafters.adapter import LOW_RANK
+from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.training.blocks import BlockModel, Trained, matrices, vectors
+from mlx_engine.training.replies import TargetReply, batch
+
+SAVE_EVERY = 20  # steps
+_WARM_UP = 40  # steps
+_LOGITS = 64_000_000  # most logits of a step, which bounds its memory
+_MOST_NORM = 1.0  # of the gradients
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train.
+
+    Attributes:
+        steps: number of steps.
+        replies: replies per step.
+        anchors: most anchors in each.
+        rate: highest learning rate of AdamW.
+        muon: highest learning rate of Muon, which then trains the matrices; 0 for AdamW.
+        rank: of the adapter; 0 to train all weights.
+        seed: seed of the first weights and of all draws.
+    """
+
+    steps: int
+    replies: int
+    anchors: int
+    rate: float
+    muon: float
+    rank: int
+    seed: int
+
+
+def first_weights(config: DrafterConfig, plan: Plan, weights: Trained) -> Trained:
+    """Return what a plan trains: an adapter that changes nothing yet, or the drafter's weights in float32."""
+    if not plan.rank:
+        return {
+            name: weights[name].astype(mx.float32) for name in (*(f"{each}.weight" for each in matrices(config)), *vectors(config))
+        }
+    keys = iter(mx.random.split(mx.random.key(plan.seed), len(matrices(config))))
+    trained: Trained = {}
+    for name, (rows, columns) in matrices(config).items():
+        rank = min(plan.rank, rows, columns)
+        for suffix, array in zip(
+            LOW_RANK, (mx.random.normal((rank, columns), key=next(keys)) / math.sqrt(columns), mx.zeros((rows, rank))), strict=True
+        ):
+            trained[name + suffix] = array
+    return trained
+
+
+class Trainer:
+    """Trains an adapter, or all weights of a drafter.
+
+    Args:
+        model: the drafter, whose own weights stay as they are.
+        plan: how to train.
+        trained: the first weights.
+        file: where to save the state every `SAVE_EVERY` steps; a saved state is continued.
+    """
+
+    def __init__(self, model: BlockModel, plan: Plan, trained: Trained, file: Path) -> None:
+        self._model, self._plan, self._file = model, plan, file
+        self.trained, self.step = trained, 0
+        adam = optimizers.AdamW(plan.rate, betas=[0.9, 0.95], weight_decay=0.0)
+        muon = optimizers.Muon(plan.muon, momentum=0.95, weight_decay=0.01)
+        self._optimizers: tuple[tuple[Any, float, list[str]], ...] = (
+            (adam, plan.rate, [name for name, array in trained.items() if not plan.muon or array.ndim < 2]),
+            (muon, plan.muon, [name for name, array in trained.items() if plan.muon and array.ndim == 2]),
+        )
+        for optimizer, _, names in self._optimizers:
+            optimizer.init({name: trained[name] for name in names})
+        self._restore()
+
+    def run(self, replies: Sequence[TargetReply], general: Sequence[TargetReply], ends: frozenset[int]) -> Iterator[float]:
+        """Train to the end of the plan, and yield the loss of each step.
+
+        Args:
+            replies: replies to the user's prompts.
+            general: replies to other prompts, from which half of each batch comes, if there are any.
+            ends: end tokens.
+        """
+        plan, block = self._plan, self._model.config.block_size
+        gradients = mx.value_and_grad(self._model.loss)
+        while self.step < plan.steps:
+            draw = np.random.default_rng((plan.seed, self.step))  # so that an interruption changes nothing
+            others = plan.replies // 2 if general else 0
+            drawn = [replies[i] for i in draw.choice(len(replies), plan.replies - others)]
+            drawn += [general[i] for i in draw.choice(len(general), others)] if others else []
+            found = batch(drawn, self._anchors, block, ends, draw)
+            loss, gradient = gradients(self.trained, found)
+            gradient, _ = optimizers.clip_grad_norm(gradient, _MOST_NORM)
+            scale = min(1.0, (self.step + 1) / min(_WARM_UP, plan.steps)) * (1 - self.step / plan.steps)
+            for optimizer, rate, names in self._optimizers:
+                optimizer.learning_rate = rate * scale
+                part = {name: self.trained[name] for name in names}
+                self.trained |= optimizer.apply_gradients({name: gradient[name] for name in names}, part)
+            mx.eval(self.trained, loss, [optimizer.state for optimizer, _, _ in self._optimizers])
+            self.step += 1
+            if self.step % SAVE_EVERY == 0 or self.step == plan.steps:
+                self._save()
+            yield cast(float, loss.item())
+
+    @property
+    def _anchors(self) -> int:
+        vocabulary = self._model.config.vocab_size or 1 << 18
+        return max(4, min(self._plan.anchors, _LOGITS // (self._plan.replies * vocabulary * self._model.config.block_size)))
+
+    def _save(self) -> None:
+        """Save weights and the optimizers' moments.
+
+        Raises:
+            UserError: the disk is full.
+        """
+        arrays = dict(self.trained)
+        for optimizer, _, names in self._optimizers:
+            arrays |= {f"{name}|{key}": array for name in names for key, array in optimizer.state[name].items()}
+        fresh = self._file.with_name("fresh.safetensors")
+        try:
+            mx.save_safetensors(str(fresh), arrays, metadata={"step": str(self.step)})
+            os.replace(fresh, self._file)
+        except (OSError, RuntimeError) as error:
+            raise cannot_write(self._file, error if isinstance(error, OSError) else OSError(str(error))) from None
+
+    def _restore(self) -> None:
+        """Continue from a saved state. A damaged one counts as missing."""
+        try:
+            arrays, header = cast(tuple[Trained, dict[str, str]], mx.load(str(self._file), return_metadata=True))
+            trained = {name: arrays[name] for name in self.trained}
+            states = [
+                {name: {key: arrays[f"{name}|{key}"] for key in optimizer.state[name]} for name in names}
+                for optimizer, _, names in self._optimizers
+            ]
+            mx.eval(trained, states)
+            step = int(header["step"])
+        except (OSError, RuntimeError, ValueError, KeyError):
+            return
+        self.trained, self.step = trained, step
+        for (optimizer, _, _), state in zip(self._optimizers, states, strict=True):
+            optimizer.state |= {**state, "step": mx.array(step, mx.uint64)}

@@ -1,0 +1,151 @@
+"""The replies to learn from: the target's own, with its features, in a folder on disk."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import mlx.core as mx
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from mlx_engine import chat
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.errors import UserError
+from mlx_engine.events import Commit, Event, Failed, Finished
+from mlx_engine.limits import PREFILL_ROWS
+from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.requests import GenerationRequest
+from mlx_engine.template_sandbox import RenderingCancelled
+from mlx_engine.training.blocks import DECAY, Batch
+
+MOST_TOKENS = 2048  # of prompt and reply together; longer ones are left out
+_PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur
+
+Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
+
+
+@dataclass(frozen=True)
+class TargetReply:
+    """A prompt, the target's reply to it, and the file with the target's features.
+
+    Attributes:
+        tokens: of prompt and reply, int32 [S].
+        start: index of the reply's first token.
+        features: of all tokens but the last, [S - 1, taps * H]; read from the file each time.
+    """
+
+    file: Path
+    tokens: np.ndarray
+    start: int
+
+    @property
+    def features(self) -> mx.array:
+        return cast(dict[str, mx.array], mx.load(str(self.file)))["features"]
+
+
+def record(
+    pair: LoadedPair, generate: Generate, request: GenerationRequest, file: Path, cancel: threading.Event
+) -> TargetReply | None:
+    """Generate a reply and save it with its features.
+
+    Returns:
+        The reply, or None if it is canceled, empty, or too long.
+
+    Raises:
+        UserError: the disk is full.
+    """
+    tokens: list[int] = []
+    try:
+        prompt = chat.render(pair.tokenizer, request, cancel, pair.info.context_limit).tokens
+    except (UserError, RenderingCancelled):  # such as a chat that the template rejects
+        return None
+    most = min(MOST_TOKENS, pair.info.context_limit) - len(prompt)
+    if most < 2:
+        return None
+    for event in generate(replace(request, max_tokens=min(request.max_tokens, most)), cancel):
+        if isinstance(event, Commit):
+            tokens += event.tokens
+        if isinstance(event, Failed) or (isinstance(event, Finished) and event.reason == "cancelled"):
+            return None
+    if len(tokens) < 2:
+        return None
+    return save(pair, [*prompt, *tokens], len(prompt), file)
+
+
+def save(pair: LoadedPair, tokens: Sequence[int], start: int, file: Path) -> TargetReply:
+    """Save a prompt and a reply, `start` tokens after its beginning, with the target's features.
+
+    Raises:
+        UserError: the disk is full.
+    """
+    ids, caches, parts = mx.array(list(tokens), mx.int32), pair.target.caches(), list[mx.array]()
+    for at in range(0, len(tokens) - 1, PREFILL_ROWS):
+        _, features = pair.target.forward_tapped(ids[at : min(at + PREFILL_ROWS, len(tokens) - 1)], caches)
+        mx.eval(features, caches.state)
+        parts.append(features)
+    fresh = file.with_name(f"{file.stem}.new.safetensors")
+    try:
+        mx.save_safetensors(str(fresh), {"tokens": ids, "features": mx.concatenate(parts)}, metadata={"start": str(start)})
+        os.replace(fresh, file)
+    except (OSError, RuntimeError) as error:
+        raise cannot_write(file, error if isinstance(error, OSError) else OSError(str(error))) from None
+    return TargetReply(file, np.array(tokens, np.int32), start)
+
+
+def load(file: Path) -> TargetReply | None:
+    """Return a saved reply, or None if the file is missing or damaged."""
+    try:
+        with safe_open(file, framework="np") as header:
+            return TargetReply(file, header.get_tensor("tokens"), int(header.metadata()["start"]))
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError):
+        return None
+
+
+def batch(replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator) -> Batch:
+    """Draw anchors in replies, and return their blocks.
+
+    Args:
+        replies: N replies.
+        anchors: number of anchors in each.
+        block: the drafter's block size.
+        ends: end tokens, after which nothing counts.
+        draw: draws the anchors.
+    """
+    features = [reply.features for reply in replies]
+    length = -(-max(each.shape[0] for each in features) // _PADDING) * _PADDING
+    positions = np.zeros((len(replies), anchors), np.int32)
+    blocks = np.zeros((len(replies), anchors, block), np.uint32)
+    weights = np.zeros((len(replies), anchors, block - 1), np.float32)
+    decay = np.exp(-np.arange(block - 1) / DECAY)
+    for i, reply in enumerate(replies):
+        last = len(reply.tokens) - 1
+        positions[i] = np.sort(draw.choice(np.arange(reply.start, last), anchors, replace=last - reply.start < anchors))
+        for j, at in enumerate(positions[i]):
+            tokens = reply.tokens[at : at + block]
+            blocks[i, j, : len(tokens)] = tokens
+            stops = np.flatnonzero(np.isin(tokens[1:], list(ends)))
+            count = stops[0] + 1 if len(stops) else len(tokens) - 1
+            weights[i, j, :count] = decay[:count]
+    padded = mx.stack([mx.pad(each, [(0, length - each.shape[0]), (0, 0)]) for each in features])
+    return Batch(padded, mx.array(blocks), mx.array(positions), mx.array(weights))
+
+
+def rounds(drafter: Drafter, reply: TargetReply, chooser: Chooser, vocabulary: int) -> tuple[int, int]:
+    """Return the tokens and the number of rounds of a reply after its first token, at the full width."""
+    features, tokens = reply.features, mx.array(reply.tokens)
+    context, at, last, count = drafter.context(), reply.start, len(reply.tokens) - 1, 0
+    block = drafter.config.block_size
+    while at < last:
+        drafter.inject(context, features[context.position : at], tokens[context.position : at])
+        noise = chooser.noise(at + 1, block, vocabulary)
+        drafts = np.array(drafter.propose(context, tokens[at : at + 1].astype(mx.uint32), block, chooser, noise))
+        following = reply.tokens[at + 1 : at + block]
+        agreed = drafts[: len(following)] == following
+        at += (len(agreed) if agreed.all() else int(agreed.argmin())) + 1
+        count += 1
+    return last - reply.start, count

@@ -1,0 +1,224 @@
+"""Tune the loaded drafter to its target and the user's prompts, and keep the result only if it is faster.
+
+The target replies to the prompts. Some replies are held out. The drafter, or an adapter to it, then learns to propose the other
+replies, and both are measured on those held out. Everything is in a folder on disk, so that a canceled run continues, and memory
+holds one batch at a time.
+"""
+
+import hashlib
+import os
+import shutil
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+import mlx.core as mx
+import platformdirs
+
+from mlx_engine import memory
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters import adapter
+from mlx_engine.drafters.loading import make
+from mlx_engine.drafters.tensors import plain_name, read
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import Tuned, TuningProgress
+from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs.checkpoint import weights_checksum
+from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.requests import GenerationRequest, Message, TuneDrafter
+from mlx_engine.training.blocks import BlockModel, Trained
+from mlx_engine.training.loop import Plan, Trainer, first_weights
+from mlx_engine.training.replies import Generate, TargetReply, load, record, rounds
+
+FEWEST_PROMPTS = 10
+_HELD_OUT = 4  # every fourth prompt
+_LOSS = 0.01  # share of tokens per round that general prompts may lose
+_TUNING = Plan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
+_FROM_SCRATCH = Plan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
+_SHARES = (0.5, 0.95)  # of progress after the replies, and after the training
+_NO_MEMORY = EngineText.of("no_memory_to_tune", "There isn't enough memory to tune the drafter. Quit other apps, then try again.")
+
+
+@dataclass(frozen=True)
+class Replies:
+    """The replies to one kind of prompts."""
+
+    learned: list[TargetReply]
+    held_out: list[TargetReply]
+
+
+def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: threading.Event) -> Iterator[TuningProgress | Tuned]:
+    """Tune the loaded drafter, or continue a canceled run of the same request.
+
+    Args:
+        pair: the pair, whose drafter was loaded without its adapter.
+        generate: generates the pair's replies.
+        request: the prompts, and how to reply to them.
+        cancel: set to stop after the current step.
+
+    Yields:
+        Progress, then the result; nothing more once `cancel` is set.
+
+    Raises:
+        UserError: the drafter can't be tuned, there are too few prompts, the disk is full, or memory ran out.
+    """
+    target, drafter = pair.folders
+    if pair.drafter is None or drafter is None:
+        raise UserError("nothing_to_tune", "There is nothing to tune: the pair has no drafter.")
+    if pair.info.tuned:
+        raise UserError("tuned_already", "The loaded drafter is tuned. Load it without its adapter, then tune it again.")
+    prompts = list(dict.fromkeys(request.prompts))
+    if len(prompts) < FEWEST_PROMPTS:
+        template = "Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts."
+        raise UserError("too_few_prompts", template, fewest=FEWEST_PROMPTS, count=len(prompts))
+    general = [prompt for prompt in dict.fromkeys(request.general) if prompt not in set(prompts)]
+    output = drafter / "model.safetensors" if request.whole else adapter.adapter_path(drafter, target)
+    if not os.access(drafter, os.W_OK) or drafter == demo_pair()[1]:
+        template = "The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first."
+        raise UserError("drafter_not_writable", template, folder=str(drafter))
+    folder = _folder(pair, request)
+    with memory.enough_for(_NO_MEMORY):
+        run = _Run(pair, generate, request, cancel, folder)
+        model = BlockModel(
+            pair.drafter.config, read(drafter), pair.dtype, pair.target.embed, pair.target.head, pair.drafter.bits
+        )  # first, because it refuses drafters that can't be tuned
+        own_replies, general_replies = yield from run.replies(prompts, general)
+        if cancel.is_set():
+            return
+        trained = yield from run.training(model, own_replies, general_replies)
+        if cancel.is_set():
+            return
+        del model
+        yield from run.result(trained, own_replies, general_replies, output)
+    if not cancel.is_set():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run with its arguments; see `tune`."""
+
+    pair: LoadedPair
+    generate: Generate
+    request: TuneDrafter
+    cancel: threading.Event
+    folder: Path
+
+    def replies(
+        self, prompts: Sequence[tuple[Message, ...]], general: Sequence[tuple[Message, ...]]
+    ) -> Generator[TuningProgress, None, tuple[Replies, Replies]]:
+        """Record the replies that aren't on disk yet."""
+        found = Replies([], []), Replies([], [])
+        total, done = len(prompts) + len(general), 0
+        for kind, (group, messages) in enumerate(((found[0], prompts), (found[1], general))):
+            for index, prompt in enumerate(messages):
+                step = EngineText.of("tuning_replies", "Generating reply {number} of {total}", number=done + 1, total=total)
+                yield TuningProgress(_SHARES[0] * done / total, step)
+                file = self.folder / f"{kind}-{index:05}.safetensors"
+                reply = load(file) or record(self.pair, self.generate, self._reply_request(prompt), file, self.cancel)
+                if self.cancel.is_set():
+                    return found
+                mx.clear_cache()
+                if reply is not None:
+                    (group.held_out if index % _HELD_OUT == 0 else group.learned).append(reply)
+                done += 1
+        if not found[0].learned or not found[0].held_out:
+            raise UserError("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
+        return found
+
+    def _reply_request(self, prompt: tuple[Message, ...]) -> GenerationRequest:
+        request = self.request
+        return GenerationRequest(
+            prompt,
+            sampling=request.sampling,
+            seed=request.seed,
+            max_tokens=request.max_tokens,
+            thinking=request.thinking,
+            reuse=False,
+            private=True,
+        )
+
+    def training(self, model: BlockModel, own: Replies, general: Replies) -> Generator[TuningProgress, None, Trained]:
+        """Train in steps, and return the weights."""
+        request = self.request
+        plan = _FROM_SCRATCH if request.whole else _TUNING
+        steps = max(1, round(request.epochs * (len(own.learned) + len(general.learned)) / plan.replies))
+        plan = replace(plan, steps=steps, seed=request.seed)
+        _, drafter = self.pair.folders
+        assert drafter is not None
+        weights = {plain_name(name): array for name, array in read(drafter).items()} if request.whole else {}
+        trainer = Trainer(model, plan, first_weights(model.config, plan, weights), self.folder / "state.safetensors")
+        ends = frozenset(self.pair.tokenizer.eos_token_ids)
+        for loss in trainer.run(own.learned, general.learned, ends):
+            step = EngineText.of(
+                "tuning_step", "Training, step {step} of {steps}, loss {loss:.2f}", step=trainer.step, steps=steps, loss=loss
+            )
+            yield TuningProgress(_SHARES[0] + (_SHARES[1] - _SHARES[0]) * trainer.step / steps, step)
+            if self.cancel.is_set():
+                break
+        return trainer.trained
+
+    def result(
+        self, trained: Trained, own: Replies, general: Replies, output: Path
+    ) -> Generator[TuningProgress | Tuned, None, None]:
+        """Measure the drafter before and after, and keep the faster one."""
+        target, folder = self.pair.folders
+        assert folder is not None and self.pair.drafter is not None
+        tensors = read(folder)
+        published = {plain_name(name): name for name in tensors}
+        if self.request.whole:
+            tensors |= {published[name]: array.astype(tensors[published[name]].dtype) for name, array in trained.items()}
+        else:
+            tensors |= adapter.merged(tensors, trained, self.pair.drafter.config.stored)
+        whole = dict(tensors) if self.request.whole else {}
+        drafter, ends = self.pair.drafter, (self.pair.target.embed, self.pair.target.head)
+        tuned = make(drafter.config, tensors, self.pair.dtype, *ends, drafter.bits)
+        speeds: list[float] = []
+        yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
+        for held_out in (own.held_out, general.held_out):
+            for drafter in (self.pair.drafter, tuned):
+                tokens = count = 0
+                for reply in held_out:
+                    chooser = Chooser(self.request.sampling, self.request.seed)
+                    some, more = rounds(drafter, reply, chooser, self.pair.target.vocabulary)
+                    tokens, count = tokens + some, count + more
+                    yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
+                    if self.cancel.is_set():
+                        return
+                speeds.append(tokens / count if count else 0.0)
+        before, after, general_before, general_after = speeds
+        kept = is_better(before, after, general_before, general_after)
+        if kept and self.request.whole:
+            fresh = output.with_name("tuning.safetensors")
+            mx.save_safetensors(str(fresh), whole, metadata={"format": "mlx"})
+            os.replace(fresh, output)
+        elif kept:
+            checksums = weights_checksum(folder), weights_checksum(target)
+            facts = adapter.AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
+            adapter.save(output, trained, facts)
+        replies = len(own.learned) + len(general.learned)
+        yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", replies)
+
+
+def is_better(before: float, after: float, general_before: float, general_after: float) -> bool:
+    """Return whether tokens per round rose on the user's prompts, and fell on general ones by at most 1 %."""
+    return after > before and general_after >= (1 - _LOSS) * general_before
+
+
+def _folder(pair: LoadedPair, request: TuneDrafter) -> Path:
+    """Return the folder of a run, and delete those of others, which hold replies too."""
+    checksums = [weights_checksum(folder) for folder in pair.folders if folder]
+    key = hashlib.sha256(repr((checksums, request)).encode()).hexdigest()[:16]
+    every = platformdirs.user_cache_path("Slipstream", appauthor=False) / "tuning"
+    folder = every / key
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    for other in every.iterdir():
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder

@@ -1,0 +1,247 @@
+"""Tuning: what is learned and kept, and that it can be stopped, continued, and given way to other requests."""
+
+import json
+import queue
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters import adapter
+from mlx_engine.engine import Engine
+from mlx_engine.errors import UserError
+from mlx_engine.events import Event, Finished, Round, Tuned, TuningProgress
+from mlx_engine.host import EngineHost, events
+from mlx_engine.requests import GenerationRequest, LoadPair, Message, Sampling, TuneDrafter
+from mlx_engine.training import fresh, loop, replies, tune
+from mlx_engine.training.blocks import DECAY
+from tests.mlx_engine.conftest import GOLDEN
+
+PROMPTS = tuple((Message("user", f"t{i + 1} t7 t{i + 30}"),) for i in range(12))
+GENERAL = tuple((Message("user", f"t{i + 70} t9"),) for i in range(8))
+REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=24)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(tune.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(tune, "_TUNING", replace(tune._TUNING, replies=2, anchors=4))
+    monkeypatch.setattr(tune, "_FROM_SCRATCH", replace(tune._FROM_SCRATCH, replies=4, anchors=4))
+    return tmp_path / "cache" / "tuning"
+
+
+def copied(name: str, to: Path) -> Path:
+    """Copy a reference pair, whose tokenizer gets a chat template."""
+    shutil.copytree(GOLDEN / name, to)
+    settings = json.loads((to / "target" / "tokenizer_config.json").read_text())
+    settings["chat_template"] = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+    (to / "target" / "tokenizer_config.json").write_text(json.dumps(settings))
+    return to
+
+
+@pytest.fixture
+def folders(tmp_path) -> tuple[Path, Path]:
+    pair = copied("e2e_qwen3", tmp_path / "pair")
+    return pair / "target", pair / "drafter"
+
+
+@pytest.fixture
+def engine(folders) -> Engine:
+    made = Engine()
+    list(made.load(*folders))
+    return made
+
+
+def run(engine: Engine, request: TuneDrafter, stop_after: int | None = None) -> list[Event]:
+    """Run a request, canceled after this number of events."""
+    cancel, seen = threading.Event(), list[Event]()
+    for event in engine.run(request, cancel):
+        seen.append(event)
+        if len(seen) == stop_after:
+            cancel.set()
+    return seen
+
+
+def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, cache):
+    *progress, result = run(engine, REQUEST)
+    assert all(isinstance(event, TuningProgress) for event in progress) and isinstance(result, Tuned)
+    fractions = [event.fraction for event in progress]
+    assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] < 1
+    assert result.replies == 9 + 6 and result.before >= 1 and result.general_before >= 1
+    assert result.kept == tune.is_better(result.before, result.after, result.general_before, result.general_after)
+    assert list(cache.iterdir()) == []
+    assert adapter.adapters(folders[1]) == ([Path(result.file)] if result.kept else [])
+
+
+def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folders, monkeypatch):
+    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    result = run(engine, REQUEST)[-1]
+    record = adapter.read_record(Path(result.file))
+    measured = (result.before, result.after, result.general_before, result.general_after)
+    assert (record.before, record.after, record.general_before, record.general_after) == measured
+    assert list(engine.load(*folders))[-1].tuned
+    with pytest.raises(UserError, match="is tuned"):
+        run(engine, REQUEST)
+
+
+def test_a_slower_drafter_is_not_kept(engine, folders, monkeypatch):
+    monkeypatch.setattr(tune, "is_better", lambda *_: False)
+    result = run(engine, REQUEST)[-1]
+    assert not result.kept and result.file == "" and adapter.adapters(folders[1]) == []
+
+
+@given(st.floats(1, 16), st.floats(1, 16), st.floats(1, 16), st.floats(1, 16))
+def test_it_is_kept_if_it_rises_on_own_prompts_and_falls_by_at_most_1_percent_on_general_ones(
+    before, after, general, general_after
+):
+    kept = tune.is_better(before, after, general, general_after)
+    assert kept == (after > before and general_after >= 0.99 * general)
+    assert tune.is_better(before, before + 1, 0.0, 0.0)  # no general prompts
+    assert not kept or tune.is_better(before, after + 1, general, general_after + 1)
+
+
+def test_held_out_replies_are_never_learned(engine, monkeypatch):
+    learned, measured = set[Path](), set[Path]()
+    draw, count = loop.batch, tune.rounds
+    monkeypatch.setattr(loop, "batch", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
+    monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
+    run(engine, replace(REQUEST, prompts=PROMPTS + PROMPTS[:6], epochs=30))  # repeated prompts count once
+    assert len(learned) == 15 and len(measured) == 5 and not learned & measured
+
+
+@pytest.mark.parametrize("stop_after", [1, 7, 24, 26, 33])
+def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
+    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
+    whole = run(engine, REQUEST)
+    expected = mx.load(whole[-1].file)
+    mx.eval(expected)
+    begun = run(engine, REQUEST, stop_after)
+    assert len(begun) == stop_after and not isinstance(begun[-1], Tuned)
+    assert len(list(cache.iterdir())) == 1
+    generated = list[GenerationRequest]()
+    original = engine.generate
+    monkeypatch.setattr(engine, "generate", lambda request, cancel: (generated.append(request), original(request, cancel))[1])
+    result = run(engine, REQUEST)[-1]
+    assert len(generated) == max(0, 20 - stop_after + 1)
+    assert replace(result, file="") == replace(whole[-1], file="")
+    found = mx.load(result.file)
+    assert all(mx.array_equal(found[name], expected[name]) for name in expected)
+
+
+def test_another_request_discards_an_unfinished_run(engine, cache):
+    run(engine, REQUEST, 5)
+    (first,) = cache.iterdir()
+    run(engine, replace(REQUEST, seed=2), 5)
+    (second,) = cache.iterdir()
+    assert first != second
+
+
+def test_damaged_files_of_a_run_are_made_again(engine, cache, monkeypatch):
+    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
+    run(engine, REQUEST, 25)
+    (folder,) = cache.iterdir()
+    for file in folder.iterdir():
+        file.write_bytes(file.read_bytes()[:100])
+    assert isinstance(run(engine, REQUEST)[-1], Tuned)
+
+
+def test_a_chat_interrupts_tuning_after_one_step(folders):
+    host, inbox = EngineHost(Engine), queue.SimpleQueue[Event | None]()
+    try:
+        list(events(host, LoadPair(*folders)))
+        host.submit(replace(REQUEST, epochs=1000), inbox.put)
+        while inbox.get(timeout=60).fraction < 0.5:
+            pass
+        seen = list(events(host, GenerationRequest(PROMPTS[0], max_tokens=4, foreground=True)))
+        assert isinstance(seen[-1], Finished) and not any(isinstance(event, TuningProgress) for event in seen)
+        left = list(iter(lambda: inbox.get(timeout=60), None))
+        assert not any(isinstance(event, Tuned) for event in left)
+    finally:
+        assert host.wait(60)
+
+
+def test_memory_does_not_grow_with_the_number_of_replies(engine):
+    def peak(count: int) -> int:
+        mx.clear_cache()
+        mx.reset_peak_memory()
+        prompts = tuple((Message("user", f"t{i + 1} t{count}"),) for i in range(count))
+        run(engine, TuneDrafter(prompts, epochs=1, max_tokens=48))
+        return mx.get_peak_memory()
+
+    assert peak(40) < 1.2 * peak(12)
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        (TuneDrafter(PROMPTS[:9]), "at least 10 different prompts, but there are only 9"),
+        (TuneDrafter(PROMPTS[:2] * 20), "there are only 2"),
+    ],
+)
+def test_too_few_prompts_are_refused(engine, request_, why):
+    with pytest.raises(UserError, match=why):
+        run(engine, request_)
+
+
+def test_a_target_alone_and_the_bundled_drafter_are_refused(folders, demo):
+    plain = Engine()
+    list(plain.load(folders[0], None))
+    with pytest.raises(UserError, match="no drafter"):
+        run(plain, REQUEST)
+    with pytest.raises(UserError, match="Copy the pair"):
+        run(demo, REQUEST)
+
+
+def test_weights_fall_along_the_block_and_end_with_the_reply(tmp_path, tiny):
+    tokens = [5, 6, 7, 8, 9, 10, 2, 11, 12]
+    reply = replies.save(tiny.pair, tokens, 3, tmp_path / "reply.safetensors")
+    found = replies.batch([reply], 50, 4, frozenset({2}), np.random.default_rng(0))
+    assert set(found.anchors.flatten().tolist()) == set(range(3, 8))
+    for position, block, weights in zip(
+        *(array[0].tolist() for array in (found.anchors, found.blocks, found.weights)), strict=True
+    ):
+        following = tokens[position + 1 : position + 4]
+        assert block[: len(following) + 1] == tokens[position : position + 4]
+        counted = following.index(2) + 1 if 2 in following else len(following)
+        assert weights == pytest.approx([np.exp(-k / DECAY) if k < counted else 0 for k in range(3)])
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_counted_rounds_are_those_of_the_engine(tmp_path, tiny, temperature):
+    """At the full width, from a reply's tokens alone."""
+    prompt, sampling = (73, 122, 51, 37, 73, 117, 82, 108), Sampling(temperature)
+    request = GenerationRequest(
+        prompt_tokens=prompt, sampling=sampling, seed=3, width=8, max_tokens=60, ignore_eos=True, reuse=False
+    )
+    seen = list(tiny.generate(request))
+    tokens = [token for event in seen for token in getattr(event, "tokens", ())]
+    reply = replies.save(tiny.pair, [*prompt, *tokens], len(prompt), tmp_path / "reply.safetensors")
+    pair = tiny.pair
+    found = replies.rounds(pair.drafter, reply, Chooser(sampling, 3), pair.target.vocabulary)
+    assert found == (59, sum(isinstance(event, Round) for event in seen))
+
+
+@pytest.mark.parametrize("name", ["e2e_qwen3", "e2e_gpt_oss"])
+def test_a_new_drafter_learns_from_scratch(tmp_path, name):
+    target, drafter = copied(name, tmp_path / "pair") / "target", tmp_path / "new"
+    fresh.create(drafter, target, 1, 2, 4, 0, 1)
+    engine = Engine()
+    list(engine.load(target, drafter))
+    assert len(engine.pair.drafter.config.taps) == 2
+    before = (drafter / "model.safetensors").read_bytes()
+    result = run(engine, TuneDrafter(PROMPTS, whole=True, epochs=10, max_tokens=24))[-1]
+    assert result.kept == (result.after > result.before) == ((drafter / "model.safetensors").read_bytes() != before)
+    assert not list(engine.load(target, drafter))[-1].tuned
+
+
+def test_a_new_drafter_never_replaces_a_folder(tmp_path):
+    with pytest.raises(UserError, match="exists"):
+        fresh.create(tmp_path, GOLDEN / "e2e_qwen3" / "target", 1, 2, 4, 0, 1)
