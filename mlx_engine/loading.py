@@ -27,7 +27,7 @@ from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.loading import make as make_drafter
+from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import tapped, usual_bits
 from mlx_engine.drafters.tensors import read as read_tensors
 from mlx_engine.errors import EngineText, UserError
@@ -234,7 +234,7 @@ def load(
                     is_tuned = True
                 except UserError as error:
                     why_not_tuned = error.text
-            drafter = make_drafter(read_drafter, tensors, dtype, target.embed, target.head, bits, layers)
+            drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits, layers, tensors)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
             _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
         yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))

@@ -52,13 +52,17 @@ def load(
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
     layers: Sequence[Any] = (),
+    tensors: dict[str, mx.array] | None = None,
 ) -> DFlashDrafter:
     """Load a drafter from a folder, with the arguments of `make`.
+
+    Args:
+        tensors: the drafter's tensors, if they differ from those in the folder.
 
     Raises:
         UserError: files are missing or damaged, or the drafter isn't supported.
     """
-    return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits, layers)
+    return make(parse(read_config(folder)), tensors or read(folder), dtype, embed, head, bits, layers)
 
 
 def tapped(config: DrafterConfig, layers: Sequence[Any]) -> tuple[int, ...]:

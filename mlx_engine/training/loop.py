@@ -24,7 +24,7 @@ _MOST_NORM = 1.0  # of the gradients
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """How to train.
 
     Attributes:
@@ -46,7 +46,7 @@ class Plan:
     seed: int
 
 
-def first_weights(config: DrafterConfig, plan: Plan, weights: Trained) -> Trained:
+def first_weights(config: DrafterConfig, plan: TrainingPlan, weights: Trained) -> Trained:
     """Return what a plan trains: an adapter that changes nothing yet, or the drafter's weights in float32."""
     if not plan.rank:
         return {
@@ -73,7 +73,7 @@ class Trainer:
         file: where to save the state every `SAVE_EVERY` steps; a saved state is continued.
     """
 
-    def __init__(self, model: BlockModel, plan: Plan, trained: Trained, file: Path) -> None:
+    def __init__(self, model: BlockModel, plan: TrainingPlan, trained: Trained, file: Path) -> None:
         self._model, self._plan, self._file = model, plan, file
         self.trained, self.step = trained, 0
         adam = optimizers.AdamW(plan.rate, betas=[0.9, 0.95], weight_decay=0.0)

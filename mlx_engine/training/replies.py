@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -12,10 +12,11 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from mlx_engine import chat
+from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Event, Failed, Finished
+from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.data_files import cannot_write
@@ -25,8 +26,6 @@ from mlx_engine.training.blocks import DECAY, Batch
 
 MOST_TOKENS = 2048  # of prompt and reply together; longer ones are left out
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur
-
-Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
 
 
 @dataclass(frozen=True)

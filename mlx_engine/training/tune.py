@@ -18,9 +18,10 @@ import mlx.core as mx
 import platformdirs
 
 from mlx_engine import memory
+from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import adapter
-from mlx_engine.drafters.loading import make
+from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Tuned, TuningProgress
@@ -30,14 +31,14 @@ from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.training.blocks import BlockModel, Trained
-from mlx_engine.training.loop import Plan, Trainer, first_weights
-from mlx_engine.training.replies import Generate, TargetReply, load, record, rounds
+from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights
+from mlx_engine.training.replies import TargetReply, load, record, rounds
 
 FEWEST_PROMPTS = 10
 _HELD_OUT = 4  # every fourth prompt
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
-_TUNING = Plan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
-_FROM_SCRATCH = Plan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
+_TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
+_FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
 _SHARES = (0.5, 0.95)  # of progress after the replies, and after the training
 _NO_MEMORY = EngineText.of("no_memory_to_tune", "There isn't enough memory to tune the drafter. Quit other apps, then try again.")
 
@@ -174,8 +175,8 @@ class _Run:
         else:
             tensors |= adapter.merged(tensors, trained, self.pair.drafter.config.stored)
         whole = dict(tensors) if self.request.whole else {}
-        drafter, ends = self.pair.drafter, (self.pair.target.embed, self.pair.target.head)
-        tuned = make(drafter.config, tensors, self.pair.dtype, *ends, drafter.bits)
+        ends = self.pair.target.embed, self.pair.target.head
+        tuned = load_drafter(folder, self.pair.dtype, *ends, self.pair.drafter.bits, tensors=tensors)
         speeds: list[float] = []
         yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
         for held_out in (own.held_out, general.held_out):
