@@ -56,8 +56,8 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
 
 
 @pytest.mark.parametrize("pays", [False, True])
-@pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5"])
-def test_rotating_and_recurrent_targets_are_calibrated(cache_folder, monkeypatch, pair, pays):
+@pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5", "eagle3_2", "mtp_1"])
+def test_rotating_and_recurrent_targets_and_chains_are_calibrated(cache_folder, monkeypatch, pair, pays):
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     engine = loaded(GOLDEN / pair / "target", GOLDEN / pair / "drafter")
     assert isinstance(list(engine.run(Calibrate()))[-1], Calibrated)

@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
@@ -26,6 +27,7 @@ from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.pairs.downloads import Impatience, download, fetch, leftovers, run_until
 from tests.mlx_engine.pairs.test_download_faults import FAULT, IN_FLIGHT, MB, PAUSES, hub, run_with_kills
 from tests.mlx_engine.pairs.test_installed import in_cache
+from tests.mlx_engine.pairs.test_models_command import models
 
 PAIR = Pair("owner/target", "owner/whole#mtp")
 ROW = 1024  # bytes
@@ -81,6 +83,24 @@ def test_the_head_is_a_drafter_on_this_disk(local_hub: LocalHub, cache: Cache) -
     assert (target.repo, target.is_drafter, drafter.repo, drafter.is_drafter) == ("owner/target", False, "owner/whole#mtp", True)
     assert not _faults(cache, drafter.repo)
     assert cache.remove("owner/whole#mtp") > 1000 * ROW and len(local_models(cache)) == 1
+
+
+def test_the_terminal_downloads_checks_and_removes_a_head(
+    local_hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(local_hub)
+    monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", local_hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    both = ("--target", "owner/target", "--drafter", "owner/whole#mtp")
+    status, printed = models(capsys, "fit", *both)
+    assert status == 0 and "Drafter weights" in [line["what"] for line in printed["memory"]["lines"]]
+    assert models(capsys, "pull", *both)[0] == 0
+    expect_head(local_hub, cache, 500)
+    assert models(capsys, "check", *both)[0] == 0
+    kinds = {one["repo"]: one["kind"] for one in models(capsys, "list")[1]["on_disk"]}
+    assert kinds == {"owner/target": "target", "owner/whole#mtp": "drafter"}
+    assert models(capsys, "rm", *both)[1]["freed_bytes"]["owner/whole#mtp"] > 1000 * ROW
+    assert local_models(cache) == []
 
 
 def test_a_head_in_a_file_of_its_own_has_a_checksum(local_hub: LocalHub, cache: Cache) -> None:
