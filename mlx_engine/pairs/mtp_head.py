@@ -99,7 +99,9 @@ def head_tensors(header: Header, name: str) -> list[tuple[str, int, int]]:
         if tensor.startswith(PREFIX):
             first, end = entry["data_offsets"]
             dtype, shape = entry.get("dtype"), entry.get("shape", [])
-            is_shape = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+            is_shape = (
+                isinstance(shape, list) and len(shape) <= 4 and all(type(size) is int and 0 <= size < 1 << 40 for size in shape)
+            )
             if dtype not in _SIZES or not is_shape or prod(shape) * _SIZES[dtype] != end - first:
                 template = "Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter."
                 values = {"tensor": ascii(tensor)[1:-1][:80], "file": name, "dtype": ascii(dtype)[:20]}

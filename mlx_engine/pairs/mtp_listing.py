@@ -38,7 +38,7 @@ def _candidates(hub: Hub, listing: Listing) -> list[RemoteFile]:
     index = hub.read_json(listing, _INDEX, LARGEST_INDEX).get("weight_map")
     if not isinstance(index, dict):
         raise _damaged(listing, _INDEX)
-    named = {file for tensor, file in index.items() if tensor.startswith(PREFIX)}
+    named = [file for tensor, file in index.items() if tensor.startswith(PREFIX)]
     return [file for file in weights if file.path in named]
 
 

@@ -1,6 +1,8 @@
 """MTP heads inside whole models: only their bytes are downloaded, and a head in the target's folder is its drafter."""
 
+import json
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.installed import InstalledPair, installed_pairs
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import find_drafter, find_local_drafter
-from mlx_engine.pairs.mtp_head import head_bytes, pair_bytes
+from mlx_engine.pairs.mtp_head import head_bytes, head_tensors, pair_bytes, parse_header
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.terminal.models import _faults
 from tests.hub.repos import TARGET, WHOLE, config, target_files, tensors, whole_files
@@ -200,6 +202,32 @@ def test_a_host_without_ranges_is_refused(local_hub: LocalHub, cache: Cache) -> 
 def test_what_is_not_a_head_is_refused(files: dict[str, bytes], words: str, local_hub: LocalHub, cache: Cache) -> None:
     offer(local_hub).repos["owner/whole"].commit({**whole_files(), **files})
     with pytest.raises(UserError, match=words):
+        inspect_pair(Hub(local_hub.url), cache, PAIR)
+
+
+JSON = st.recursive(st.one_of(st.none(), st.integers(-1, 9), st.text("m.", max_size=2)), lambda inner: st.lists(inner, max_size=3))
+ENTRY = st.one_of(
+    JSON, st.fixed_dictionaries({}, optional={"dtype": st.sampled_from(["BF16", 3, []]), "shape": JSON, "data_offsets": JSON})
+)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=30),
+        st.builds(
+            lambda value: json.dumps(value).encode(), st.one_of(JSON, st.dictionaries(st.sampled_from(["mtp.a", "b"]), ENTRY))
+        ),
+    )
+)
+def test_any_header_is_read_or_refused(text: bytes) -> None:
+    with suppress(UserError):
+        head_tensors(parse_header(text, "model.safetensors"), "model.safetensors")
+
+
+@pytest.mark.parametrize("index", [{"weight_map": []}, {"weight_map": {"mtp.fc.weight": ["a"]}}, {}])
+def test_an_invalid_index_is_refused(index: dict, local_hub: LocalHub, cache: Cache) -> None:
+    offer(local_hub).repos["owner/whole"].commit({**whole_files(), "model.safetensors.index.json": config(**index)})
+    with pytest.raises(UserError, match=r"is damaged|has no MTP head"):
         inspect_pair(Hub(local_hub.url), cache, PAIR)
 
 
