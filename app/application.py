@@ -149,7 +149,7 @@ class Slipstream(QObject):
 def last_pair(settings: QSettings) -> LoadPair:
     """Return the last used pair, even if its disk is currently unplugged."""
     target, drafter = (Path(name) if (name := str(settings.value(key) or "")) else None for key in ("target", "drafter"))
-    return LoadPair(target, drafter if target else None)
+    return LoadPair(target, drafter if target else None, auto=bool(target and settings.value("auto_drafter", False, bool)))
 
 
 class FileOpening(QObject):

@@ -8,6 +8,7 @@ from mlx_engine.events import Event
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import (
     Calibrate,
+    CompareDrafters,
     CompareRequest,
     CountTokens,
     ForgetPrompts,
@@ -44,6 +45,8 @@ class EngineDouble:
                 yield from own.generate(request, cancel)
             case CompareRequest():
                 yield from own.compare(request, cancel)
+            case CompareDrafters():
+                yield from own.compare_drafters(request, cancel)
             case CountTokens():
                 yield own.count_tokens(request)
             case MeasureMachine(again=again):

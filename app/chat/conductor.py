@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -76,6 +77,7 @@ class Conductor(QObject):
             job.ended.connect(self.busy_changed)
         self.reply_job.waiting_changed.connect(self.busy_changed)
         self.comparison_job.recorded.connect(self.comparisons.add)
+        self.comparison_job.drafter_changed.connect(self._load_again)
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
         self.roofline_job.kernels_selected.connect(self.loader.tuning.use)
@@ -270,6 +272,11 @@ class Conductor(QObject):
         else:
             self.loader.load(pair or LoadPair())
 
+    @Slot()
+    def _load_again(self) -> None:
+        """Load the pair that a comparison of drafters replaced. Auto may choose another drafter now."""
+        self.loader.load(self.loader.here)
+
     def connect_to(self, saved: SavedConnection) -> None:
         """Use a server in place of the loaded pair."""
         if self.busy:
@@ -300,7 +307,7 @@ class Conductor(QObject):
         else:
             turn = self.chat.ask(prompt, *options)
             self.turn_added.emit(turn)
-        self.reply_job.start(turn, self.chat, turn.request, self.offered_tools)
+        self._reply(turn)
         return True
 
     def regenerate(self, turn: Turn) -> None:
@@ -314,7 +321,11 @@ class Conductor(QObject):
         if old is not None and old not in turn.asked.children:
             self.library.delete_message(old)
         self.turns_changed.emit(self.chat.turns)
-        self.reply_job.start(new, self.chat, new.request, self.offered_tools)
+        self._reply(new)
+
+    def _reply(self, turn: Turn) -> None:
+        turn.reply.drafter_kind = self.loader.pair.drafter_kind if self.loader.pair is not None else ""
+        self.reply_job.start(turn, self.chat, turn.request, self.offered_tools)
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off."""
@@ -435,24 +446,49 @@ class Conductor(QObject):
             self.compare_turn(turn)
 
     @Slot(object)
-    def compare_turn(self, turn: Turn, repeats: int = 1, exact: bool = False, with_this_computer: bool = False) -> None:
-        """Compare both modes on a turn, with its messages, seed, and settings."""
+    def compare_turn(
+        self,
+        turn: Turn,
+        repeats: int = 1,
+        exact: bool = False,
+        with_this_computer: bool = False,
+        drafters: tuple[Path, ...] = (),
+    ) -> None:
+        """Compare both modes, or these drafters, on a turn with its messages, seed, and settings."""
         if not self._can_start():
             return
         if why := self.why_no_comparison(with_this_computer):
             self.notify(why)
         else:
             request = replace(same_again(turn, self.tool_definitions), exact=exact)
-            self._compare(request, turn.prompt, repeats, turn, with_this_computer)
+            self._compare(request, turn.prompt, repeats, turn, with_this_computer, drafters)
 
-    def compare_prompt(self, prompt: str, repeats: int = 1, exact: bool = False, with_this_computer: bool = False) -> None:
-        """Compare both modes on a prompt, with the open chat's settings."""
+    def compare_prompt(
+        self,
+        prompt: str,
+        repeats: int = 1,
+        exact: bool = False,
+        with_this_computer: bool = False,
+        drafters: tuple[Path, ...] = (),
+    ) -> None:
+        """Compare both modes, or these drafters, on a prompt with the open chat's settings."""
         if prompt := clean(prompt).strip():
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
-            self._compare(replace(turn.request, exact=exact), prompt, repeats, None, with_this_computer)
+            self._compare(replace(turn.request, exact=exact), prompt, repeats, None, with_this_computer, drafters)
 
-    def _compare(self, request: GenerationRequest, prompt: str, repeats: int, turn: Turn | None, with_this_computer: bool) -> None:
+    def _compare(
+        self,
+        request: GenerationRequest,
+        prompt: str,
+        repeats: int,
+        turn: Turn | None,
+        with_this_computer: bool,
+        drafters: tuple[Path, ...],
+    ) -> None:
         if self.loader.pair is not None and not self.busy and not self.why_no_comparison(with_this_computer):
             request = replace(request, private=self.chat.settings.private)
+            if drafters:
+                self.comparison_job.start_drafters(request, prompt, repeats, self.loader.here, drafters, turn)
+                return
             here = self.loader.here if with_this_computer else None
             self.comparison_job.start(request, prompt, repeats, self.loader.pair, turn, here)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSiz
 
 from app.conversations.wording import size
 from app.language import number, tr, translated
-from app.models.survey import Recommendation, precision_note
+from app.models.recommendation import Recommendation, precision_note
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look

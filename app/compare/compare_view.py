@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QListWidget
 from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
-from app.compare.comparison_job import Comparison, ComparisonHistory
+from app.compare.comparison_job import Comparison, ComparisonHistory, DrafterComparison
+from app.compare.drafter_table import DrafterTable, outcome_texts
 from app.conversations.chat_tree import Turn, messages_before_prompt
 from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, side_names, verdict_on
 from app.conversations.reply import Reply
@@ -21,7 +22,8 @@ from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.requests import Mode
+from mlx_engine.events import DrafterResult
+from mlx_engine.requests import LoadPair, Mode
 
 REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)
@@ -38,7 +40,8 @@ class CompareDialog(QDialog):
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._conductor = theme, conductor
-        self.comparison: Comparison | None = None
+        self.comparison: Comparison | DrafterComparison | None = None
+        self.table: DrafterTable | None = None
         self.record: ComparisonRecord | None = None
         self._turn: Turn | None = None
         self._long_prompt = ""
@@ -61,6 +64,10 @@ class CompareDialog(QDialog):
         self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
         self.this_computer.toggled.connect(self._show_state)
         theme.set_font(self.this_computer, SMALL)
+        self.all_drafters = QCheckBox(tr("All drafters"))
+        self.all_drafters.setToolTip(as_tooltip(tr("Compares every drafter of this model that is on this computer")))
+        self.all_drafters.toggled.connect(self._show_state)
+        theme.set_font(self.all_drafters, SMALL)
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
         self.hint = small_label(theme, look="secondary", wrap=True)
@@ -70,6 +77,8 @@ class CompareDialog(QDialog):
         self.headline.setAccessibleName(tr("Result"))
         self.verdict = styled_label(theme, look="secondary", wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Verdict"))
+        self.use_button = button("", tr("Use the fastest drafter"), "bordered", self._use_fastest)
+        self.use_button.setAutoDefault(False)
         self.error = NoticeView("", "error")
         self.error.hide()
         self.history = HistoryList(theme, conductor.comparisons)
@@ -85,32 +94,40 @@ class CompareDialog(QDialog):
         self.status = small_label(theme, look="faint", elided=True)
 
         exports = (self.save_button, self.copy_button, self.image_button)
-        replies = QWidget()
-        row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20, parent=replies)
-        replies.setMinimumHeight(REPLIES_HEIGHT)
-        result = (line(), self.figures, self.headline, self.verdict)
+        self._replies = QWidget()
+        row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20, parent=self._replies)
+        self._replies.setMinimumHeight(REPLIES_HEIGHT)
+        self._tables = column()
+        self._room = QWidget()  # keeps a table and its result at the top
+        options = row((self.hint, 1), self.all_drafters, self.this_computer)
+        result = (self._tables, line(), self.figures, self.headline, self.verdict, row(self.use_button, None), (self._room, 1))
         page = column(
             row((self.prompt, 1), column(row(self.exact, self.repeats, self.run_button), None)),
-            (ScrollingPage(column(row((self.hint, 1), self.this_computer), (replies, 1), self.error, *result, spacing=12)), 1),
+            (ScrollingPage(column(options, (self._replies, 1), self.error, *result, spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )
         row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
         conductor.busy_changed.connect(self._show_state)
-        conductor.loader.loaded.connect(self._show_state)
+        conductor.loader.loaded.connect(conductor.loader.find_drafters)
+        for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.loader.drafters_found):
+            signal.connect(self._show_state)
+        conductor.loader.find_drafters()
         conductor.comparisons.message.connect(self.status.setText)
+        self._show_table(None)
         self._show_state()
 
     # Comparison
 
     @Slot(object)
-    def follow(self, comparison: Comparison) -> None:
+    def follow(self, comparison: Comparison | DrafterComparison) -> None:
         """Show a comparison that has started."""
         self.comparison, self.record, self._turn = comparison, None, comparison.turn
         if comparison.prompt != self._full_prompt:
             self._show_prompt(comparison.prompt)
         for side in self.sides.values():
             side.clear()
+        self._show_table(comparison if isinstance(comparison, DrafterComparison) else None)
         self.error.hide()
         self.status.clear()
         comparison.changed.connect(self.refresh)
@@ -122,10 +139,23 @@ class CompareDialog(QDialog):
         if self.running:
             return
         self.comparison, self._turn = None, None
+        self._show_table(None)
         self.error.hide()
         self._show_prompt(record.prompt)
         self._show_result(record)
         self._show_state()
+
+    def _show_table(self, comparison: DrafterComparison | None) -> None:
+        """Show the table of a comparison of drafters, or both replies if None."""
+        if self.table is not None:
+            self.table.hide()
+            self.table.deleteLater()
+        self.table = DrafterTable(self._theme, comparison) if comparison is not None else None
+        if self.table is not None:
+            self._tables.addWidget(self.table)
+        for view in (self._replies, self.figures):
+            view.setVisible(comparison is None)
+        self._room.setVisible(comparison is not None)
 
     def _show_prompt(self, prompt: str) -> None:
         """Show a prompt in the field, truncated if it is very long."""
@@ -149,6 +179,11 @@ class CompareDialog(QDialog):
         return self.this_computer.isChecked() and pair is not None and bool(pair.remote)
 
     @property
+    def _drafters(self) -> tuple[Path, ...]:
+        """The drafters of the next comparison, or none if it is one of both modes."""
+        return self._conductor.loader.drafters if self.all_drafters.isChecked() and not self.all_drafters.isHidden() else ()
+
+    @property
     def _can_compare(self) -> bool:
         return not self._conductor.busy and not self._conductor.why_no_comparison(self._with_this_computer)
 
@@ -163,10 +198,21 @@ class CompareDialog(QDialog):
     def _run(self) -> None:
         prompt, repeats, exact = self._full_prompt, self.repeats.currentData(), self.exact.isChecked()
         if self._turn is not None and prompt == self._turn.prompt.strip():
-            self._conductor.compare_turn(self._turn, repeats, exact, self._with_this_computer)
+            self._conductor.compare_turn(self._turn, repeats, exact, self._with_this_computer, self._drafters)
         else:
             self._turn = None
-            self._conductor.compare_prompt(prompt, repeats, exact, self._with_this_computer)
+            self._conductor.compare_prompt(prompt, repeats, exact, self._with_this_computer, self._drafters)
+
+    @property
+    def _fastest(self) -> DrafterResult | None:
+        """The fastest drafter of the shown comparison, or None if that isn't a drafter."""
+        outcome = self.comparison.outcome if isinstance(self.comparison, DrafterComparison) else None
+        return outcome.fastest if outcome is not None and outcome.fastest is not None and outcome.fastest.folder else None
+
+    @Slot()
+    def _use_fastest(self) -> None:
+        if (fastest := self._fastest) is not None:
+            self._conductor.use(LoadPair(self._conductor.loader.here.target, fastest.folder))
 
     # Display
 
@@ -175,7 +221,9 @@ class CompareDialog(QDialog):
         state = self.comparison
         if state is None:
             return
-        if state.record is None or state.record is not self.record:
+        if isinstance(state, DrafterComparison):
+            self._show_drafters(state)
+        elif state.record is None or state.record is not self.record:
             names = side_names(state.engines)
             for side in self.sides.values():
                 side.show_name(names if state.engines else None)
@@ -186,9 +234,18 @@ class CompareDialog(QDialog):
             else:
                 self.figures.show_running(state.replies, names)
                 self._show_headline(*_progress(state))
-                self.error.label.setText(state.error)
-                self.error.setVisible(bool(state.error))
+                self._show_error(state.error)
         self._show_state()
+
+    def _show_drafters(self, state: DrafterComparison) -> None:
+        assert self.table is not None
+        self.table.refresh()
+        self._show_headline(*(outcome_texts(state.outcome) if state.outcome else _progress(state)))
+        self._show_error(state.error)
+
+    def _show_error(self, error: str) -> None:
+        self.error.label.setText(error)
+        self.error.setVisible(bool(error))
 
     def _show_result(self, record: ComparisonRecord) -> None:
         self.record = record
@@ -218,6 +275,13 @@ class CompareDialog(QDialog):
         self.repeats.setEnabled(not self.running)
         self.this_computer.setVisible(bool(self._conductor.sent_to))
         self.this_computer.setEnabled(not self.running)
+        loader, fastest = self._conductor.loader, self._fastest
+        self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
+        self.all_drafters.setEnabled(not self.running)
+        self.use_button.setText(tr("Use {name}", name=fastest.kind) if fastest else "")
+        in_use = fastest is None or (loader.loaded_from or loader.loading_from or loader.here).drafter == fastest.folder
+        self.use_button.setVisible(not in_use)
+        self.use_button.setEnabled(not loader.running and not self._conductor.busy)
         self.exact.setEnabled(not self.running and not self._conductor.sent_to)
         if self._conductor.sent_to:
             self.exact.setChecked(False)
@@ -234,7 +298,10 @@ class CompareDialog(QDialog):
             return self._conductor.why_no_comparison(self._with_this_computer)
         if self._with_this_computer:
             return tr("The pair on this computer replies first, then the server. The replies may differ.")
-        order = tr("The modes run one after the other, with the same seed and settings.")
+        if self._drafters:
+            order = tr("The drafters are loaded one after the other. Seed and settings are the same for all.")
+        else:
+            order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:
             return order + " " + tr("The message before this prompt is included.")
@@ -273,12 +340,18 @@ def _beginning(prompt: str) -> str:
     return prompt if len(prompt) <= MAX_SHOWN else f"{prompt[:MAX_SHOWN].rstrip()} …"
 
 
-def _progress(state: Comparison) -> tuple[str, str]:
+def _progress(state: Comparison | DrafterComparison) -> tuple[str, str]:
     """Return the headline and subtitle of a comparison without a result."""
     if state.error:
         return tr("Comparison failed"), ""
     if not state.running:
         return tr("Stopped"), ""
+    if isinstance(state, DrafterComparison):
+        if state.loading or state.current_run is None:
+            return tr("Comparing…"), tr("Loading the models")
+        name = {"plain": tr("Plain"), "lookup": tr("Lookup")}.get(state.current_run.proposer, state.current_run.kind)
+        index, total = state.current_run.index + 1, state.current_run.total
+        return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=name, index=index, total=total)
     run = state.current_run
     if run is None:
         return tr("Comparing…"), tr("Loading the models") if state.with_this_computer else ""

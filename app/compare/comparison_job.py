@@ -14,9 +14,21 @@ from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from app.store_thread import StoreThread
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompareResult, CompareRun, Failed, Finished, PairInfo, Stats
+from mlx_engine.events import (
+    CompareResult,
+    CompareRun,
+    DrafterResult,
+    DrafterRun,
+    DraftersCompared,
+    Failed,
+    Finished,
+    LoadProgress,
+    PairInfo,
+    Stats,
+)
 from mlx_engine.host import Job
-from mlx_engine.requests import CompareRequest, GenerationRequest, LoadPair, Mode
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.requests import CompareDrafters, CompareRequest, GenerationRequest, LoadPair, Mode
 
 PAUSE_S = 0.5  # between runs, to let the machine cool down
 
@@ -55,7 +67,7 @@ class Comparison(QObject):
             case CompareRun() as run:
                 self.current_run = run
                 mode = "dflash" if self.with_this_computer else run.mode
-                self.replies[run.mode] = Reply(mode, self.request.max_tokens)
+                self.replies[run.mode] = Reply(mode, self.request.max_tokens, drafter_kind=self.pair.drafter_kind)
             case CompareResult() as result:
                 self.record = ComparisonRecord.of(result, self.runs, self.pair, self.prompt, self.request, self.engines)
             case Failed() as failed:
@@ -66,10 +78,59 @@ class Comparison(QObject):
                     self.runs[self.current_run.mode].append(event.stats)
 
 
+class DrafterComparison(QObject):
+    """A comparison of plain decoding, lookup, and all drafters of the loaded target.
+
+    Attributes:
+        drafters: their folders.
+        turn: as in `Comparison`.
+        reply: the current reply.
+        results: of those that are done.
+        outcome: all results, once the comparison is complete.
+        loaded: the drafter loaded last, or None if the loaded pair hasn't changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, request: GenerationRequest, prompt: str, drafters: tuple[Path, ...], turn: Turn | None) -> None:
+        super().__init__()
+        self.request, self.prompt, self.drafters, self.turn = request, prompt, drafters, turn
+        self.loading = False
+        self.loaded: Path | None = None
+        self.current_run: DrafterRun | None = None
+        self.reply: Reply | None = None
+        self.results: list[DrafterResult] = []
+        self.outcome: DraftersCompared | None = None
+        self.error = ""
+        self.running = True
+
+    def accept(self, delivery: Delivery) -> None:
+        match delivery.event:
+            case None:
+                self.running, self.reply = False, None
+            case LoadProgress():
+                self.loading, self.loaded = True, self.loaded or Path()
+            case PairInfo() as pair:
+                self.loaded = pair.drafter_folder
+            case DrafterRun() as run:
+                self.loading, self.current_run = False, run
+                self.reply = Reply("plain" if run.proposer == "plain" else "dflash", self.request.max_tokens)
+            case DrafterResult() as result:
+                self.results.append(result)
+                self.reply = None
+            case DraftersCompared() as outcome:
+                self.outcome = outcome
+            case Failed() as failed:
+                self.error = translated(failed)
+            case event if self.reply is not None and event is not None:
+                self.reply.accept(event, delivery.at_s)
+
+
 class ComparisonJob(QObject):
     """A controller that runs one comparison at a time."""
 
-    started = Signal(object)  # Comparison
+    started = Signal(object)  # Comparison or DrafterComparison
+    drafter_changed = Signal()  # a comparison has ended with another drafter loaded, or none
     recorded = Signal(object)  # ComparisonRecord
     ended = Signal()
 
@@ -77,7 +138,7 @@ class ComparisonJob(QObject):
         super().__init__(parent)
         self._engine = engine
         self._job: Job | None = None
-        self.comparison: Comparison | None = None  # the running one
+        self.comparison: Comparison | DrafterComparison | None = None  # the running one
 
     @property
     def running(self) -> bool:
@@ -98,9 +159,22 @@ class ComparisonJob(QObject):
             here: a pair on this computer to compare with the server instead.
         """
         request = replace(request, mode="dflash")
-        self.comparison = Comparison(request, prompt, repeats, pair, turn, here is not None)
-        self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S, here), self._receive)
-        self.started.emit(self.comparison)
+        self._start(
+            Comparison(request, prompt, repeats, pair, turn, here is not None), CompareRequest(request, repeats, PAUSE_S, here)
+        )
+
+    def start_drafters(
+        self, request: GenerationRequest, prompt: str, repeats: int, here: LoadPair, drafters: tuple[Path, ...], turn: Turn | None
+    ) -> None:
+        """Run a request plainly, with lookup, and with each drafter of the target loaded from `here`."""
+        target = here.target or demo_pair()[0]
+        asked = CompareDrafters(request, target, drafters, here.drafter_bits, repeats, PAUSE_S)
+        self._start(DrafterComparison(request, prompt, drafters, turn), asked)
+
+    def _start(self, comparison: Comparison | DrafterComparison, request: CompareRequest | CompareDrafters) -> None:
+        self.comparison = comparison
+        self._job = self._engine.submit(request, self._receive)
+        self.started.emit(comparison)
 
     def stop(self) -> None:
         if self._job is not None:
@@ -115,9 +189,11 @@ class ComparisonJob(QObject):
             self._job, self.comparison = None, None
         comparison.changed.emit()
         if not comparison.running:
-            if comparison.record is not None:
+            if isinstance(comparison, Comparison) and comparison.record is not None:
                 self.recorded.emit(comparison.record)
             self.ended.emit()
+            if isinstance(comparison, DrafterComparison) and comparison.loaded is not None:
+                self.drafter_changed.emit()
 
 
 class ComparisonHistory(QObject):

@@ -141,6 +141,7 @@ class Reply:
     calls: tuple[CallRecord, ...] = ()
     step_stats: tuple[Stats, ...] = ()  # one per request, if the reply has calls
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
+    drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
     _thinking_since: float | None = None
 
     @classmethod
@@ -275,4 +276,6 @@ def joined(first: Stats, second: Stats) -> Stats:
         measured_by=measured_by,
         plain_because=tuple(because.most_common()),
         few_accepted=second.few_accepted or first.few_accepted,
+        drafter=second.drafter or first.drafter,
+        drafter_kind=second.drafter_kind or first.drafter_kind,
     )

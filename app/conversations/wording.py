@@ -76,7 +76,7 @@ def chip(reply: Reply, short: bool = False) -> str:
             return tr("Plain") if short else tr("Plain · DFlash unavailable: {why_plain}", why_plain=why)
         if reply.stats.mostly_plain:
             return tr("Mostly plain")
-    parts = [mode_names()[reply.mode]]
+    parts = [drafting(reply)]
     if reply.tokens_per_round is not None:
         parts.append(tr("{count} tokens/round", count=number(reply.tokens_per_round, 1)))
     if reply.acceptance is not None:
@@ -84,6 +84,11 @@ def chip(reply: Reply, short: bool = False) -> str:
     elif reply.stats and not reply.running and reply.stats.share_of_drafts is not None:
         parts.append(tr("{share} of drafts", share=percent(reply.stats.share_of_drafts)))
     return " · ".join(parts)
+
+
+def drafting(reply: Reply) -> str:
+    """Return the kind of the drafter in use, or "DFlash" if it is unknown."""
+    return (reply.stats.drafter_kind if reply.stats else reply.drafter_kind) or mode_names()["dflash"]
 
 
 def facts(reply: Reply, short: bool = False) -> str:
@@ -178,6 +183,8 @@ def details(stats: Stats) -> str:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
     if stats.waiting_s >= _NOTED_WAIT_S:
         lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
+    if stats.drafter:
+        lines.append(tr("Drafter: {name}", name=f"{stats.drafter_kind}, {stats.drafter}"))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
     counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}

@@ -11,7 +11,8 @@ from app.language import number, tr, translated
 from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
 from app.models.picker import Picker
-from app.models.survey import Candidate, Variant, precision_note
+from app.models.recommendation import precision_note
+from app.models.survey import Candidate, Variant
 from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
@@ -100,10 +101,14 @@ class PairCard(ScrollingPage):
 
     def _show_variants(self, one: Candidate, state: PairState) -> None:
         chosen = state in ("waiting", "running", "loading")
-        drafters = [_drafter_label(one.variants[index]) for index in one.alternatives]
+        drafters, shown = [_drafter_label(one.variants[index]) for index in one.alternatives], one.alternatives.index(one.index)
+        if one.automatic is not None:
+            fastest = one.variants[one.automatic]
+            drafters.insert(0, tr("Auto: {drafter}", drafter=_drafter_name(fastest)))
+            shown = 0 if one.auto else shown + 1
         boxes = (
             (self.variants, one.labels, one.labels.index(one.shown.label)),
-            (self.drafters, drafters, one.alternatives.index(one.index)),
+            (self.drafters, drafters, shown),
         )
         for box, labels, index in boxes:
             if [box.itemText(at) for at in range(box.count())] != labels:
@@ -119,12 +124,13 @@ class PairCard(ScrollingPage):
         if (one := self._picker.current) is not None:
             offered = [at for at, variant in enumerate(one.variants) if variant.label == one.labels[index]]
             same = [at for at in offered if one.variants[at].drafter == one.shown.drafter]
-            self._picker.show_variant((same or offered)[0])
+            self._picker.show_variant((same or offered)[0], one.auto)
 
     @Slot(int)
     def _choose_drafter(self, index: int) -> None:
         if (one := self._picker.current) is not None:
-            self._picker.show_variant(one.alternatives[index])
+            first = int(one.automatic is not None)
+            self._picker.show_variant(one.alternatives[max(index - first, 0)], auto=index < first)
 
     def _show_actions(self, one: Candidate, state: PairState) -> None:
         busy = self._conductor.busy
@@ -288,19 +294,25 @@ def _context(shown: Variant) -> str:
     return tr("{context}. DFlash gains little beyond about {least}.", context=tokens(shown.context), least=least)
 
 
+def _drafter_name(variant: Variant) -> str:
+    """Return a drafter's kind and maker, or its folder if it isn't from the hub."""
+    kind = variant.kind or tr("Drafter")
+    if variant.pair is not None and variant.pair.drafter:
+        return tr("{kind} by {maker}", kind=kind, maker=variant.pair.drafter.split("/")[0])
+    folder = variant.folders[1] if variant.folders else None
+    return f"{kind} · {folder.name}" if folder else kind
+
+
 def _drafter_label(variant: Variant) -> str:
     """Return a drafter's kind, maker, precision, size, and expected or reported speed."""
-    drafter = variant.drafter
-    if drafter is None:
-        return variant.kind
-    parts = [tr("{kind} by {maker}", kind=variant.kind or tr("Drafter"), maker=drafter.repo.split("/")[0])]
-    if drafter.bits:
+    drafter, parts = variant.drafter, [_drafter_name(variant)]
+    if drafter and drafter.bits:
         parts.append(tr("{bits}-bit", bits=drafter.bits))
-    if drafter.size_gb:
+    if drafter and drafter.size_gb:
         parts.append(size(round(drafter.size_gb * 1e9)))
     if speed := variant.speeds.get("dflash"):
         parts.append(rate_range(speed.low, speed.high))
-    elif ratios := [ratio for reported in drafter.reported for ratio in reported.speedup]:
+    elif ratios := [ratio for reported in (drafter.reported if drafter else ()) for ratio in reported.speedup]:
         low, high = number(min(ratios), 1), number(max(ratios), 1)
         parts.append(f"{low}×" if low == high else f"{low}–{high}×")
     return " · ".join(parts)

@@ -18,6 +18,8 @@ from app.notice import Notice
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.host import Job
+from mlx_engine.pairs.installed import installed_drafters
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.remote.saved import SavedConnection, with_secrets
 from mlx_engine.requests import Connect, LoadPair, RemoteConnection
 
@@ -32,12 +34,16 @@ class PairLoader(QObject):
     loaded = Signal()  # also when a pair was unloaded
     notified = Signal(object)  # Notice
 
+    drafters_found = Signal()
+
     _secrets_read = Signal(object)  # RemoteConnection, or Failed
+    _drafters_read = Signal(object, tuple)  # LoadPair and folders
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
         self._secrets_read.connect(self._connect)
+        self._drafters_read.connect(self._keep_drafters)
         self.tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
         self._also: Callable[[Event | None], object] = lambda event: None
@@ -48,6 +54,7 @@ class PairLoader(QObject):
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
         self.here = LoadPair()  # the pair last loaded on this computer
+        self.drafters: tuple[Path, ...] = ()  # on this disk for the loaded target, once `find_drafters` has found them
         self.connected_to: SavedConnection | None = None
         self.connecting_to: SavedConnection | None = None
         self.progress: LoadProgress | None = None
@@ -98,6 +105,23 @@ class PairLoader(QObject):
         else:
             self._job = self._engine.submit(Connect(found), self._receive)
 
+    @Slot()
+    def find_drafters(self) -> None:
+        """Search the disk for all drafters of the loaded target. `drafters_found` follows."""
+        if (pair := self.loaded_from) is not None:
+            threading.Thread(target=self._read_drafters, args=(pair,), name="drafters", daemon=True).start()
+
+    def _read_drafters(self, pair: LoadPair) -> None:
+        target, drafter = (pair.target, pair.drafter) if pair.target else demo_pair()
+        with suppress(UserError, RuntimeError):  # the files or the window are gone
+            self._drafters_read.emit(pair, installed_drafters(target, drafter))
+
+    @Slot(object, tuple)
+    def _keep_drafters(self, pair: LoadPair, drafters: tuple[Path, ...]) -> None:
+        if pair == self.loaded_from:
+            self.drafters = drafters
+            self.drafters_found.emit()
+
     def _start(self) -> None:
         self.progress = LoadProgress(0.0, EngineText("", tr("Starting")))
         self._cancelled, self._replaces = False, self.pair is not None
@@ -115,7 +139,7 @@ class PairLoader(QObject):
         def follow(folder: Path | None) -> Path | None:
             return new / folder.relative_to(old) if folder is not None and folder.is_relative_to(old) else folder
 
-        self.here = LoadPair(follow(self.here.target), follow(self.here.drafter))
+        self.here = replace(self.here, target=follow(self.here.target), drafter=follow(self.here.drafter))
         if self.loaded_from is not None:
             self.loaded_from = self.here
             self.changed.emit()
@@ -135,6 +159,8 @@ class PairLoader(QObject):
                 self.changed.emit()
             case PairInfo() as pair:
                 self.loaded_from, self.connected_to = self.loading_from, self.connecting_to
+                if self.loaded_from is not None and self.loaded_from.auto:
+                    self.loaded_from = replace(self.loaded_from, drafter=pair.drafter_folder)
                 self.here = self.loaded_from or self.here
                 self.info = pair
                 if pair.remote:
@@ -162,7 +188,7 @@ class PairLoader(QObject):
         return listed_name((loaded.target, loaded.drafter)) if loaded is not None and loaded.target is not None else ""
 
     def _set_pair(self, pair: PairInfo | None) -> None:
-        self.pair = pair
+        self.pair, self.drafters = pair, ()
         if pair is None:
             self.loaded_from = self.connected_to = self.info = None
         self.loaded.emit()

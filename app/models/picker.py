@@ -21,7 +21,7 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
 from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds
+from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import LoadPair
 
@@ -64,12 +64,12 @@ class Picker(QObject):
         self.selected = ""
         self._select_next = ""  # the pair to select once it is listed
         self._target_next = ""  # the variant to show once the selected pair is listed
-        self._speeds: MeasuredSpeeds | None = None
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self.check_hub)
         conductor.roofline_job.changed.connect(self._machine_changed)
         for signal in (self._loader.loaded, self._loader.changed, conductor.busy_changed):
             signal.connect(self.changed)
+        self._loader.loaded.connect(self._follow_loaded)
         conductor.reply_job.finished.connect(self._record_speed)
 
     def start(self) -> None:
@@ -122,6 +122,8 @@ class Picker(QObject):
         self._problems = found.problems
         before = {one.id: one for one in self._all}
         self._all = tuple(_keep_answers(one, before[one.id]) if one.id in before else one for one in found.candidates)
+        if not before:
+            self._follow_loaded()
         if any(one.id == self._select_next for one in self._all):
             self.selected, self._select_next = self._select_next, ""
         if self.current is None:
@@ -165,10 +167,20 @@ class Picker(QObject):
             self.changed.emit()
         self._check_timer.start()
 
-    def show_variant(self, index: int) -> None:
+    def show_variant(self, index: int, auto: bool = False) -> None:
+        """Show a variant of the selected pair, or with `auto` the one with its quantization that Auto chooses."""
         if (one := self.current) is not None and 0 <= index < len(one.variants):
-            self._replace(replace(one, index=index))
+            self._replace(replace(one, index=index, auto=auto).settled())
             self._check_timer.start()
+
+    @Slot()
+    def _follow_loaded(self) -> None:
+        """Show the loaded drafter in its row, or Auto if Auto chose it."""
+        loaded = self._loader.loaded_from
+        for one in self._all:
+            for index, variant in enumerate(one.variants):
+                if loaded is not None and variant.folders == (loaded.target, loaded.drafter):
+                    self._replace(replace(one, index=index, auto=loaded.auto or len(one.variants) == 1).settled())
 
     def show_target(self, id: str, target: str) -> None:
         """Select a pair and show its variant with this target once the pair is listed."""
@@ -190,9 +202,9 @@ class Picker(QObject):
             connected = self._loader.connected_to
             return "loaded" if connected is not None and connected.name == saved.name else "ready"
         if shown.folders:
-            if _loads(self._loader.loading_from, shown.folders):
+            if _loads(self._loader.loading_from, one):
                 return "loading"
-            return "loaded" if _loads(self._loader.loaded_from, shown.folders) else "ready"
+            return "loaded" if _loads(self._loader.loaded_from, one) else "ready"
         if (download := self.download_of(one)) is not None:
             return download.state
         return "unavailable" if one.why_not or shown.pair is None else "absent"
@@ -295,7 +307,8 @@ class Picker(QObject):
             self._conductor.connect_to(one.connection)
         elif one.shown.folders is not None and self._may_act():
             folders = one.shown.folders
-            self._conductor.use(LoadPair() if folders == demo_pair() else LoadPair(*folders))
+            auto = one.auto and one.automatic is not None
+            self._conductor.use(LoadPair() if folders == demo_pair() else LoadPair(*folders, auto=auto))
 
     @property
     def deletable(self) -> tuple[str, ...]:
@@ -426,13 +439,11 @@ class Picker(QObject):
         if loaded is None:
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
-        variants = (variant for one in self._all for variant in one.variants if variant.folders == folders)
-        key = next(variants, Variant(folders=folders)).speed_key
 
         def work() -> None:
-            self._speeds = self._speeds or MeasuredSpeeds()
-            if self._speeds.record(key, stats):
-                self._speeds.save()
+            speeds = MeasuredSpeeds()  # the engine saves speeds, too
+            if speeds.record(speed_key(*folders), stats):
+                speeds.save()
 
         self._background.run(work)
 
@@ -442,8 +453,13 @@ def is_folder(name: str) -> bool:
     return name.startswith(("/", "~", "."))
 
 
-def _loads(pair: LoadPair | None, folders: tuple[Path, Path | None]) -> bool:
-    return pair is not None and folders == (demo_pair() if pair.target is None else (pair.target, pair.drafter))
+def _loads(pair: LoadPair | None, one: Candidate) -> bool:
+    folders = one.shown.folders
+    if pair is None or folders is None:
+        return False
+    if pair.auto and one.auto and one.automatic is not None:
+        return pair.target == folders[0]
+    return not pair.auto and folders == (demo_pair() if pair.target is None else (pair.target, pair.drafter))
 
 
 def _keep_answers(new: Candidate, old: Candidate) -> Candidate:
@@ -455,4 +471,4 @@ def _keep_answers(new: Candidate, old: Candidate) -> Candidate:
         if before is not None and before.folders is None and variant.folders is None:
             variants[index] = before if before.checked else replace(variant, problem=before.problem)
     shown = next((index for index, variant in enumerate(variants) if variant.pair == old.shown.pair), 0)
-    return replace(new, variants=tuple(variants), index=shown)
+    return replace(new, variants=tuple(variants), index=shown, auto=old.auto).settled()

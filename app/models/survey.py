@@ -4,7 +4,6 @@ Surveys read files, so they run in the background.
 """
 
 import logging
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,11 +13,12 @@ from typing import Literal
 from app.conversations.plain_text import one_line
 from app.conversations.wording import size
 from app.language import tr
+from app.models.recommendation import MIN_SPEED, estimate_size, max_speed, recommend
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo, load_catalog
+from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
@@ -27,7 +27,7 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import LocalModel, fitting_drafters, local_models, repo_of
 from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
+from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, fastest, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
 from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import Mode
@@ -39,12 +39,7 @@ Folders = tuple[Path, Path | None]  # target and drafter
 
 SMALL_BYTES = 12e9
 _RANKS: dict[FitVerdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
-_COMFORTABLE = 0.7  # share of the budget; the rest is for the context and other apps
-_OVERHEAD = 1.06  # factor for scales and biases of quantized weights, and for 16-bit layers
-_WEIGHTS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)B\b")
-_ACTIVE = re.compile(r"\bA(\d+(?:\.\d+)?)B\b")  # weights per token in a mixture of experts
 MAX_NAME = 200  # characters shown of names in connections
-MIN_SPEED = 5  # tokens per second, about reading speed
 
 
 @dataclass(frozen=True)
@@ -62,6 +57,7 @@ class Variant:
     to_download: int | None = None  # None until the hub has responded
     fit: Fit | None = None
     speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
+    measured: tuple[float, ...] = ()  # tokens per second of the last replies with the drafter on this machine
     slow: bool = False  # probably slower than reading speed
     problem: EngineText | None = None  # why it can't be downloaded or used
     family: str = ""
@@ -77,15 +73,17 @@ class Variant:
 
     @property
     def speed_key(self) -> str:
-        if self.pair is not None:
+        if self.folders is None and self.pair is not None:
             return speed_key(self.pair.target, self.pair.drafter)
-        target, drafter = self.folders or ("", None)
-        return speed_key(str(target), str(drafter) if drafter else None)
+        return speed_key(*(self.folders or ("", None)))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of the list: a pair or a connection. `index` is the shown variant, `entry` the catalog entry."""
+    """One row of the list: a pair or a connection. `index` is the shown variant, `entry` the catalog entry.
+
+    `auto` tells whether Slipstream chooses among the drafters on disk, if there are several.
+    """
 
     id: str
     name: str
@@ -97,6 +95,7 @@ class Candidate:
     recommended: str = ""  # the target repo to prefer on this machine, if it is one of this row's
     custom: CustomPair | None = None
     connection: SavedConnection | None = None
+    auto: bool = True
 
     @classmethod
     def of_connection(cls, saved: SavedConnection) -> "Candidate":
@@ -122,6 +121,16 @@ class Candidate:
     def alternatives(self) -> tuple[int, ...]:
         """The indices of all variants with the shown quantization, one per drafter."""
         return tuple(index for index, variant in enumerate(self.variants) if variant.label == self.shown.label)
+
+    @property
+    def automatic(self) -> int | None:
+        """The index of the variant that was fastest here, or None if fewer than two drafters are on disk."""
+        installed = [index for index in self.alternatives if self.variants[index].folders]
+        return installed[fastest([self.variants[index].measured for index in installed])] if len(installed) > 1 else None
+
+    def settled(self) -> "Candidate":
+        """Show the variant that Auto chooses, if Auto is on."""
+        return replace(self, index=self.automatic) if self.auto and self.automatic is not None else self
 
     @property
     def on_disk(self) -> bool:
@@ -245,7 +254,7 @@ def survey() -> Survey:
     found = None if machine.without_gpu(estimator.facts) else recommend(catalog, facts=estimator.facts)
     if found:
         entries = [_recommended(one, found.target.repo) if one.id == found.entry.id else one for one in entries]
-    candidates = best_first([*entries, *custom, *others], found.entry.id if found else "")
+    candidates = best_first([one.settled() for one in (*entries, *custom, *others)], found.entry.id if found else "")
     return Survey(tuple(candidates), catalog.problems, estimator.facts)
 
 
@@ -280,9 +289,10 @@ class Estimator:
             limit = whole(text_config(target), "max_position_embeddings")
             context = min(CONTEXT, limit or CONTEXT)
             fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
-            speeds = measured_speeds(self._measured.rates(variant.speed_key))
+            rates = self._measured.rates(variant.speed_key)
+            speeds = measured_speeds(rates)
             parsed = parse(drafter) if drafter else None
-            variant = replace(variant, config=parsed)
+            variant = replace(variant, config=parsed, measured=tuple(rates.get("dflash", ())))
             if self.facts is not None:
                 speeds = predict_speeds(self.facts, target, parsed, sizes, context) | speeds
             slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
@@ -405,7 +415,7 @@ def _recommended(one: Candidate, target: str) -> Candidate:
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on disk that aren't in the catalog, each with a fitting drafter."""
+    """Return targets on disk that aren't in the catalog, each with the drafters that fit."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     places = {
         "hub cache": tr("In the hub cache."),
@@ -416,79 +426,15 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
     for target in models:
         if target.is_drafter or target.problem or target.repo.lower() in listed or target_problem(target.config):
             continue
-        drafter = next(iter(fitting_drafters(target.config, models)), target if target.head else None)
-        variant, note = Variant(), places.get(target.place, "")
-        if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
-            with suppress(UserError):
-                variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))
-        if drafter is None:
+        fitting: list[LocalModel | None] = [*fitting_drafters(target.config, models), *([target] if target.head else [])]
+        variants, note = [], places.get(target.place, "")
+        for drafter in fitting or [None]:
+            variant = Variant()
+            if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
+                with suppress(UserError):
+                    variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))
+            variants.append(estimator.from_models(variant, target, drafter))
+        if not fitting:
             note = f"{note} {tr('No drafter found for this model, so it uses plain decoding.')}".strip()
-        variant = estimator.from_models(variant, target, drafter)
-        found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], (variant,), note=note))
+        found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], tuple(variants), note=note))
     return found
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """A pair in one quantization. `needed` and `budget` are in bytes."""
-
-    entry: CatalogEntry
-    target: TargetRepo
-    needed: int
-    budget: int
-    estimated: bool
-    max_speed: float = 0.0  # of plain decoding, in tokens per second; 0 if unknown
-
-
-def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Recommendation | None:
-    """Return the largest pair that fits comfortably and is fast enough, or None.
-
-    Args:
-        catalog: only its confirmed pairs are considered.
-        budget: bytes available for models; the machine's by default.
-        facts: about the machine; if None, speed isn't considered.
-    """
-    budget = budget if budget is not None else machine.working_set(machine.load_facts())
-    if not budget:
-        return None
-    fitting = [
-        Recommendation(entry, target, needed, budget, estimated, speed)
-        for entry in catalog.entries
-        if entry.confirmed and not entry.why_not and BUILT_IN not in entry.tags
-        for target in entry.targets
-        for needed, estimated in [estimate_size(entry, target, entry.drafters[0])]
-        if needed and needed <= _COMFORTABLE * budget
-        for speed in [max_speed(entry.name, needed, facts) if facts is not None else 0.0]
-        if facts is None or speed >= MIN_SPEED
-    ]
-    # Of pairs with the same size, the later entry is the newer model.
-    return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None
-
-
-def precision_note(bits: int | None) -> str:
-    """Return what a quantization is best for: the speedup or tokens per second."""
-    if bits == 8:
-        return tr("Gains the most from DFlash. Fewer bits usually give more tokens per second.")
-    if bits is None or bits > 8:
-        return ""
-    return tr("Usually gives the most tokens per second. DFlash helps more with 8 bits.")
-
-
-def max_speed(name: str, size: int, facts: MachineFacts) -> float:
-    """Return an upper bound of plain decoding in tokens per second.
-
-    Each token reads all weights, or only the active ones in a mixture of experts.
-    """
-    active, total = _ACTIVE.search(name), _WEIGHTS.search(name)
-    share = float(active[1]) / float(total[1]) if active and total else 1.0
-    return facts.bandwidth / (size * min(share, 1.0))
-
-
-def estimate_size(entry: CatalogEntry, target: TargetRepo, drafter: DrafterRepo) -> tuple[int, bool]:
-    """Return the bytes of both models (0 if unknown), and whether they are estimated."""
-    if target.size_gb:
-        return round((target.size_gb + (drafter.size_gb or 0)) * 1e9), drafter.size_gb is None
-    found = _WEIGHTS.search(entry.name)
-    if not found or not target.bits:
-        return 0, True
-    return round((float(found[1]) * target.bits / 8 * _OVERHEAD + (drafter.size_gb or 0)) * 1e9), True

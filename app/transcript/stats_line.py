@@ -42,7 +42,7 @@ class StatsLine(QWidget):
         chip, facts = wording.chip(reply, short=self._stacked), wording.facts(reply, short=self._stacked)
         if chip != self.chip.text():
             self.chip.setText(chip)
-            set_look(self.chip, "chip-accent" if chip.startswith("DFlash") else "chip")
+            set_look(self.chip, "chip-accent" if chip.startswith(wording.drafting(reply)) else "chip")
         if facts != self.facts.text() or not facts:
             self.facts.setText(facts or " ")  # keep the height, so that nothing moves when statistics arrive
         if reply.stats:

@@ -157,4 +157,5 @@ def _controls(c: Colors, px: Callable[[int], int], selection: str) -> str:
     QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
     QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{icons}/check-{check}.svg"); }}
     QCheckBox::indicator:disabled {{ border-color: {c.track}; background: transparent; }}
+    QCheckBox::indicator:checked:disabled {{ background: {c.faint}; }}
     """

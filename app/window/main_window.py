@@ -19,7 +19,7 @@ from app.conversations.json_values import parse_json
 from app.conversations.settings import ChatSettings
 from app.language import number, tr
 from app.models.picker import Picker
-from app.models.survey import recommend
+from app.models.recommendation import recommend
 from app.notice import Notice
 from app.server.local_server import LocalServer
 from app.settings.preferences import Preferences
@@ -349,6 +349,7 @@ class MainWindow(QMainWindow):
         if (loaded := loader.loaded_from) is not None:
             self._settings.setValue("target", str(loaded.target or ""))
             self._settings.setValue("drafter", str(loaded.drafter or ""))
+            self._settings.setValue("auto_drafter", loaded.auto)
         if loader.pair is not None:
             self._settings.setValue("connection", loader.connected_to.name if loader.connected_to else "")
         self._settings.setValue("dflash", self.conductor.chat.settings.dflash)

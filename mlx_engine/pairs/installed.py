@@ -56,8 +56,11 @@ def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
     custom = custom_pairs()
     own = [pair.folders[1] for pair in custom if pair.is_local and pair.folders[0] == target]
     found = _drafters(target, repo_of(target), read_config(target), local_models(), load_catalog(), custom)
-    present = [drafter for drafter in (*own, *found, *others) if drafter is not None and drafter.is_dir()]
-    return tuple({drafter.resolve(): drafter for drafter in reversed(present)}.values())[::-1]
+    distinct: dict[Path, Path] = {}
+    for drafter in (*own, *found, *others):
+        if drafter is not None and drafter.is_dir():
+            distinct.setdefault(drafter.resolve(), drafter)
+    return tuple(distinct.values())
 
 
 def fastest_drafter(target: Path, *others: Path | None) -> Path | None:

@@ -795,6 +795,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>All drafters</source>
+            <translation>Alle Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>All pairs</source>
             <translation>Alle Paare</translation>
         </message>
@@ -812,6 +817,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Compare with this computer</source>
             <translation>Mit diesem Computer vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compares every drafter of this model that is on this computer</source>
+            <translation>Vergleicht alle Drafter dieses Modells, die auf diesem Computer sind</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -885,6 +895,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Lookup</source>
+            <translation>Nachschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Not measured</source>
             <translation>Nicht gemessen</translation>
         </message>
@@ -892,6 +907,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG-Bild (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Plain</source>
+            <translation>Einfach</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -955,6 +975,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
+            <translation>Die Drafter werden nacheinander geladen. Seed und Einstellungen sind für alle gleich.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>The message before this prompt is included.</source>
             <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
         </message>
@@ -977,6 +1002,16 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>To compare, stop the reply or wait for it to finish.</source>
             <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Use the fastest drafter</source>
+            <translation>Den schnellsten Drafter verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Use {name}</source>
+            <translation>{name} verwenden</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1037,6 +1072,76 @@
             <location filename="../../app/compare/comparison_job.py" />
             <source>{pair} on this computer</source>
             <translation>{pair} auf diesem Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>Alle Texte sind Token für Token identisch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Failed</source>
+            <translation>Fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Fastest</source>
+            <translation>Am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Memory</source>
+            <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Speed</source>
+            <translation>Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Text</source>
+            <translation>Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>The reply is too short to measure speed</source>
+            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>differs at token {token}</source>
+            <translation>anders ab {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>identical</source>
+            <translation>identisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>tie at token {token}</source>
+            <translation>Gleichstand bei {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1100,11 +1205,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The reply is too short to measure speed</source>
-            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
         </message>
@@ -1112,11 +1212,6 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>different</source>
             <translation>verschieden</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>identical</source>
-            <translation>identisch</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1225,6 +1320,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Drafter: {name}</source>
+            <translation>Drafter: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
         </message>
@@ -1247,11 +1347,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Peak memory: {peak_memory_bytes}</source>
             <translation>Höchster Speicherbedarf: {peak_memory_bytes}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain</source>
-            <translation>Einfach</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2145,6 +2240,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Auto: {drafter}</source>
+            <translation>Automatisch: {drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
         </message>
@@ -2362,11 +2462,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Shown after a few replies.</source>
             <translation>Erscheint nach einigen Antworten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Speed</source>
-            <translation>Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2774,6 +2869,16 @@
             <translation>{name} wurde heruntergeladen und überprüft.</translation>
         </message>
         <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>Gewinnt am meisten durch DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
+            <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
+        </message>
+        <message>
             <location filename="../../app/models/storage.py" />
             <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
             <translation>Modelle werden verschoben. Warten Sie, bis das Verschieben abgeschlossen ist, oder stoppen Sie es in den Einstellungen.</translation>
@@ -2820,11 +2925,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
-            <translation>Gewinnt am meisten durch DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>Im Modellordner von LM Studio.</translation>
         </message>
@@ -2867,11 +2967,6 @@
             <location filename="../../app/models/survey.py" />
             <source>Unknown size</source>
             <translation>Größe unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
-            <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -2942,11 +3037,6 @@
             <location filename="../../app/rendering/text_marks.py" />
             <source>Legend for token sources</source>
             <translation>Legende für Token-Quellen</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/text_view.py" />
-            <source>Text</source>
-            <translation>Text</translation>
         </message>
         <message>
             <location filename="../../app/server/agents.py" />
@@ -3907,11 +3997,6 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Done in {seconds}</source>
             <translation>Fertig in {seconds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Failed</source>
-            <translation>Fehlgeschlagen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />

@@ -795,6 +795,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>All drafters</source>
+            <translation>所有草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>All pairs</source>
             <translation>所有模型对</translation>
         </message>
@@ -812,6 +817,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Compare with this computer</source>
             <translation>与这台电脑比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compares every drafter of this model that is on this computer</source>
+            <translation>比较这台电脑上该模型的所有草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -885,6 +895,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Lookup</source>
+            <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Not measured</source>
             <translation>未测量</translation>
         </message>
@@ -892,6 +907,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG 图像 (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Plain</source>
+            <translation>普通</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -955,6 +975,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
+            <translation>草稿模型会依次载入，种子和设置都相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>The message before this prompt is included.</source>
             <translation>包含此提示词之前的消息。</translation>
         </message>
@@ -977,6 +1002,16 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>To compare, stop the reply or wait for it to finish.</source>
             <translation>等回复完成或将其停止后再比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Use the fastest drafter</source>
+            <translation>使用最快的草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Use {name}</source>
+            <translation>使用 {name}</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1037,6 +1072,76 @@
             <location filename="../../app/compare/comparison_job.py" />
             <source>{pair} on this computer</source>
             <translation>这台电脑上的 {pair}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>所有文本逐词元完全相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Failed</source>
+            <translation>失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Fastest</source>
+            <translation>最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Memory</source>
+            <translation>内存</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>这里普通解码最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>有些文本的差异超过了舍入误差。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Speed</source>
+            <translation>速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>Text</source>
+            <translation>文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>The reply is too short to measure speed</source>
+            <translation>回复太短，无法测量速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>differs at token {token}</source>
+            <translation>从第 {token} 个词元起不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>identical</source>
+            <translation>相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>tie at token {token}</source>
+            <translation>第 {token} 个词元平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/drafter_table.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1100,11 +1205,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
-            <source>The reply is too short to measure speed</source>
-            <translation>回复太短，无法测量速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>两个词元的分数相差 {margin}。</translation>
         </message>
@@ -1112,11 +1212,6 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>different</source>
             <translation>不同</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>identical</source>
-            <translation>相同</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1225,6 +1320,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Drafter: {name}</source>
+            <translation>草稿模型：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>精确模式：不使用 DFlash 时文本相同</translation>
         </message>
@@ -1247,11 +1347,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Peak memory: {peak_memory_bytes}</source>
             <translation>内存峰值：{peak_memory_bytes}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain</source>
-            <translation>普通</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2145,6 +2240,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Auto: {drafter}</source>
+            <translation>自动：{drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
         </message>
@@ -2362,11 +2462,6 @@
             <location filename="../../app/models/pair_card.py" />
             <source>Shown after a few replies.</source>
             <translation>几次回复之后显示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Speed</source>
-            <translation>速度</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2774,6 +2869,16 @@
             <translation>{name} 已下载并通过校验。</translation>
         </message>
         <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
+            <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
+        </message>
+        <message>
             <location filename="../../app/models/storage.py" />
             <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
             <translation>正在移动模型。请等待移动完成，或在设置中停止。</translation>
@@ -2820,11 +2925,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
-            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>位于 LM Studio 的模型文件夹中。</translation>
         </message>
@@ -2867,11 +2967,6 @@
             <location filename="../../app/models/survey.py" />
             <source>Unknown size</source>
             <translation>大小未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
-            <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
             <location filename="../../app/notice.py" />
@@ -2942,11 +3037,6 @@
             <location filename="../../app/rendering/text_marks.py" />
             <source>Legend for token sources</source>
             <translation>词元来源图例</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/text_view.py" />
-            <source>Text</source>
-            <translation>文本</translation>
         </message>
         <message>
             <location filename="../../app/server/agents.py" />
@@ -3907,11 +3997,6 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Done in {seconds}</source>
             <translation>完成，用时 {seconds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Failed</source>
-            <translation>失败</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -5371,7 +5456,7 @@
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>nothing_to_copy</source>
             <extracomment>lookup found nothing to copy</extracomment>
-            <translation>前文中没有可复制的内容</translation>
+            <translation>前文中没有可拷贝的内容</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />

@@ -12,6 +12,9 @@ from mlx_engine.events import (
     CompareResult,
     CompareRun,
     CompletedReply,
+    DrafterResult,
+    DrafterRun,
+    DraftersCompared,
     Event,
     Finished,
     LoadProgress,
@@ -23,7 +26,7 @@ from mlx_engine.events import (
     TuningProgress,
 )
 from mlx_engine.machine_events import KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
-from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.requests import CompareDrafters, CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
@@ -109,6 +112,7 @@ class ScriptedEngine(EngineDouble):
         self.counts_words = False
         self.counted: list[CountTokens] = []
         self.closed_early = 0
+        self.loaded: list[tuple[Path, Path | None]] = []
 
     def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
         self.threads.add(threading.get_ident())
@@ -117,7 +121,8 @@ class ScriptedEngine(EngineDouble):
             self.load_gate.wait()
         if self.load_error:
             raise self.load_error
-        yield self.pair
+        self.loaded.append((target, drafter))
+        yield replace(self.pair, drafter_folder=drafter)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
         self.threads.add(threading.get_ident())
@@ -155,6 +160,28 @@ class ScriptedEngine(EngineDouble):
                         return
                     replies[mode] = CompletedReply(text, "", (1, 2, 3), event.reason, event.stats)
         yield CompareResult(replies["plain"], replies["dflash"], 3.9, None, None, "identical")
+
+    def compare_drafters(self, request: CompareDrafters, cancel: threading.Event) -> Iterator[Event]:
+        """The kinds are named by the drafters' folders; the last of them is the fastest."""
+        results: list[DrafterResult] = []
+        total = 2 + len(request.drafters)
+        for index, drafter in enumerate((None, None, *request.drafters)):
+            if drafter is not None:
+                yield from self.load(request.target, drafter)
+            proposer = ("plain", "lookup", "drafter")[min(index, 2)]
+            kind = drafter.name if drafter else ""
+            yield DrafterRun(proposer, kind, index, total)  # type: ignore[arg-type]
+            mode: Mode = "dflash" if index else "plain"
+            for event in self.generate(replace(request.request, mode=mode), cancel):
+                yield event
+                if isinstance(event, Finished):
+                    if event.reason == "cancelled":
+                        return
+                    reply = CompletedReply("", "", (1, 2, 3), event.reason, event.stats)
+                    size = 900_000_000 if drafter else 0
+                    results.append(DrafterResult(proposer, kind, f"lab/{kind}", drafter, size, reply, 40.0 + 30 * index))  # type: ignore[arg-type]
+                    yield results[-1]
+        yield DraftersCompared(tuple(results))
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:
         self.measured.append(again)

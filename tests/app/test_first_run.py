@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.application import last_pair
 from app.models.picker_dialog import PickerDialog
-from app.models.survey import MIN_SPEED, max_speed, recommend
+from app.models.recommendation import MIN_SPEED, max_speed, recommend
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.demo import REFUSAL, is_refusal

@@ -82,6 +82,7 @@ def test_the_fastest_measured_drafter_is_loaded(pairs: Pairs) -> None:
     target, drafters = pairs
     add_folder(target.parent)
     assert installed_drafters(target, drafters[2]) == drafters and fastest_drafter(target) == drafters[0]
+    assert installed_drafters(target, drafters[0]) == drafters[:2], "a drafter that is named, too, keeps its place"
     record(target, drafters[0], 40.0)
     record(target, drafters[2], 90.0)
     assert fastest_drafter(target) == drafters[0] and fastest_drafter(target, drafters[2]) == drafters[2]

@@ -1,0 +1,202 @@
+"""Several drafters of one target: Compare, Auto in the picker, and what a reply says about its drafter."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings
+
+from app.application import last_pair
+from app.compare.compare_view import CompareDialog
+from app.conversations import wording
+from app.conversations.reply import Reply
+from mlx_engine.events import DraftersCompared
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.requests import LoadPair
+from tests.app.conftest import Running
+from tests.app.models.conftest import own_places  # noqa: F401
+from tests.app.models.picker_page import card, look_at, opened, state
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, refuse, stats
+from tests.hub.repos import DRAFTER, TARGET, config, weights
+
+Start = Callable[..., Running]
+Places = tuple[Path, Path, Path]
+
+
+def in_cache(repo: str, fields: dict[str, object]) -> Path:
+    folder = Cache().snapshot(repo, "a" * 40)
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_bytes(config(**fields))
+    (folder / "model.safetensors").write_bytes(weights(1, 2000))
+    return folder
+
+
+@pytest.fixture
+def places() -> Places:
+    """A target in the cache, and two drafters that fit it."""
+    return in_cache("lab/Small", TARGET), in_cache("lab/A-DFlash", DRAFTER), in_cache("lab/B-DFlash", DRAFTER)
+
+
+def measured(target: Path, drafter: Path, rate: float) -> None:
+    speeds = MeasuredSpeeds()
+    assert speeds.record(speed_key(target, drafter), replace(stats(), tokens=100, decode_tok_s=rate)) and speeds.save()
+
+
+def loaded(app: Running, pair: LoadPair) -> None:
+    app.conductor.use(pair)
+    app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
+
+
+def dialog_with_drafters(app: Running) -> CompareDialog:
+    app.window.dialogs.show_compare()
+    dialog = app.window.dialogs.find(CompareDialog)
+    assert dialog is not None
+    app.until(lambda: not dialog.all_drafters.isHidden())
+    return dialog
+
+
+def compared(app: Running) -> CompareDialog:
+    dialog = dialog_with_drafters(app)
+    dialog.all_drafters.click()
+    dialog.prompt.setPlainText("Which one?")
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    return dialog
+
+
+def cells(dialog: CompareDialog) -> list[list[str]]:
+    assert dialog.table is not None
+    return [[row.name.text(), *(cell.text() for cell in row.cells)] for row in dialog.table.rows]
+
+
+def test_all_drafters_give_one_table_with_the_fastest_marked(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    assert dialog.table is not None and not dialog.sides["plain"].isVisible() and not dialog.figures.isVisible()
+    names = [folder.name for folder in (first, second)]
+    assert cells(dialog) == [
+        ["Plain", "40", "–", "–", "–"],
+        ["Lookup", "70", "6.0", "–", "identical"],
+        [names[0], "100", "6.0", "900 MB", "identical"],
+        [names[1], "130", "6.0", "900 MB", "identical"],
+    ]
+    assert [row.chip.isHidden() for row in dialog.table.rows] == [True, True, True, False]
+    assert dialog.headline.text() == f"{names[1]} is the fastest here: 3.3× the plain speed"
+    assert dialog.verdict.text() == "All texts are identical, token for token."
+    assert app.engine.loaded[-1] == (target, first), "the pair in use is loaded again"
+    assert dialog.use_button.text() == f"Use {names[1]}" and dialog.use_button.isVisible()
+    dialog.use_button.click()
+    app.until(lambda: not app.conductor.loader.running)
+    assert app.engine.loaded[-1] == (target, second) and not dialog.use_button.isVisible()
+    assert app.conductor.loader.loaded_from == LoadPair(target, second)
+
+
+def test_the_two_columns_return_for_a_comparison_of_modes(start: Start, places: Places) -> None:
+    target, first, _ = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    dialog.all_drafters.click()
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert dialog.table is None and dialog.figures.isVisible() and dialog.headline.text() == "DFlash is 3.9× as fast"
+
+
+def test_one_drafter_offers_no_choice(start: Start) -> None:
+    app = start()
+    app.window.dialogs.show_compare()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: len(app.conductor.loader.drafters) == 1)
+    assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
+
+
+def test_stopping_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [refuse("The memory ran out.")]]))
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    assert dialog.error.label.text() == "The memory ran out." and dialog.headline.text() == "Comparison failed"
+    assert app.engine.loaded[-2:] == [(target, second), (target, first)]
+    dialog.close()
+    app.ask("Still here?")
+
+
+def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places: Places) -> None:
+    target, _, second = places
+    measured(target, second, 80.0)
+    app = start()
+    opened(app)
+    one = look_at(app, f"disk:{target}")
+    box = card(app).drafters
+    assert [box.itemText(index) for index in range(box.count())] == [
+        "Auto: DFlash by lab",
+        "DFlash by lab",
+        "DFlash by lab",
+    ]
+    assert (box.currentIndex(), one.auto, one.shown.folders) == (0, True, (target, second))
+    app.window.picker.use()
+    app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
+    assert app.conductor.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
+
+
+def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places: Places) -> None:
+    target, first, second = places
+    measured(target, second, 80.0)
+    app = start()
+    opened(app)
+    look_at(app, f"disk:{target}")
+    box = card(app).drafters
+    box.activated.emit(1)
+    assert box.currentIndex() == 1 and state(app) == "ready"
+    app.window.picker.use()
+    app.until(lambda: state(app) == "loaded")
+    assert app.conductor.loader.loaded_from == LoadPair(target, first)
+    box.activated.emit(0)
+    assert (box.currentIndex(), state(app)) == (0, "ready")
+    loaded(app, LoadPair(target, first))
+    app.until(lambda: box.currentIndex() == 1 and state(app) == "loaded")
+
+
+def test_auto_is_kept_for_the_next_start(start: Start, places: Places, tmp_path: Path) -> None:
+    target, first, _ = places
+    app = start()
+    loaded(app, LoadPair(target, first, auto=True))
+    app.window._save_state()
+    settings: QSettings = app.window._settings
+    assert last_pair(settings) == LoadPair(target, first, auto=True)
+    loaded(app, LoadPair())
+    app.window._save_state()
+    assert last_pair(settings) == LoadPair()
+
+
+def test_a_reply_says_which_drafter_it_used(start: Start) -> None:
+    pair = replace(PAIR, drafter_kind="DSpark")
+    drafted = replace(stats(), drafter="lab/D", drafter_kind="DSpark")
+    app = start(ScriptedEngine(pair=pair))
+    app.ask("Hi")
+    assert app.conductor.chat.turns[-1].reply.drafter_kind == "DSpark"
+    assert wording.chip(Reply("dflash", 9, drafter_kind="MTP")) == "MTP"
+    assert wording.chip(Reply("dflash", 9, reason="eos", stats=drafted)).startswith("DSpark · 6.0 tokens/round")
+    assert wording.chip(Reply("plain", 9, reason="eos", stats=stats("plain"))) == "Plain · DFlash off"
+    assert "Drafter: DSpark, lab/D" in wording.details(drafted) and "Drafter" not in wording.details(stats())
+
+
+def test_the_outcome_names_what_is_unusual(start: Start) -> None:
+    from app.compare.drafter_table import outcome_texts
+    from mlx_engine.errors import EngineText
+    from mlx_engine.events import CompletedReply, DrafterResult
+
+    reply = CompletedReply("", "", (1,), "eos", stats())
+    plain = DrafterResult("plain", reply=reply, tok_s=50.0)
+    slower = DrafterResult("drafter", "MTP", "lab/M", Path("m"), 1, reply, 40.0, 3, 0.5, "different")
+    broken = DrafterResult("drafter", drafter="lab/X", folder=Path("x"), problem=EngineText("", "It is damaged."))
+    headline, text = outcome_texts(DraftersCompared((plain, slower, broken)))
+    assert headline == "Plain decoding is the fastest here"
+    assert text == "Some texts differ by more than rounding error. lab/X: It is damaged."
+    headline, text = outcome_texts(DraftersCompared((plain, replace(slower, tok_s=75.0, verdict="tie"))))
+    assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
+    assert outcome_texts(DraftersCompared((replace(plain, tok_s=None),)))[0] == "The reply is too short to measure speed"
