@@ -98,13 +98,17 @@ def head_tensors(header: Header, name: str) -> list[tuple[str, int, int]]:
     for tensor, entry in header.items():
         if tensor.startswith(PREFIX):
             first, end = entry["data_offsets"]
-            dtype, shape = entry.get("dtype"), entry.get("shape", [])
-            is_shape = (
-                isinstance(shape, list) and len(shape) <= 4 and all(type(size) is int and 0 <= size < 1 << 40 for size in shape)
-            )
-            if dtype not in _SIZES or not is_shape or prod(shape) * _SIZES[dtype] != end - first:
+            dtype = str(entry.get("dtype"))
+            if dtype not in _SIZES or _count(entry.get("shape")) * _SIZES[dtype] != end - first:
                 template = "Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter."
-                values = {"tensor": ascii(tensor)[1:-1][:80], "file": name, "dtype": ascii(dtype)[:20]}
+                values = {"tensor": ascii(tensor)[1:-1][:80], "file": name, "dtype": ascii(dtype)[1:-1][:20]}
                 raise UserError("head_tensor_not_usable", template, **values)
             found.append((dtype, first, end))
     return found
+
+
+def _count(shape: object) -> int:
+    """Return the number of values of a tensor, or -1 if its shape is invalid."""
+    if not isinstance(shape, list) or len(shape) > 4 or not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+        return -1
+    return prod(shape)
