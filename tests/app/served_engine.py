@@ -54,6 +54,7 @@ LOCAL_ONLY = {
         "transcript/test_call_cards.py::test_token_sources_are_right_after_a_call",
         "transcript/test_transcript.py::test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds",
     ),
+    "drafters are compared and chosen on this computer": ("compare/test_all_drafters.py",),
     "replies of a server are compared here": (
         "compare/test_compare.py::test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict",
         "compare/test_compare.py::test_comparisons_are_listed_by_pair_shown_again_and_deleted",

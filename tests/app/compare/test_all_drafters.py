@@ -1,24 +1,28 @@
 """Several drafters of one target: Compare, Auto in the picker, and what a reply says about its drafter."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
+from pytestqt.qtbot import QtBot
 
 from app.application import last_pair
 from app.compare.compare_view import CompareDialog
+from app.compare.drafter_table import outcome_texts
 from app.conversations import wording
 from app.conversations.reply import Reply
-from mlx_engine.events import DraftersCompared
+from mlx_engine.errors import EngineText
+from mlx_engine.events import CompletedReply, DrafterResult, DraftersCompared
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.requests import LoadPair
-from tests.app.conftest import Running
+from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.models.conftest import own_places  # noqa: F401
 from tests.app.models.picker_page import card, look_at, opened, state
-from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, refuse, stats
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, refuse, stats
 from tests.hub.repos import DRAFTER, TARGET, config, weights
 
 Start = Callable[..., Running]
@@ -114,7 +118,7 @@ def test_one_drafter_offers_no_choice(start: Start) -> None:
     assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
 
 
-def test_stopping_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
+def test_a_failed_comparison_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
     target, first, second = places
     app = start(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [refuse("The memory ran out.")]]))
     loaded(app, LoadPair(target, first))
@@ -123,6 +127,36 @@ def test_stopping_loads_the_pair_in_use_again(start: Start, places: Places) -> N
     assert app.engine.loaded[-2:] == [(target, second), (target, first)]
     dialog.close()
     app.ask("Still here?")
+
+
+def stopped_at_the_second_drafter(app: Running, places: Places) -> CompareDialog:
+    """Begin a comparison that waits in the reply with the second drafter."""
+    target, first, second = places
+    app.engine.replies = [answer("Hi."), answer("Hi."), answer("Hi."), [commit("Once"), threading.Event()]]
+    loaded(app, LoadPair(target, first))
+    dialog = dialog_with_drafters(app)
+    dialog.all_drafters.click()
+    dialog.prompt.setPlainText("Which one?")
+    dialog.run_button.click()
+    app.until(lambda: app.engine.loaded[-1] == (target, second) and app.engine.replies == [])
+    return dialog
+
+
+def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
+    app = start()
+    dialog = stopped_at_the_second_drafter(app, places)
+    dialog.close()
+    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    assert app.engine.loaded[-1] == places[:2]
+    app.ask("Still here?")
+
+
+def test_the_window_can_close_while_another_drafter_is_loaded(start: Start, places: Places, qtbot: QtBot) -> None:
+    app = start()
+    stopped_at_the_second_drafter(app, places)
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert app.engine.unloaded and app.engine.loaded[-1][1] == places[2]
 
 
 def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places: Places) -> None:
@@ -186,10 +220,6 @@ def test_a_reply_says_which_drafter_it_used(start: Start) -> None:
 
 
 def test_the_outcome_names_what_is_unusual(start: Start) -> None:
-    from app.compare.drafter_table import outcome_texts
-    from mlx_engine.errors import EngineText
-    from mlx_engine.events import CompletedReply, DrafterResult
-
     reply = CompletedReply("", "", (1,), "eos", stats())
     plain = DrafterResult("plain", reply=reply, tok_s=50.0)
     slower = DrafterResult("drafter", "MTP", "lab/M", Path("m"), 1, reply, 40.0, 3, 0.5, "different")
