@@ -1,0 +1,137 @@
+"""`slipstream tune`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlx_engine.cli import main
+from mlx_engine.drafters import adapter
+from mlx_engine.errors import UserError
+from mlx_engine.events import Tuned
+from mlx_engine.requests import Message
+from mlx_engine.terminal import tune as command
+from mlx_engine.training import tune
+from tests.mlx_engine.conftest import GOLDEN
+from tests.mlx_engine.training.test_tune import copied
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch) -> list[str]:
+    """Options for a pair and prompts."""
+    monkeypatch.setattr(tune.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    pair, prompts = copied("e2e_qwen3", tmp_path / "pair"), tmp_path / "prompts.txt"
+    prompts.write_text("\n".join(f"t{i + 1} t7" for i in range(12)))
+    return [
+        "tune",
+        "--target",
+        f"{pair}/target",
+        "--drafter",
+        f"{pair}/drafter",
+        "--prompts",
+        str(prompts),
+        "--general",
+        str(prompts),
+    ]
+
+
+def test_a_drafter_is_tuned_used_and_restored(options, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    assert main([*options, "--max-tokens", "16", "--epochs", "1", "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    drafter = tmp_path / "pair" / "drafter"
+    assert found["kept"] and adapter.adapters(drafter) == [Path(found["file"])]
+    assert found["general_before"] == 0  # the general prompts are the user's own
+    ask = ["generate", "t1 t7", *options[1:5], "--max-tokens", "8"]
+    assert main([*ask, "--untuned"]) == 0
+    before = capsys.readouterr().out
+    assert main(ask) == 0
+    assert capsys.readouterr().out == before
+    Path(found["file"]).write_bytes(b"")
+    assert main(ask) == 0
+    shown = capsys.readouterr()
+    assert shown.out == before and "is damaged, so it isn't used" in shown.err
+    assert main(["tune", *options[1:5], "--remove", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"removed": [found["file"]]}
+    assert main(["tune", *options[1:5], "--remove"]) == 0
+    assert capsys.readouterr().out == "The drafter isn't tuned.\n"
+
+
+def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, capsys):
+    new = tmp_path / "new"
+    arguments = [
+        "tune",
+        *options[1:3],
+        "--new",
+        str(new),
+        *options[5:7],
+        "--max-tokens",
+        "16",
+        "--layers",
+        "1",
+        "--taps",
+        "2",
+        "--block",
+        "4",
+    ]
+    for _ in range(2):
+        assert main([*arguments, "--epochs", "1", "--mask-token", "0"]) == 0
+        assert "your prompts" in capsys.readouterr().out
+    config = json.loads((new / "config.json").read_text())
+    assert (config["num_hidden_layers"], config["block_size"], len(config["dflash_config"]["target_layer_ids"])) == (1, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "Specify prompts"),
+        (["--chats", "--new", "x"], "--new needs --target"),
+        (["--chats", "--target", "a", "--drafter", "b", "--new", "x"], "--new needs --target"),
+        (["--chats", "--target", str(GOLDEN / "e2e_qwen3" / "target")], "DFlash needs a drafter"),
+    ],
+)
+def test_options_in_conflict_are_usage_errors(arguments, problem, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["tune", *arguments])
+    assert stopped.value.code == 2 and problem in capsys.readouterr().err
+
+
+def test_prompts_are_lines_of_text_or_json(tmp_path):
+    plain, lines = tmp_path / "prompts.txt", tmp_path / "prompts.jsonl"
+    plain.write_text('First?\n\n["not JSON"]\n')
+    assert command.read_prompts(plain) == [(Message("user", "First?"),), (Message("user", '["not JSON"]'),)]
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
+    lines.write_text("\n".join(map(json.dumps, ["First?", chat])))
+    assert command.read_prompts(lines) == [(Message("user", "First?"),), (Message("system", "Be brief."), Message("user", "Why?"))]
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "1", '[{"role": "user"}]', '[{"role": "nobody", "content": ""}]', '[{"role": "user", "content": 1}]']
+)
+def test_other_lines_are_refused(tmp_path, text):
+    file = tmp_path / "prompts.jsonl"
+    file.write_text(text)
+    with pytest.raises(UserError, match="isn't a list of prompts"):
+        command.read_prompts(file)
+
+
+def test_missing_chats_are_an_error(tmp_path):
+    with pytest.raises(UserError, match="Can't read the saved chats"):
+        command.saved_prompts(tmp_path / "chats.db")
+
+
+def test_results_are_shown_with_their_change():
+    assert command.table(Tuned(8.0, 10.0, 5.0, 4.5, False, "", 30)) == [
+        "tokens per round    before   after",
+        "your prompts          8.00   10.00  +25.0%",
+        "general prompts       5.00    4.50  -10.0%",
+        "Not saved, because it isn't faster on both.",
+    ]
+
+
+def test_the_command_does_not_load_mlx_before_its_blas_is_chosen():
+    code = "import sys, mlx_engine.terminal.tune; sys.exit('mlx.core' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
