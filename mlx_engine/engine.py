@@ -321,7 +321,8 @@ class Engine:
 
 def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
     """Return the pair's fingerprint, or "" if its files can't be read."""
-    settings = (pair.info.drafter_weights, str(pair.dtype), str(mx.device_info().get("device_name", "CPU")))
+    drafter_weights = pair.info.drafter_weights + (" tuned" if pair.info.tuned else "")
+    settings = (drafter_weights, str(pair.dtype), str(mx.device_info().get("device_name", "CPU")))
     try:
         return fingerprint((target, drafter), settings)
     except OSError:

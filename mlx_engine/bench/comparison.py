@@ -14,7 +14,7 @@ from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.terminal.console import print_json, say
 
 _CONDITIONS = {
-    "pair": ("name", "family", "block_size", "drafter_weights", "remote"),
+    "pair": ("name", "family", "block_size", "drafter_weights", "tuned", "remote"),
     "machine": ("system", "device", "blas", "threads", "mlx", "mlx_lm"),
 }
 _RESAMPLES = 2000

@@ -111,6 +111,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
             "family": info.family,
             "block_size": info.block_size,
             "drafter_weights": info.drafter_weights,
+            "tuned": info.tuned,
             "remote": info.remote,
         },
         "machine": _machine(before, _load()),

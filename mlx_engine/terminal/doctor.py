@@ -155,7 +155,8 @@ def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
         return Diagnosis(name, "fail", str(error), advice)
     assert result is not None, "a comparison ends with a result"
     count, token = len(result.plain.tokens), (result.first_difference or 0) + 1
-    loads = f"{info.name} loads" + (f" (drafter in {info.drafter_weights})" if info.drafter_weights else "")
+    drafter = f" (drafter in {info.drafter_weights}{', tuned' if info.tuned else ''})" if info.drafter_weights else ""
+    loads = f"{info.name} loads{drafter}"
     few = result.dflash.stats.few_accepted
     if few and result.verdict != "different":
         share = result.dflash.stats.acceptance or 0

@@ -96,6 +96,8 @@ def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
 def saved_prompts(file: Path | None = None) -> Prompts:
     """Return the user's messages in all saved chats, each with the messages before it, oldest first.
 
+    Chats whose prompts are kept off the disk are left out.
+
     Args:
         file: the database of the app's chats; None for the usual one.
 
@@ -106,16 +108,16 @@ def saved_prompts(file: Path | None = None) -> Prompts:
     query = "SELECT m.id, m.parent, m.role, m.text, c.settings FROM message m JOIN chat c ON c.id = m.chat WHERE c.deleted IS NULL"
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            rows = {row[0]: row[1:] for row in database.execute(f"{query} ORDER BY m.number")}
+            rows = {row[0]: (*row[1:-1], json.loads(row[-1])) for row in database.execute(f"{query} ORDER BY m.number")}
         found: Prompts = []
         for identity, (_, role, _, settings) in rows.items():
-            if role != "user":
+            if role != "user" or settings.get("private"):
                 continue
             messages, at = list[Message](), identity
             while at is not None:
                 at, speaker, text, _ = rows[at]
                 messages.insert(0, Message(speaker, text))
-            system = json.loads(settings).get("system", "")
+            system = settings.get("system", "")
             found.append(((Message("system", system),) if system else ()) + tuple(messages))
         return found
     except (sqlite3.Error, ValueError, KeyError, AttributeError):

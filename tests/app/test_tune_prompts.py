@@ -13,10 +13,10 @@ from tests.app.test_store import chat_of, save
 
 
 def test_each_question_of_a_saved_chat_is_a_prompt_with_what_came_before(tmp_path: Path) -> None:
-    first, second = chat_of("One?", "Two?", answer="Yes."), chat_of("Three?")
-    second.settings = ChatSettings(clean("Be brief."))
+    first, second, private = chat_of("One?", "Two?", answer="Yes."), chat_of("Three?"), chat_of("Secret?")
+    second.settings, private.settings = ChatSettings(clean("Be brief.")), ChatSettings(private=True)
     with closing(Store(tmp_path / FILE)) as store:
-        for chat in (first, second):
+        for chat in (first, second, private):
             save(store, chat)
         asked, answered = Message("user", "One?"), Message("assistant", "Yes.")
         expected = [
