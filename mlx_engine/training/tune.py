@@ -21,6 +21,7 @@ from mlx_engine import memory
 from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import adapter
+from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read
 from mlx_engine.errors import EngineText, UserError
@@ -83,9 +84,7 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
     folder = _folder(pair, request)
     with memory.enough_for(_NO_MEMORY):
         run = _Run(pair, generate, request, cancel, folder)
-        model = BlockModel(
-            pair.drafter.config, read(drafter), pair.dtype, pair.target.embed, pair.target.head, pair.drafter.bits
-        )  # first, because it refuses drafters that can't be tuned
+        model = _model(pair, pair.drafter, drafter)  # first, because it refuses drafters that can't be tuned
         own_replies, general_replies = yield from run.replies(prompts, general)
         if cancel.is_set():
             return
@@ -202,6 +201,13 @@ class _Run:
             adapter.save(output, trained, facts)
         replies = len(own.learned) + len(general.learned)
         yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", replies)
+
+
+def _model(pair: LoadedPair, drafter: Drafter, folder: Path) -> BlockModel:
+    """Return the drafter to train. In float16, gradients would vanish."""
+    target, dtype = pair.target, mx.bfloat16 if pair.dtype == mx.float16 else pair.dtype
+    ends = (lambda tokens: target.embed(tokens).astype(dtype)), (lambda hidden: target.head(hidden.astype(pair.dtype)))
+    return BlockModel(drafter.config, read(folder), dtype, *ends, drafter.bits)
 
 
 def is_better(before: float, after: float, general_before: float, general_after: float) -> bool:

@@ -229,6 +229,15 @@ def test_counted_rounds_are_those_of_the_engine(tmp_path, tiny, temperature):
     assert found == (59, sum(isinstance(event, Round) for event in seen))
 
 
+def test_a_float16_pair_trains_in_bfloat16(tmp_path, tiny):
+    reply = replies.save(tiny.pair, [5, 6, 7, 8, 9, 10], 2, tmp_path / "reply.safetensors")
+    found = replies.batch([reply], 3, 8, frozenset(), np.random.default_rng(0))
+    half = tune._model(replace(tiny.pair, dtype=mx.float16), tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
+    whole = tune._model(tiny.pair, tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
+    assert (half.dtype, whole.dtype) == (mx.bfloat16, mx.float32)
+    assert half.loss({}, found).item() == pytest.approx(whole.loss({}, found).item(), rel=0.05)
+
+
 @pytest.mark.parametrize("name", ["e2e_qwen3", "e2e_gpt_oss"])
 def test_a_new_drafter_learns_from_scratch(tmp_path, name):
     target, drafter = copied(name, tmp_path / "pair") / "target", tmp_path / "new"
