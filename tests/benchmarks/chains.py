@@ -1,4 +1,4 @@
-"""Compare MTP's and EAGLE-3's rounds with mlx-vlm 0.7.10: same pairs, same prompts, one process, interleaved.
+"""Compare the rounds of MTP, EAGLE-3, and Gemma 4 assistants with mlx-vlm 0.7.10: same pairs and prompts, one process, interleaved.
 
     tests/peers/run.sh --chains [--runs 9]
 
@@ -31,7 +31,14 @@ from mlx_engine.requests import GenerationRequest  # noqa: E402
 from tests.benchmarks.peers import same_weights  # noqa: E402
 from tests.golden.__main__ import HERE  # noqa: E402
 
-CASES = {"mtp_1": "drafter", "mtp_2": "target", "eagle3_1": "drafter", "eagle3_2": "drafter"}  # and the folder of the drafter
+CASES = {
+    "mtp_1": "drafter",
+    "mtp_2": "target",
+    "eagle3_1": "drafter",
+    "eagle3_2": "drafter",
+    "gemma4_assistant_1": "drafter",
+    "gemma4_assistant_2": "drafter",
+}  # and the folder of the drafter
 Rounds = tuple[list[int], int, float]  # tokens, passes after the prompt's, seconds per pass
 Decoder = Callable[[list[int]], Rounds]
 
