@@ -49,7 +49,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
         "--prompts", type=_file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
     )
     group.add_argument("--chats", action="store_true", help="use the chats saved in the app")
-    group.add_argument("--most", type=whole(10), default=400, metavar="N", help="use only the last N prompts (default 400)")
+    group.add_argument("--most", type=whole(10), default=200, metavar="N", help="use only the last N prompts (default 200)")
     group.add_argument(
         "--general", type=_file, metavar="FILE", help="other prompts, on which the drafter must stay as fast (default: built in)"
     )

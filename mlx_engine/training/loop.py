@@ -112,7 +112,7 @@ class Trainer:
             mx.eval(self.trained, loss, [optimizer.state for optimizer, _, _ in self._optimizers])
             self.step += 1
             if self.step % SAVE_EVERY == 0 or self.step == plan.steps:
-                self._save()
+                self.save()
             yield cast(float, loss.item())
 
     @property
@@ -120,8 +120,8 @@ class Trainer:
         vocabulary = self._model.config.vocab_size or 1 << 18
         return max(4, min(self._plan.anchors, _LOGITS // (self._plan.replies * vocabulary * self._model.config.block_size)))
 
-    def _save(self) -> None:
-        """Save weights and the optimizers' moments.
+    def save(self) -> None:
+        """Save weights and the optimizers' moments, to continue from here.
 
         Raises:
             UserError: the disk is full.

@@ -40,6 +40,7 @@ _HELD_OUT = 4  # every fourth prompt
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
 _TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
 _FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
+_FREE = 5e9  # bytes of the disk that always stay free
 _SHARES = (0.5, 0.95)  # of progress after the replies, and after the training
 _NO_MEMORY = EngineText.of("no_memory_to_tune", "There isn't enough memory to tune the drafter. Quit other apps, then try again.")
 
@@ -117,6 +118,9 @@ class _Run:
             for index, prompt in enumerate(messages):
                 step = EngineText.of("tuning_replies", "Generating reply {number} of {total}", number=done + 1, total=total)
                 yield TuningProgress(_SHARES[0] * done / total, step)
+                if shutil.disk_usage(self.folder).free < _FREE:
+                    template = "Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts."
+                    raise UserError("no_disk_to_tune", template, size=_FREE / 1e9)
                 file = self.folder / f"{kind}-{index:05}.safetensors"
                 reply = load(file) or record(self.pair, self.generate, self._reply_request(prompt), file, self.cancel)
                 if self.cancel.is_set():
@@ -158,6 +162,7 @@ class _Run:
             )
             yield TuningProgress(_SHARES[0] + (_SHARES[1] - _SHARES[0]) * trainer.step / steps, step)
             if self.cancel.is_set():
+                trainer.save()
                 break
         return trainer.trained
 

@@ -7248,6 +7248,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
+            <source>no_disk_to_tune</source>
+            <extracomment>Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts.</extracomment>
+            <translation>Beim Anpassen bleiben immer {size:.0f} GB der Festplatte frei. Gib Speicherplatz frei oder verwende weniger Prompts.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
             <source>no_memory_to_tune</source>
             <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
             <translation>Der Arbeitsspeicher reicht nicht aus, um den Drafter anzupassen. Beende andere Apps und versuche es dann erneut.</translation>

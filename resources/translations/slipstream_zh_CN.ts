@@ -7248,6 +7248,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
+            <source>no_disk_to_tune</source>
+            <extracomment>Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts.</extracomment>
+            <translation>调优时始终保留 {size:.0f} GB 可用磁盘空间。请释放空间，或使用更少的提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
             <source>no_memory_to_tune</source>
             <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
             <translation>内存不足，无法调优草稿模型。请退出其他应用，然后重试。</translation>

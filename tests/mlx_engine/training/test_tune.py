@@ -119,7 +119,6 @@ def test_held_out_replies_are_never_learned(engine, monkeypatch):
 @pytest.mark.parametrize("stop_after", [1, 7, 24, 26, 33])
 def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
     monkeypatch.setattr(tune, "is_better", lambda *_: True)
-    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
     whole = run(engine, REQUEST)
     expected = mx.load(whole[-1].file)
     mx.eval(expected)
@@ -151,6 +150,14 @@ def test_damaged_files_of_a_run_are_made_again(engine, cache, monkeypatch):
     for file in folder.iterdir():
         file.write_bytes(file.read_bytes()[:100])
     assert isinstance(run(engine, REQUEST)[-1], Tuned)
+
+
+def test_a_full_disk_is_an_error_that_keeps_the_replies(engine, cache, monkeypatch):
+    run(engine, REQUEST, 5)
+    monkeypatch.setattr(tune, "_FREE", 1e18)
+    with pytest.raises(UserError, match="Free up space"):
+        run(engine, REQUEST)
+    assert len(list(cache.glob("*/*.safetensors"))) == 4
 
 
 def test_a_chat_interrupts_tuning_after_one_step(folders):
