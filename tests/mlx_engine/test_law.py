@@ -139,7 +139,8 @@ def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, req
     [
         ("tiny", "plain", None),
         *itertools.product(["tiny"], ["dflash"], [2, 8]),
-        *itertools.product(["tiny2", "dspark", "eagle3", "mtp"], ["dflash"], [3, 8]),
+        *itertools.product(["tiny2"], ["dflash"], [3, 8]),
+        *itertools.product(["dspark", "eagle3", "mtp"], ["dflash"], [8]),
     ],
 )
 def test_many_tokens_follow_the_exact_distribution(pair, mode, width, request):
