@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
@@ -13,7 +14,7 @@ from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison, ComparisonHistory, DrafterComparison
-from app.compare.drafter_table import DrafterTable, outcome_texts
+from app.compare.drafter_table import DrafterTable, drafter_name, outcome_texts
 from app.conversations.chat_tree import Turn, messages_before_prompt
 from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, side_names, verdict_on
 from app.conversations.reply import Reply
@@ -22,7 +23,7 @@ from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.events import DrafterResult
+from mlx_engine.events import DraftersCompared
 from mlx_engine.requests import LoadPair, Mode
 
 REPEATS = (1, 3, 5, 9)
@@ -204,14 +205,13 @@ class CompareDialog(QDialog):
             self._conductor.compare_prompt(prompt, repeats, exact, self._with_this_computer, self._drafters)
 
     @property
-    def _fastest(self) -> DrafterResult | None:
-        """The fastest drafter of the shown comparison, or None if that isn't a drafter."""
-        outcome = self.comparison.outcome if isinstance(self.comparison, DrafterComparison) else None
-        return outcome.fastest if outcome is not None and outcome.fastest is not None and outcome.fastest.folder else None
+    def _outcome(self) -> DraftersCompared | None:
+        """The results of the shown comparison of drafters, once it is complete."""
+        return self.comparison.outcome if isinstance(self.comparison, DrafterComparison) else None
 
     @Slot()
     def _use_fastest(self) -> None:
-        if (fastest := self._fastest) is not None:
+        if self._outcome is not None and (fastest := self._outcome.fastest) is not None:
             self._conductor.use(LoadPair(self._conductor.loader.here.target, fastest.folder))
 
     # Display
@@ -275,12 +275,14 @@ class CompareDialog(QDialog):
         self.repeats.setEnabled(not self.running)
         self.this_computer.setVisible(bool(self._conductor.sent_to))
         self.this_computer.setEnabled(not self.running)
-        loader, fastest = self._conductor.loader, self._fastest
+        loader, outcome = self._conductor.loader, self._outcome
+        fastest = outcome.fastest if outcome else None
         self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
         self.all_drafters.setEnabled(not self.running)
-        self.use_button.setText(tr("Use {name}", name=fastest.kind) if fastest else "")
-        in_use = fastest is None or (loader.loaded_from or loader.loading_from or loader.here).drafter == fastest.folder
-        self.use_button.setVisible(not in_use)
+        if outcome and fastest:
+            self.use_button.setText(tr("Use {name}", name=drafter_name(fastest, outcome)))
+        in_use = (loader.loaded_from or loader.loading_from or loader.here).drafter
+        self.use_button.setVisible(fastest is not None and fastest.folder not in (None, in_use))
         self.use_button.setEnabled(not loader.running and not self._conductor.busy)
         self.exact.setEnabled(not self.running and not self._conductor.sent_to)
         if self._conductor.sent_to:
@@ -288,6 +290,7 @@ class CompareDialog(QDialog):
         self.hint.setText(self._hint(prompt))
         for export in (self.save_button, self.copy_button, self.image_button):
             export.setEnabled(self.record is not None and not self.running)
+        self.save_button.setEnabled((self.record is not None or outcome is not None) and not self.running)
         if self.comparison is None and self.record is None:
             self._show_headline("", "")
 
@@ -322,12 +325,18 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _save_results(self) -> None:
-        if self.record is not None and (file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)"))):
-            self._conductor.comparisons.save(json.dumps(self.record.to_json(), ensure_ascii=False, indent=1) + "\n", file)
+        if self.record is not None:
+            results = self.record.to_json()
+        elif self._outcome is not None:
+            results = {"format": "slipstream-drafters", "version": 1, "prompt": self._full_prompt, **asdict(self._outcome)}
+        else:
+            return
+        if file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)")):
+            self._conductor.comparisons.save(json.dumps(results, ensure_ascii=False, indent=1, default=str) + "\n", file)
 
     def _ask_file(self, title: str, extension: str, format: str) -> Path | None:
-        assert self.record is not None
-        stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("a prompt"))
+        prompt = self.record.prompt if self.record is not None else self._full_prompt
+        stem = file_name(" ".join(re.findall(r"\w+", prompt[:200]))[:40], tr("a prompt"))
         return ask_save_path(self, title, tr("Comparison of {stem}", stem=stem), {extension: format})
 
     def done(self, result: int) -> None:

@@ -121,6 +121,11 @@ def _text(one: DrafterResult) -> str:
     return tr("tie at token {token}", token=at) if one.verdict == "tie" else tr("differs at token {token}", token=at)
 
 
+def drafter_name(one: DrafterResult, outcome: DraftersCompared) -> str:
+    """Return a drafter's kind, or its repo if several drafters of this kind were compared."""
+    return one.kind if [other.kind for other in outcome.results].count(one.kind) == 1 else one.drafter
+
+
 def outcome_texts(outcome: DraftersCompared) -> tuple[str, str]:
     """Return the headline of a comparison of drafters, and the sentences below it."""
     best, plain = outcome.fastest, outcome.results[0].tok_s
@@ -129,7 +134,7 @@ def outcome_texts(outcome: DraftersCompared) -> tuple[str, str]:
     elif best.proposer == "plain":
         headline = tr("Plain decoding is the fastest here")
     else:
-        name = best.kind if best.proposer == "drafter" else tr("Lookup")
+        name = drafter_name(best, outcome) if best.proposer == "drafter" else tr("Lookup")
         ratio = number((best.tok_s or 0.0) / plain, 1) if plain else UNKNOWN
         headline = tr("{name} is the fastest here: {ratio}× the plain speed", name=name, ratio=ratio)
     replies = [one for one in outcome.results if one.reply is not None]

@@ -1,5 +1,6 @@
 """Several drafters of one target: Compare, Auto in the picker, and what a reply says about its drafter."""
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.application import last_pair
@@ -75,7 +77,9 @@ def cells(dialog: CompareDialog) -> list[list[str]]:
     return [[row.name.text(), *(cell.text() for cell in row.cells)] for row in dialog.table.rows]
 
 
-def test_all_drafters_give_one_table_with_the_fastest_marked(start: Start, places: Places) -> None:
+def test_all_drafters_give_one_table_with_the_fastest_marked(
+    start: Start, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target, first, second = places
     app = start()
     loaded(app, LoadPair(target, first))
@@ -89,10 +93,16 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(start: Start, place
         [names[1], "130", "6.0", "900 MB", "identical"],
     ]
     assert [row.chip.isHidden() for row in dialog.table.rows] == [True, True, True, False]
-    assert dialog.headline.text() == f"{names[1]} is the fastest here: 3.3× the plain speed"
+    assert dialog.headline.text() == f"lab/{names[1]} is the fastest here: 3.3× the plain speed", "the kinds are the same"
     assert dialog.verdict.text() == "All texts are identical, token for token."
     assert app.engine.loaded[-1] == (target, first), "the pair in use is loaded again"
-    assert dialog.use_button.text() == f"Use {names[1]}" and dialog.use_button.isVisible()
+    assert dialog.use_button.text() == f"Use lab/{names[1]}" and dialog.use_button.isVisible()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "saved.json"), ""))
+    dialog.save_button.click()
+    app.until(lambda: (tmp_path / "saved.json").exists())
+    saved = json.loads((tmp_path / "saved.json").read_text())
+    assert saved["prompt"] == "Which one?" and [one["tok_s"] for one in saved["results"]] == [40.0, 70.0, 100.0, 130.0]
+    assert not dialog.image_button.isEnabled()
     dialog.use_button.click()
     app.until(lambda: not app.conductor.loader.running)
     assert app.engine.loaded[-1] == (target, second) and not dialog.use_button.isVisible()
@@ -229,4 +239,6 @@ def test_the_outcome_names_what_is_unusual(start: Start) -> None:
     assert text == "Some texts differ by more than rounding error. lab/X: It is damaged."
     headline, text = outcome_texts(DraftersCompared((plain, replace(slower, tok_s=75.0, verdict="tie"))))
     assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
+    both = DraftersCompared((plain, replace(slower, tok_s=75.0), replace(slower, drafter="lab/N")))
+    assert outcome_texts(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
     assert outcome_texts(DraftersCompared((replace(plain, tok_s=None),)))[0] == "The reply is too short to measure speed"
