@@ -19,7 +19,7 @@ from .model import Shape, Target
 from .optimizer import Schedule
 
 SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) per step
-STEPS = ("short", "tools", "short", "short", "short", "long")  # in turn; conversations with tools need long windows
+STEPS = ("short", "tools", "short", "tools", "short", "long")  # in turn; conversations with tools need long windows
 
 
 def save(model: Target, folder: Path) -> None:

@@ -152,7 +152,7 @@ def tools_chat(rng: random.Random) -> Chat:
         calculator = rng.random() < 0.88
         sort = rng.random()
         kinds = [_kind(rng, NEAR if rng.random() < 0.4 else tuple(KINDS))]
-        if calculator and sort < 0.6:
+        if calculator and sort < 0.72:
             kinds = [
                 "calculator",
                 *rng.choice([[], [], [], ["follow-up"], ["follow-up"], ["calculator"], ["follow-up"] * 2, ["follow-up"] * 3]),
