@@ -41,7 +41,9 @@ class Loader(Protocol):
     @property
     def pair(self) -> LoadedPair: ...
 
-    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]: ...
+    def load(
+        self, target: Path, drafter: Path | None, drafter_bits: int | None = None, tuned: bool = True
+    ) -> Iterator[LoadProgress | PairInfo]: ...
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]: ...
 
@@ -96,8 +98,9 @@ class _Runs:
     def load(self, drafter: Path) -> Iterator[Event]:
         """Load a drafter, and measure its costs if they aren't known."""
         target = self._request.target
-        if self._engine.folders != (target, drafter):
-            for event in self._engine.load(target, drafter, self._request.drafter_bits):
+        tuned = self._request.tuned
+        if self._engine.folders != (target, drafter) or (self._engine.pair.info.tuned and not tuned):
+            for event in self._engine.load(target, drafter, self._request.drafter_bits, tuned):
                 yield event
                 if self._cancel.is_set():
                     return
@@ -120,7 +123,7 @@ class _Runs:
         for _ in range(max(self._request.repeats, 1)):
             if self._index:
                 self._cancel.wait(self._request.pause_s)  # a cancel also ends the next run
-            yield DrafterRun(proposer, info.drafter_kind, self._index, self._total)
+            yield DrafterRun(proposer, info.drafter_kind, result.folder, self._index, self._total)
             self._index += 1
             events: list[Event] = []
             for event in self._engine.generate(asked, self._cancel):

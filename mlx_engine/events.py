@@ -395,6 +395,7 @@ class DrafterRun:
 
     proposer: Proposer
     kind: str  # the drafter's
+    folder: Path | None  # the drafter's, if it proposes
     index: int
     total: int
 

@@ -163,6 +163,7 @@ class CompareDrafters:
         drafter_bits: as in `LoadPair`.
         repeats: number of replies of each kind.
         pause_s: seconds between two replies.
+        tuned: as in `LoadPair`.
     """
 
     request: GenerationRequest
@@ -171,6 +172,7 @@ class CompareDrafters:
     drafter_bits: int | None = None
     repeats: int = 1
     pause_s: float = 0.0
+    tuned: bool = True
 
 
 @dataclass(frozen=True)

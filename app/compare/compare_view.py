@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
@@ -24,6 +24,7 @@ from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import DraftersCompared
+from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import LoadPair, Mode
 
 REPEATS = (1, 3, 5, 9)
@@ -110,15 +111,19 @@ class CompareDialog(QDialog):
         )
         row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
         conductor.busy_changed.connect(self._show_state)
-        conductor.loader.loaded.connect(conductor.loader.find_drafters)
+        conductor.loader.loaded.connect(self._find_drafters)
         for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.loader.drafters_found):
             signal.connect(self._show_state)
-        conductor.loader.find_drafters()
+        self._find_drafters()
         conductor.comparisons.message.connect(self.status.setText)
         self._show_table(None)
         self._show_state()
 
     # Comparison
+
+    @Slot()
+    def _find_drafters(self) -> None:
+        self._conductor.loader.find_drafters()
 
     @Slot(object)
     def follow(self, comparison: Comparison | DrafterComparison) -> None:
@@ -209,10 +214,25 @@ class CompareDialog(QDialog):
         """The results of the shown comparison of drafters, once it is complete."""
         return self.comparison.outcome if isinstance(self.comparison, DrafterComparison) else None
 
+    @property
+    def _fastest_pair(self) -> LoadPair | None:
+        """The compared target with its fastest drafter, unless it is in use, or another target or a server is."""
+        state, loader = self.comparison, self._conductor.loader
+        fastest = self._outcome.fastest if self._outcome else None
+        if not isinstance(state, DrafterComparison) or fastest is None or fastest.folder is None:
+            return None
+        if self._conductor.sent_to or state.here.target != loader.here.target:
+            return None
+        folders = state.here.target or demo_pair()[0], fastest.folder
+        target, drafter = (None, None) if folders == demo_pair() else folders
+        found = replace(state.here, target=target, drafter=drafter, auto=False)
+        in_use = loader.loaded_from or loader.loading_from or loader.here
+        return found if found != replace(in_use, auto=False) else None
+
     @Slot()
     def _use_fastest(self) -> None:
-        if self._outcome is not None and (fastest := self._outcome.fastest) is not None:
-            self._conductor.use(LoadPair(self._conductor.loader.here.target, fastest.folder))
+        if (pair := self._fastest_pair) is not None:
+            self._conductor.use(pair)
 
     # Display
 
@@ -281,8 +301,7 @@ class CompareDialog(QDialog):
         self.all_drafters.setEnabled(not self.running)
         if outcome and fastest:
             self.use_button.setText(tr("Use {name}", name=drafter_name(fastest, outcome)))
-        in_use = (loader.loaded_from or loader.loading_from or loader.here).drafter
-        self.use_button.setVisible(fastest is not None and fastest.folder not in (None, in_use))
+        self.use_button.setVisible(self._fastest_pair is not None)
         self.use_button.setEnabled(not loader.running and not self._conductor.busy)
         self.exact.setEnabled(not self.running and not self._conductor.sent_to)
         if self._conductor.sent_to:

@@ -87,16 +87,18 @@ class DrafterComparison(QObject):
         reply: the current reply.
         results: of those that are done.
         outcome: all results, once the comparison is complete.
-        loaded: the drafter loaded last, or None if the loaded pair hasn't changed.
+        has_loaded: whether it has replaced the pair in use.
+        here: the pair in use before.
     """
 
     changed = Signal()
 
-    def __init__(self, request: GenerationRequest, prompt: str, drafters: tuple[Path, ...], turn: Turn | None) -> None:
+    def __init__(
+        self, request: GenerationRequest, prompt: str, here: LoadPair, drafters: tuple[Path, ...], turn: Turn | None
+    ) -> None:
         super().__init__()
-        self.request, self.prompt, self.drafters, self.turn = request, prompt, drafters, turn
-        self.loading = False
-        self.loaded: Path | None = None
+        self.request, self.prompt, self.here, self.drafters, self.turn = request, prompt, here, drafters, turn
+        self.loading = self.has_loaded = False
         self.current_run: DrafterRun | None = None
         self.reply: Reply | None = None
         self.results: list[DrafterResult] = []
@@ -109,9 +111,7 @@ class DrafterComparison(QObject):
             case None:
                 self.running, self.reply = False, None
             case LoadProgress():
-                self.loading, self.loaded = True, self.loaded or Path()
-            case PairInfo() as pair:
-                self.loaded = pair.drafter_folder
+                self.loading = self.has_loaded = True
             case DrafterRun() as run:
                 self.loading, self.current_run = False, run
                 self.reply = Reply("plain" if run.proposer == "plain" else "dflash", self.request.max_tokens)
@@ -168,8 +168,8 @@ class ComparisonJob(QObject):
     ) -> None:
         """Run a request plainly, with lookup, and with each drafter of the target loaded from `here`."""
         target = here.target or demo_pair()[0]
-        asked = CompareDrafters(request, target, drafters, here.drafter_bits, repeats, PAUSE_S)
-        self._start(DrafterComparison(request, prompt, drafters, turn), asked)
+        asked = CompareDrafters(request, target, drafters, here.drafter_bits, repeats, PAUSE_S, here.tuned)
+        self._start(DrafterComparison(request, prompt, here, drafters, turn), asked)
 
     def _start(self, comparison: Comparison | DrafterComparison, request: CompareRequest | CompareDrafters) -> None:
         self.comparison = comparison
@@ -192,7 +192,7 @@ class ComparisonJob(QObject):
             if isinstance(comparison, Comparison) and comparison.record is not None:
                 self.recorded.emit(comparison.record)
             self.ended.emit()
-            if isinstance(comparison, DrafterComparison) and comparison.loaded is not None:
+            if isinstance(comparison, DrafterComparison) and comparison.has_loaded:
                 self.drafter_changed.emit()
 
 

@@ -1,7 +1,5 @@
 """The table of a comparison of drafters."""
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
@@ -11,7 +9,7 @@ from app.language import number, tr, translated
 from app.widgets.controls import ThinBar, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme
-from mlx_engine.events import DrafterResult, DraftersCompared
+from mlx_engine.events import DrafterResult, DrafterRun, DraftersCompared
 from mlx_engine.pairs.library import model_name
 
 UNKNOWN = "–"
@@ -48,7 +46,7 @@ class DrafterTable(QWidget):
         outcome = self._comparison.outcome
         results = {self._row(one): one for one in (outcome.results if outcome else self._comparison.results)}
         if run is not None and reply is not None:
-            at = {"plain": 0, "lookup": 1}.get(run.proposer, self._row_of(self._comparison.loaded))
+            at = self._row(run)
             self.rows[at].show_rate(reply.rate.tok_s, reply.tokens_per_round)
             if run.proposer == "drafter":
                 self.rows[at].show_name(run.kind)
@@ -57,11 +55,8 @@ class DrafterTable(QWidget):
         for at, one in results.items():
             self.rows[at].show_result(one, fastest, one is best)
 
-    def _row(self, result: DrafterResult) -> int:
-        return {"plain": 0, "lookup": 1}.get(result.proposer, self._row_of(result.folder))
-
-    def _row_of(self, drafter: Path | None) -> int:
-        return 2 + self._comparison.drafters.index(drafter) if drafter in self._comparison.drafters else 2
+    def _row(self, one: DrafterRun | DrafterResult) -> int:
+        return (None, None, *self._comparison.drafters).index(one.folder) if one.folder else int(one.proposer == "lookup")
 
 
 class _Row:
@@ -138,11 +133,13 @@ def outcome_texts(outcome: DraftersCompared) -> tuple[str, str]:
         ratio = number((best.tok_s or 0.0) / plain, 1) if plain else UNKNOWN
         headline = tr("{name} is the fastest here: {ratio}× the plain speed", name=name, ratio=ratio)
     replies = [one for one in outcome.results if one.reply is not None]
-    if all(one.first_difference is None for one in replies):
+    if len(replies) < 2:
+        sentences = []
+    elif all(one.first_difference is None for one in replies):
         sentences = [tr("All texts are identical, token for token.")]
     elif any(one.verdict == "different" for one in replies):
         sentences = [tr("Some texts differ by more than rounding error.")]
     else:
         sentences = [tr("Some texts differ where two tokens are tied within rounding error.")]
-    sentences += [f"{one.drafter}: {translated(one.problem)}" for one in outcome.results if one.problem]
+    sentences += [f"{one.drafter or tr('Lookup')}: {translated(one.problem)}" for one in outcome.results if one.problem]
     return headline, " ".join(sentences)

@@ -140,6 +140,7 @@ class PairLoader(QObject):
             return new / folder.relative_to(old) if folder is not None and folder.is_relative_to(old) else folder
 
         self.here = replace(self.here, target=follow(self.here.target), drafter=follow(self.here.drafter))
+        self.drafters = tuple(new / one.relative_to(old) if one.is_relative_to(old) else one for one in self.drafters)
         if self.loaded_from is not None:
             self.loaded_from = self.here
             self.changed.emit()

@@ -18,7 +18,7 @@ from mlx_engine.events import Stats
 from mlx_engine.pairs.catalog import load_catalog
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.library import local_models
+from mlx_engine.pairs.library import local_models, repo_of
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
 from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
@@ -318,6 +318,8 @@ class Picker(QObject):
             return ()
         variants = [variant for each in self._all for variant in each.variants if variant.folders]
         needed = {repo for variant in variants if variant.pair and variant.pair != one.shown.pair for repo in variant.pair.repos}
+        in_use = [pair for pair in (self._loader.loaded_from, self._loader.loading_from) if pair is not None]
+        needed |= {repo_of(folder) for pair in in_use for folder in (pair.target, pair.drafter) if folder}
         return tuple(repo for repo in one.shown.pair.repos if repo not in needed)
 
     @Slot()
@@ -457,9 +459,9 @@ def _loads(pair: LoadPair | None, one: Candidate) -> bool:
     folders = one.shown.folders
     if pair is None or folders is None:
         return False
-    if pair.auto and one.auto and one.automatic is not None:
-        return pair.target == folders[0]
-    return not pair.auto and folders == (demo_pair() if pair.target is None else (pair.target, pair.drafter))
+    if pair.auto and one.automatic is not None:
+        return one.auto and pair.target == folders[0]
+    return folders == (demo_pair() if pair.target is None else (pair.target, pair.drafter))
 
 
 def _keep_answers(new: Candidate, old: Candidate) -> Candidate:
@@ -470,5 +472,6 @@ def _keep_answers(new: Candidate, old: Candidate) -> Candidate:
         before = known.get(variant.pair)
         if before is not None and before.folders is None and variant.folders is None:
             variants[index] = before if before.checked else replace(variant, problem=before.problem)
-    shown = next((index for index, variant in enumerate(variants) if variant.pair == old.shown.pair), 0)
+    names = [variant.pair or variant.folders for variant in (*variants, old.shown)]
+    shown = names.index(names[-1]) % len(variants)
     return replace(new, variants=tuple(variants), index=shown, auto=old.auto).settled()

@@ -24,6 +24,7 @@ from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.installed import drafters_among
 from mlx_engine.pairs.library import LocalModel, fitting_drafters, local_models, repo_of
 from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
@@ -64,6 +65,7 @@ class Variant:
     license: str = ""
     context: int | None = None
     checked: bool = False  # the hub has responded
+    auto_order: int | None = None  # among the drafters that Auto chooses from
     removable: bool = False  # in the hub cache
 
     @property
@@ -124,8 +126,9 @@ class Candidate:
 
     @property
     def automatic(self) -> int | None:
-        """The index of the variant that was fastest here, or None if fewer than two drafters are on disk."""
-        installed = [index for index in self.alternatives if self.variants[index].folders]
+        """The index of the variant that Auto loads, or None if fewer than two drafters are on disk."""
+        orders = {order: index for index in self.alternatives if (order := self.variants[index].auto_order) is not None}
+        installed = [orders[order] for order in sorted(orders)]
         return installed[fastest([self.variants[index].measured for index in installed])] if len(installed) > 1 else None
 
     def settled(self) -> "Candidate":
@@ -246,15 +249,16 @@ class Survey:
 
 def survey() -> Survey:
     """List the catalog, custom pairs, and models on disk without asking the hub."""
-    catalog, models, estimator = load_catalog(), local_models(), Estimator()
-    custom = [_custom(pair, models, estimator) for pair in custom_pairs()]
+    catalog, models, estimator, pairs = load_catalog(), local_models(), Estimator(), custom_pairs()
+    custom = [_custom(pair, models, estimator) for pair in pairs]
     listed = {variant.folders for one in custom for variant in one.variants}
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
     entries = [_entry(entry, models, estimator) for entry in catalog.entries]
     found = None if machine.without_gpu(estimator.facts) else recommend(catalog, facts=estimator.facts)
     if found:
         entries = [_recommended(one, found.target.repo) if one.id == found.entry.id else one for one in entries]
-    candidates = best_first([one.settled() for one in (*entries, *custom, *others)], found.entry.id if found else "")
+    rows = [*(_with_drafters(one, models, estimator, catalog, pairs) for one in (*entries, *others)), *custom]
+    candidates = best_first([one.settled() for one in rows], found.entry.id if found else "")
     return Survey(tuple(candidates), catalog.problems, estimator.facts)
 
 
@@ -304,14 +308,14 @@ class Estimator:
             text = tr("Can't estimate memory use: config.json has an unknown format.")
             return replace(variant, problem=EngineText("window", text))
 
-    def from_folders(self, folders: Folders) -> Variant:
+    def from_folders(self, folders: Folders, variant: Variant = Variant()) -> Variant:
         """Estimate from two folders.
 
         Raises:
             UserError: a folder can't be read.
         """
         configs = [read_config(folder) for folder in folders if folder]
-        return self.from_files(Variant(folders=folders), configs, pair_bytes(*folders))
+        return self.from_files(replace(variant, folders=folders), configs, pair_bytes(*folders))
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
         """Estimate from the total bytes (0 if unknown) before the hub has responded."""
@@ -414,6 +418,39 @@ def _recommended(one: Candidate, target: str) -> Candidate:
     return replace(one, recommended=target, index=0 if one.on_disk else index)
 
 
+def _with_drafters(
+    one: Candidate, models: list[LocalModel], estimator: Estimator, catalog: Catalog, custom: tuple[CustomPair, ...]
+) -> Candidate:
+    """Add the drafters on disk that a row lacks, and number those that Auto chooses from."""
+    variants, local = list(one.variants), {model.folder.resolve(): model for model in models}
+    for shown in {variant.folders[0]: variant for variant in reversed(variants) if variant.folders}.values():
+        assert shown.folders is not None
+        target = local.get(shown.folders[0].resolve())
+        if target is None:  # the demo pair
+            continue
+        listed = [(at, variant.folders) for at, variant in enumerate(variants)]
+        places = {folders[1].resolve(): at for at, folders in listed if folders and folders[1] and folders[0] == shown.folders[0]}
+        for order, drafter in enumerate(drafters_among(models, target.folder, target.config, catalog, custom)):
+            if (at := places.get(drafter.resolve())) is not None:
+                variants[at] = replace(variants[at], folders=(shown.folders[0], drafter), auto_order=order)
+                continue
+            same = Variant(shown.label, bits=shown.bits, context=shown.context, auto_order=order)
+            found = local.get(drafter.resolve())
+            with suppress(UserError):
+                variants.append(
+                    _of_models(same, target, found, estimator) if found else estimator.from_folders((target.folder, drafter), same)
+                )
+    return replace(one, variants=tuple(variants))
+
+
+def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator) -> Variant:
+    """Estimate a pair of models on disk, which can be deleted if both are in the hub's cache."""
+    if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
+        with suppress(UserError):
+            variant = replace(variant, pair=Pair(target.repo, drafter.repo if drafter else None))
+    return estimator.from_models(variant, target, drafter)
+
+
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
     """Return targets on disk that aren't in the catalog, each with the drafters that fit."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
@@ -429,11 +466,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
         fitting: list[LocalModel | None] = [*fitting_drafters(target.config, models), *([target] if target.head else [])]
         variants, note = [], places.get(target.place, "")
         for drafter in fitting or [None]:
-            variant = Variant()
-            if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
-                with suppress(UserError):
-                    variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))
-            variants.append(estimator.from_models(variant, target, drafter))
+            variants.append(_of_models(Variant(), target, drafter, estimator))
         if not fitting:
             note = f"{note} {tr('No drafter found for this model, so it uses plain decoding.')}".strip()
         found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], tuple(variants), note=note))

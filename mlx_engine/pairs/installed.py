@@ -1,5 +1,6 @@
 """The pairs on this disk that can be loaded."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
         if not (model.is_drafter or model.problem or target_problem(model.config) or why_not_runnable(model.config)):
             entry = catalog.with_target(model.repo)
             aliases = (model.repo, entry.id) if entry else (model.repo,)
-            drafters = _drafters(model.folder, model.repo, model.config, local, catalog, custom)
+            drafters = drafters_among(local, model.folder, model.config, catalog, custom)
             drafter = speeds.fastest(model.folder, drafters) if drafters else None
             found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases))
     return tuple({pair.name.lower(): pair for pair in reversed(found)}.values())[::-1]
@@ -53,14 +54,8 @@ def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
     Raises:
         UserError: the target's config.json can't be read.
     """
-    custom = custom_pairs()
-    own = [pair.folders[1] for pair in custom if pair.is_local and pair.folders[0] == target]
-    found = _drafters(target, repo_of(target), read_config(target), local_models(), load_catalog(), custom)
-    distinct: dict[Path, Path] = {}
-    for drafter in (*own, *found, *others):
-        if drafter is not None and drafter.is_dir():
-            distinct.setdefault(drafter.resolve(), drafter)
-    return tuple(distinct.values())
+    found = drafters_among(local_models(), target, read_config(target), load_catalog(), custom_pairs())
+    return _distinct((*found, *others))
 
 
 def fastest_drafter(target: Path, *others: Path | None) -> Path | None:
@@ -69,13 +64,29 @@ def fastest_drafter(target: Path, *others: Path | None) -> Path | None:
     return MeasuredSpeeds().fastest(target, drafters) if drafters else None
 
 
-def _drafters(
-    folder: Path, repo: str, target: dict, local: list[LocalModel], catalog: Catalog, custom: tuple[CustomPair, ...]
-) -> list[Path]:
-    """Return the folders of the drafters that fit a target, preferred ones first; last its own if it has an MTP head."""
+def drafters_among(
+    local: list[LocalModel], target: Path, config: dict, catalog: Catalog, custom: tuple[CustomPair, ...]
+) -> tuple[Path, ...]:
+    """Return the folders of local drafters that fit a target; see `installed_drafters`. The target's own MTP head is the last.
+
+    Args:
+        config: the target's config.json.
+    """
+    repo, folder = repo_of(target), target.resolve()
+    own = [pair.folders[1] for pair in custom if pair.is_local and pair.folders[0].resolve() == folder]
     entry = catalog.with_target(repo)
     preferred: list[str | None] = [pair.drafter for pair in custom if pair.target == repo]
     preferred += [drafter.repo for drafter in entry.drafters] if entry else []
-    fitting = fitting_drafters(target, local)
+    fitting = fitting_drafters(config, local)
     fitting.sort(key=lambda model: preferred.index(model.repo) if model.repo in preferred else len(preferred))
-    return [*(model.folder for model in fitting), *([folder] if head_bytes(folder) else [])]
+    head = next((model.head for model in local if model.folder.resolve() == folder), None)
+    has_head = head_bytes(target) if head is None else head
+    return _distinct((*own, *(model.folder for model in fitting), target if has_head else None))
+
+
+def _distinct(folders: Iterable[Path | None]) -> tuple[Path, ...]:
+    distinct: dict[Path, Path] = {}
+    for folder in folders:
+        if folder is not None and folder.is_dir():
+            distinct.setdefault(folder.resolve(), folder)
+    return tuple(distinct.values())

@@ -23,7 +23,8 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     request = arguments.request(given, "dflash")
     target, drafter = folders(given)
     drafters = chosen(given.drafters, installed_drafters(target, drafter))
-    result = _show(door, CompareDrafters(request, target, drafters, given.drafter_bits, given.repeats), printing=not given.json)
+    asked = CompareDrafters(request, target, drafters, given.drafter_bits, given.repeats, tuned=given.tuned)
+    result = _show(door, asked, printing=not given.json)
     if result is None:
         note(STOPPED)
         return 130
@@ -69,8 +70,9 @@ def _show(door: EngineDoor, request: CompareDrafters, printing: bool) -> Drafter
             match event:
                 case LoadProgress(step=step) | TuningProgress(step=step):
                     progress(f"{step}…")
-                case DrafterRun(proposer, kind, index, total):
+                case DrafterRun(proposer, kind, _, index, total):
                     progress("")
+                    printed.close()
                     if printing:
                         say(f"── {_title(proposer, kind)} ({index + 1} of {total})")
                     printed = generate.PrintedReply(printing)
@@ -84,7 +86,7 @@ def _show(door: EngineDoor, request: CompareDrafters, printing: bool) -> Drafter
                     return event
     finally:
         progress("")
-    printed.close()
+        printed.close()
     return None
 
 
@@ -102,7 +104,7 @@ def table(result: DraftersCompared) -> list[str]:
         rows.append((_title(one.proposer, one.kind), rate, per_round, memory, _text(one), one.drafter))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>>><<", widths, strict=True)) for row in rows]
-    problems = [f"{one.drafter}: {one.problem}" for one in result.results if one.problem]
+    problems = [f"{one.drafter or _title(one.proposer, one.kind)}: {one.problem}" for one in result.results if one.problem]
     return [*map(str.rstrip, lines), "", *problems, _fastest(result)]
 
 

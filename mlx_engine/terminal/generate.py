@@ -58,6 +58,7 @@ class PrintedReply:
     def close(self) -> None:
         if self._channel:
             write("\n")
+        self._channel = ""
 
 
 def show(events: Iterator[Event], printing: bool) -> CompletedReply:

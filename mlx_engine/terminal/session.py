@@ -24,8 +24,8 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
     """
     if given.target and given.drafter == Path("auto"):
         if (drafter := fastest_drafter(given.target)) is None:
-            template = "No drafter for “{target}” was found on this disk."
-            raise UserError("no_local_drafter", template, target=str(given.target))
+            template = "No drafter for “{target}” was found on this disk. Download one with “slipstream models pull”."
+            raise UserError("no_drafter_for_auto", template, target=str(given.target))
         return given.target, drafter
     return (given.target, given.drafter) if given.target else demo_pair()
 

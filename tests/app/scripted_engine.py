@@ -170,7 +170,7 @@ class ScriptedEngine(EngineDouble):
                 yield from self.load(request.target, drafter)
             proposer = ("plain", "lookup", "drafter")[min(index, 2)]
             kind = drafter.name if drafter else ""
-            yield DrafterRun(proposer, kind, index, total)  # type: ignore[arg-type]
+            yield DrafterRun(proposer, kind, drafter, index, total)  # type: ignore[arg-type]
             mode: Mode = "dflash" if index else "plain"
             for event in self.generate(replace(request.request, mode=mode), cancel):
                 yield event

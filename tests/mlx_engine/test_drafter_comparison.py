@@ -5,17 +5,31 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from mlx_engine import drafter_comparison
 from mlx_engine.cli import main
 from mlx_engine.engine import Engine
-from mlx_engine.events import DrafterResult, DrafterRun, DraftersCompared, Event, Failed, Finished, LoadProgress, PairInfo
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import (
+    Commit,
+    DrafterResult,
+    DrafterRun,
+    DraftersCompared,
+    Event,
+    Failed,
+    Finished,
+    LoadProgress,
+    PairInfo,
+)
+from mlx_engine.host import EngineDoor
 from mlx_engine.pairs.installed import fastest_drafter, installed_drafters
 from mlx_engine.pairs.library import add_folder
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.requests import CompareDrafters, LoadPair
+from mlx_engine.terminal import compare_drafters
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.pairs.test_speeds import stats
@@ -140,6 +154,24 @@ def test_an_invalid_request_fails_and_an_impossible_width_is_a_drafters_own_prob
     assert found[2].problem is None and found[3].problem is not None and "6" in str(found[3].problem)
 
 
+def test_a_tuned_pair_is_loaded_again_without_its_adapter(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, drafters = pairs
+    engine, asked = loaded(target, drafters[0]), []
+    load = Engine.load
+
+    def recorded(*given: Any) -> Iterator[LoadProgress | PairInfo]:
+        asked.append((given[2], given[4]))
+        return load(*given)
+
+    monkeypatch.setattr(Engine, "load", recorded)
+    compared(engine, (target, drafters[:1]))
+    engine.pair.info = replace(engine.pair.info, tuned=True)
+    compared(engine, (target, drafters[:1]))
+    assert asked == []
+    compared(engine, (target, drafters[:2]), tuned=False)
+    assert asked == [(drafters[0], False), (drafters[1], False)]
+
+
 def test_a_lookup_reply_uses_no_drafts(pairs: Pairs) -> None:
     """The text repeats, so that lookup has something to copy."""
     target, drafters = pairs
@@ -183,6 +215,32 @@ class TestCommand:
         assert set(row) == {"proposer", "kind", "drafter", "bytes", "tok_s", "tokens_per_round", "identical", "reply"}
         assert row["identical"] and row["reply"]["stats"]["drafter_kind"] == "MTP" and report["fastest"] in range(4)
 
+    def test_the_option_untuned_reaches_the_comparison(self, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[CompareDrafters] = []
+        shown = DraftersCompared((DrafterResult("plain"),))
+        monkeypatch.setattr(compare_drafters, "_show", lambda door, request, printing: asked.append(request) or shown)
+        assert main(["compare", *words, "--drafters", "all"]) == main(["compare", *words, "--drafters", "all", "--untuned"]) == 0
+        assert [one.tuned for one in asked] == [True, False]
+
+    def test_an_unfinished_reply_ends_its_line(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        """Before the next drafter's heading, and before an error."""
+
+        def events(*given: object) -> Iterator[Event]:
+            for index, kind in enumerate(("MTP", "DSpark")):
+                yield DrafterRun("drafter", kind, None, index, 2)
+                yield Commit("Once", "answer", (1,), ("target",), (("target", 4),))
+            raise UserError("scripted", "The memory ran out.")
+
+        monkeypatch.setattr(compare_drafters, "cancellable", events)
+        request = CompareDrafters(tokens(PROMPT), Path("target"), ())
+        with pytest.raises(UserError):
+            compare_drafters._show(cast(EngineDoor, None), request, printing=True)
+        assert capsys.readouterr().out == "── MTP (1 of 2)\nOnce\n── DSpark (2 of 2)\nOnce\n"
+
+    def test_a_failed_lookup_is_named(self) -> None:
+        failed = DrafterResult("lookup", problem=EngineText("", "No memory."))
+        assert "lookup: No memory." in compare_drafters.table(DraftersCompared((DrafterResult("plain"), failed)))
+
     def test_unknown_names_are_refused(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", *words, "--drafters", "eagle-3"]) == 1
         assert "“eagle-3”. Choose from: a, b." in capsys.readouterr().err
@@ -198,4 +256,5 @@ class TestCommand:
         (tmp_path / "ids.json").write_text(json.dumps(PROMPT))
         words = ["--tokens", str(tmp_path / "ids.json"), "--target", str(pairs[0])]
         assert main(["generate", *words, "--drafter", "auto"]) == 1 and main(["compare", *words, "--drafters", "all"]) == 1
-        assert capsys.readouterr().err.count("No drafter for") == 2
+        shown = capsys.readouterr().err
+        assert shown.count("No drafter for") == 2 and shown.count("Download one") == 2

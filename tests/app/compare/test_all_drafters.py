@@ -1,6 +1,7 @@
 """Several drafters of one target: Compare, Auto in the picker, and what a reply says about its drafter."""
 
 import json
+import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,17 +11,22 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app.application import last_pair
 from app.compare.compare_view import CompareDialog
-from app.compare.drafter_table import outcome_texts
+from app.compare.comparison_job import DrafterComparison
+from app.compare.drafter_table import DrafterTable, outcome_texts
 from app.conversations import wording
 from app.conversations.reply import Reply
+from app.engine_adapter import Delivery
 from mlx_engine.errors import EngineText
-from mlx_engine.events import CompletedReply, DrafterResult, DraftersCompared
+from mlx_engine.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
 from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.installed import fastest_drafter
+from mlx_engine.pairs.pair import CustomPair, add_custom_pair, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.requests import LoadPair
+from mlx_engine.requests import GenerationRequest, LoadPair
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.models.conftest import own_places  # noqa: F401
 from tests.app.models.picker_page import card, look_at, opened, state
@@ -120,6 +126,82 @@ def test_the_two_columns_return_for_a_comparison_of_modes(start: Start, places: 
     assert dialog.table is None and dialog.figures.isVisible() and dialog.headline.text() == "DFlash is 3.9× as fast"
 
 
+def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    pair = LoadPair(target, first)
+    loaded(app, pair)
+    dialog = compared(app)
+    assert dialog.use_button.isVisible()
+    loaded(app, LoadPair())
+    app.until(lambda: dialog.use_button.isHidden())
+    loaded(app, pair)
+    app.until(dialog.use_button.isVisible)
+    dialog.use_button.click()
+    app.until(lambda: not app.conductor.loader.running)
+    assert app.conductor.loader.loaded_from == replace(pair, drafter=second)
+    assert dialog.use_button.isHidden()
+    loaded(app, pair)
+    app.conductor.loader.pair = replace(PAIR, remote="server:8080")
+    app.conductor.loader.changed.emit()
+    assert dialog.use_button.isHidden(), "a server is in use"
+
+
+def test_another_drafter_of_the_demo_target_can_be_used(start: Start, places: Places) -> None:
+    target, drafter = demo_pair()
+    add_custom_pair(CustomPair(str(target), str(places[1])))
+    app = start()
+    dialog = compared(app)
+    assert dialog.comparison.outcome.fastest.folder == drafter and dialog.use_button.isHidden(), "it is in use"
+    dialog.comparison.outcome = DraftersCompared(dialog.comparison.outcome.results[:3])
+    dialog.refresh()
+    dialog.use_button.click()
+    app.until(lambda: not app.conductor.loader.running)
+    assert app.engine.loaded[-1] == (target, places[1])
+
+
+def test_each_reply_appears_in_the_row_of_its_drafter(start: Start, places: Places) -> None:
+    """The loaded drafter comes first, wherever its row is."""
+    app = start()
+    request, (target, *drafters) = GenerationRequest(), places
+    comparison = DrafterComparison(request, "Hi", LoadPair(target, drafters[1]), tuple(drafters), None)
+    table = DrafterTable(app.window.theme, comparison)
+    for at, (proposer, folder) in enumerate(
+        (("plain", None), ("lookup", None), ("drafter", drafters[1]), ("drafter", drafters[0]))
+    ):
+        for event in (DrafterRun(proposer, f"Kind {at}", folder, at, 4), commit("One"), commit(" two")):  # type: ignore[arg-type]
+            comparison.accept(Delivery(event, float(at)))
+        table.refresh()
+    assert [row.name.text() for row in table.rows[2:]] == ["Kind 3", "Kind 2"]
+
+
+def test_drafters_are_not_searched_once_the_window_is_closed(start: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[Path] = []
+    monkeypatch.setattr("app.models.pair_loader.installed_drafters", lambda target, *_: searched.append(target) or places[1:])
+    app = start()
+    for _ in range(3):
+        app.window.dialogs.show_compare()
+        app.until(lambda: bool(searched))
+        dialog = app.window.dialogs.find(CompareDialog)
+        dialog.close()
+        app.until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
+        searched.clear()
+    app.window.dialogs.show_compare()
+    app.until(lambda: len(searched) == 1)
+    loaded(app, LoadPair(*places[:2]))
+    app.until(lambda: len(searched) == 2)
+
+
+def test_the_drafters_follow_the_model_folder(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog_with_drafters(app)
+    root, new = Cache().root, Cache().root.with_name("moved")
+    app.conductor.loader.moved(root, new)
+    assert app.conductor.loader.drafters == tuple(new / one.relative_to(root) for one in (first, second))
+
+
 def test_one_drafter_offers_no_choice(start: Start) -> None:
     app = start()
     app.window.dialogs.show_compare()
@@ -187,6 +269,43 @@ def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places
     assert app.conductor.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
 
 
+def test_the_pair_that_auto_loaded_cannot_be_deleted(start: Start, places: Places) -> None:
+    """Whether the row shows Auto or the drafter itself, and also once the other drafter is gone."""
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, second, auto=True))
+    opened(app)
+    look_at(app, f"disk:{target}")
+    picker, box = app.window.picker, card(app).drafters
+    box.activated.emit(2)
+    assert picker.current.shown.folders == (target, second) and picker.deletable == ()
+    box.activated.emit(1)
+    assert picker.current.shown.folders == (target, first) and picker.deletable == ("lab/A-DFlash",)
+    shutil.rmtree(first)
+    picker.refresh()
+    app.until(lambda: len(picker.current.variants) == 1)
+    assert picker.current.shown.folders == (target, second)
+    assert state(app) == "loaded" and picker.deletable == ()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["folders", "repos"])
+def test_auto_shows_what_the_engine_loads(start: Start, places: Places, tmp_path: Path, own: bool) -> None:
+    """The user's own pairs come first."""
+    target, first, second = places
+    if own:
+        second = tmp_path / "own"
+        shutil.copytree(first, second)
+    add_custom_pair(CustomPair(str(target), str(second)) if own else CustomPair("lab/Small", "lab/B-DFlash"))
+    app = start()
+    opened(app)
+    assert look_at(app, f"disk:{target}").shown.folders == (target, second) == (target, fastest_drafter(target))
+    assert card(app).drafters.count() == 3 + own
+    measured(target, first, 80.0)
+    app.window.picker.refresh()
+    app.until(lambda: app.window.picker.current.shown.folders == (target, first))
+    assert fastest_drafter(target) == first
+
+
 def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places: Places) -> None:
     target, first, second = places
     measured(target, second, 80.0)
@@ -241,4 +360,6 @@ def test_the_outcome_names_what_is_unusual(start: Start) -> None:
     assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
     both = DraftersCompared((plain, replace(slower, tok_s=75.0), replace(slower, drafter="lab/N")))
     assert outcome_texts(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
+    lookup = DrafterResult("lookup", problem=EngineText("", "No memory."))
+    assert outcome_texts(DraftersCompared((plain, lookup)))[1] == "Lookup: No memory."
     assert outcome_texts(DraftersCompared((replace(plain, tok_s=None),)))[0] == "The reply is too short to measure speed"

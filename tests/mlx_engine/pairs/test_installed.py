@@ -8,7 +8,7 @@ from mlx_engine.families import NOT_RUNNABLE
 from mlx_engine.pairs import installed
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import Catalog, parse_entry
-from mlx_engine.pairs.installed import InstalledPair, installed_pairs
+from mlx_engine.pairs.installed import InstalledPair, installed_drafters, installed_pairs
 from mlx_engine.pairs.library import add_folder
 from mlx_engine.pairs.pair import CustomPair, add_custom_pair, demo_pair
 from tests.hub.repos import DRAFTER, TARGET, config, weights
@@ -55,6 +55,20 @@ def test_the_users_folders_are_installed_under_their_names(tmp_path: Path) -> No
     assert installed_pairs() == (DEMO, mine)
     add_folder(tmp_path)
     assert installed_pairs() == (DEMO, mine), "the same folder, found again"
+
+
+def test_the_users_drafter_is_found_for_a_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, drafter = model(tmp_path / "Mine/target", TARGET), model(tmp_path / "Mine/drafter", DRAFTER)
+    add_custom_pair(CustomPair(str(target), str(drafter)))
+    monkeypatch.chdir(tmp_path)
+    assert installed_drafters(Path("Mine/target")) == (drafter,)
+
+
+def test_a_targets_drafters_are_found_without_reading_its_weights_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_cache("lab/Small", TARGET | {"mtp_num_hidden_layers": 1})
+    drafter = in_cache("lab/A-DFlash", DRAFTER)
+    monkeypatch.setattr(installed, "head_bytes", lambda folder: pytest.fail("the files may be gone"))
+    assert installed_pairs()[1].drafter == drafter
 
 
 def test_what_cannot_run_is_not_installed() -> None:
