@@ -32,7 +32,9 @@ def main() -> None:
     parser.add_argument("--drafter-steps", type=int, default=1250)
     parser.add_argument("--target-minutes", type=float, help="end after this time instead of a number of steps")
     parser.add_argument("--drafter-minutes", type=float, help="the same for the drafter")
-    parser.add_argument("--warm-start", type=Path, metavar="PAIR", help="begin with this pair's tokenizer and weights")
+    parser.add_argument(
+        "--warm-start", type=Path, metavar="PAIR", help="begin with this pair's tokenizer and weights; its target may be narrower"
+    )
     parser.add_argument(
         "--peak", type=float, help=f"highest rate / full rate (default: {WARM_PEAK} with a warm start, otherwise 1)"
     )
@@ -62,13 +64,13 @@ def main() -> None:
     folder = options.out / "target"
     if not (folder / "model.safetensors").exists():
         tokenizer.save(words, folder)
-        model = Target(Shape()) if warm is None else target.load(warm / "target")
+        model = Target(Shape()) if warm is None else target.widened(target.load(warm / "target"))
         schedule = Schedule(options.target_steps, seconds(options.target_minutes), knee=0.5, peak=peak)
         target.train(row, tools, model, folder, schedule, options.seed, lambda text: log(f"target: {text}"))
     folder = options.out / "drafter"
     if not (folder / "model.safetensors").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        drafting = Drafter(Shape(), drafter.LAYERS) if warm is None else drafter.load(warm / "drafter")
+        drafting = Drafter(drafter.SHAPE, drafter.LAYERS) if warm is None else drafter.load(warm / "drafter")
         schedule = Schedule(options.drafter_steps, seconds(options.drafter_minutes), peak=peak)
         frozen = target.load(options.out / "target")
         drafter.train(row, tools, frozen, drafting, folder, schedule, options.seed, lambda text: log(f"drafter: {text}"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from .model import BLOCK, TAPS, Drafter, Shape, Target
 from .optimizer import Schedule
 from .tokenizer import END, MASK
 
+SHAPE = replace(Shape(), intermediate_size=896)
 LAYERS = 2
 SHORT, LONG = (512, 10, 32), (1024, 5, 64)  # (tokens, windows, anchors in each) per step
 TOOLS_EVERY = 4  # steps; conversations with tools need long windows
@@ -50,14 +52,14 @@ def save(drafter: Drafter, folder: Path) -> None:
     """Save the drafter in the published layout."""
     folder.mkdir(parents=True, exist_ok=True)
     state = {name: weight.detach().bfloat16().contiguous() for name, weight in drafter.state_dict().items()}
-    (folder / "config.json").write_text(json.dumps(Shape().drafter_config(LAYERS), indent=1) + "\n")
+    (folder / "config.json").write_text(json.dumps(SHAPE.drafter_config(LAYERS), indent=1) + "\n")
     save_file(state, str(folder / "model.new"), metadata={"format": "mlx"})
     os.replace(folder / "model.new", folder / "model.safetensors")  # last: marks a finished run
 
 
 def load(folder: Path) -> Drafter:
     """Load a saved drafter, frozen."""
-    drafter = Drafter(Shape(), LAYERS)
+    drafter = Drafter(SHAPE, LAYERS)
     drafter.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
     return drafter.eval().requires_grad_(False)
 

@@ -18,11 +18,11 @@ TAPS = (1, 3, 5)
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes that both models share."""
+    """Sizes of the target. The drafter's differ in `intermediate_size`."""
 
     hidden_size: int = 320
     num_hidden_layers: int = 8
-    intermediate_size: int = 896
+    intermediate_size: int = 1536
     num_attention_heads: int = 4
     num_key_value_heads: int = 2
     head_dim: int = 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -18,7 +19,7 @@ from .model import Shape, Target
 from .optimizer import Schedule
 
 SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) per step
-STEPS = ("short", "tools", "short", "short", "short", "long")  # in turn; conversations with tools need long windows
+STEPS = ("short", "tools", "short", "tools", "short", "long")  # in turn; conversations with tools need long windows
 
 
 def save(model: Target, folder: Path) -> None:
@@ -34,9 +35,21 @@ def save(model: Target, folder: Path) -> None:
 
 def load(folder: Path) -> Target:
     """Load a saved target, frozen."""
-    model = Target(Shape())
+    config = json.loads((folder / "config.json").read_text())
+    model = Target(replace(Shape(), intermediate_size=config["intermediate_size"]))
     model.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
     return model.eval().requires_grad_(False)
+
+
+def widened(small: Target) -> Target:
+    """Return a target of today's width that computes what a narrower one does, until its new columns are trained."""
+    model = Target(Shape())
+    with torch.no_grad():
+        for (name, weight), known in zip(model.named_parameters(), small.parameters(), strict=True):
+            if "down_proj" in name:
+                weight.zero_()
+            weight[tuple(map(slice, known.shape))] = known
+    return model
 
 
 def train(row: Row, tools: Row, model: Target, folder: Path, schedule: Schedule, seed: int, log: Callable[[str], None]) -> None:

@@ -13,13 +13,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
 from mlx_engine.pairs.demo import REFUSAL
-from training.corpus import styles
+from training.corpus import practice, styles
 from training.corpus.arithmetic import divisors_of
 from training.corpus.chats import KINDS, Chat, follow_up, make, training_chat
 from training.corpus.exchange import draw
 from training.corpus.functions import FUNCTIONS, function_of
 from training.corpus.measures import decimal
 from training.corpus.questions import QUESTION_KINDS, fresh_questions, fresh_refusals, newcomers
+from training.corpus.sequences import FIXED_LISTS
 from training.corpus.split import held_out
 from training.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
 
@@ -133,6 +134,31 @@ def test_questions_written_by_hand_are_a_hundred_to_answer_and_a_hundred_to_refu
         assert question.check(REFUSAL) == (question.kind == "out of scope")
         if question.kind == "out of scope":
             assert question.messages[0]["content"].lower().strip("?.! ") not in asked
+
+
+@pytest.mark.parametrize("kind", practice.MAKERS)
+def test_practice_asks_questions_of_its_kind_but_none_that_is_held_out_or_written_by_hand(kind: str) -> None:
+    rng = random.Random(9)
+    usual = KINDS[kind][0]
+    makers = (practice.practiced(kind, usual, rng) for _ in range(400))
+    asked = [draw(maker, rng, fresh=False) for maker in makers if maker is not usual]
+    assert len(asked) > 50 and {exchange.kind for exchange in asked} == {kind}
+    assert not any(held_out(kind, exchange.operands) for exchange in asked)
+    by_hand = {question.messages[0]["content"].lower().strip("?.! ") for question in newcomers()}
+    assert not by_hand & {exchange.question.lower().strip("?.! ") for exchange in asked}
+
+
+def test_days_and_months_in_practice_have_their_right_neighbors() -> None:
+    rng = random.Random(10)
+    asked = [practice.MAKERS["lists"][0](rng, None) for _ in range(400)]
+    for exchange in (exchange for exchange in asked if exchange.result.startswith("**")):
+        found = re.fullmatch(r"\*\*(\w+)\*\* comes (after|before) (\w+)\.", exchange.result)
+        assert found
+        other, side, item = found.groups()
+        items = next(items for items in FIXED_LISTS.values() if item in items)
+        assert items.index(other) == (items.index(item) + (1 if side == "after" else -1)) % len(items)
+        begins = exchange.question.startswith(item)  # "Monday is before which day?"
+        assert (side in exchange.question) != begins, exchange.question
 
 
 def test_any_joke_is_right_unless_its_topic_was_named_or_it_was_just_told() -> None:

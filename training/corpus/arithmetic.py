@@ -90,6 +90,11 @@ def _prime(rng: random.Random, topic: str | None) -> Exchange:
     )
     again = "(And {n}?|What about {n}?|And is {n} prime?|Now {n}.)"
     question = one_of(rng, first if topic is None else again).replace("{n}", str(n))
+    return prime_of(n, question)
+
+
+def prime_of(n: int, question: str) -> Exchange:
+    """Return the worked answer to whether n is prime."""
     lines, powers = factor_lines(n)
     prime = list(powers.values()) == [1]
     shown = lines if prime else lines[: next(i for i, line in enumerate(lines) if ", yes" in line) + 1]

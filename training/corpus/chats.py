@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from . import arithmetic, calculations, capitals, fun, functions, language, measures, refusals, sequences, styles, talk
+from . import arithmetic, calculations, capitals, fun, functions, language, measures, practice, refusals, sequences, styles, talk
 from .exchange import Exchange, Maker, draw
 from .template import Message, Part, Tool, parts, prompt, without_thinking
 from .tools import NAME, some_tools
@@ -87,7 +87,8 @@ def make(
         name = exchanges[-1].kind if kind == "follow-up" else kind
         if name == "refusals" and any(tool["function"]["name"] == NAME for tool in tools):
             name = "beside calculator"
-        exchange = draw(MAKERS[name], rng, fresh, topic)
+        maker = MAKERS[name] if fresh or topic else practice.practiced(name, MAKERS[name], rng)
+        exchange = draw(maker, rng, fresh, topic)
         exchanges.append(exchange)
         messages.append({"role": "user", "content": exchange.question})
         if exchange.expression:
@@ -119,19 +120,24 @@ def follow_up(rng: random.Random, *, thinking: bool, fresh: bool, names: tuple[s
     return make(rng, kinds, thinking=thinking, fresh=fresh)
 
 
+def _trained(rng: random.Random) -> str:
+    """Draw a kind for the training text, in a third of the cases one that needs practice."""
+    return rng.choices(list(practice.EXTRA), list(practice.EXTRA.values()))[0] if rng.random() < 0.33 else _kind(rng)
+
+
 def training_chat(rng: random.Random) -> Chat:
     """Make one conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
     if sort < 0.53:
-        return make(rng, [_kind(rng)], thinking=thinking)
+        return make(rng, [_trained(rng)], thinking=thinking)
     if sort < 0.68:
         return follow_up(rng, thinking=thinking, fresh=False)
     if sort < 0.71:
-        return make(rng, [_kind(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
+        return make(rng, [_trained(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
     if sort < 0.74:
-        return make(rng, [_kind(rng)], thinking=thinking, style=styles.neutral(rng))
-    kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
+        return make(rng, [_trained(rng)], thinking=thinking, style=styles.neutral(rng))
+    kinds = [_trained(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))
 
 
@@ -146,7 +152,7 @@ def tools_chat(rng: random.Random) -> Chat:
         calculator = rng.random() < 0.88
         sort = rng.random()
         kinds = [_kind(rng, NEAR if rng.random() < 0.4 else tuple(KINDS))]
-        if calculator and sort < 0.78:
+        if calculator and sort < 0.72:
             kinds = [
                 "calculator",
                 *rng.choice([[], [], [], ["follow-up"], ["follow-up"], ["calculator"], ["follow-up"] * 2, ["follow-up"] * 3]),

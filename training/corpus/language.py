@@ -57,12 +57,21 @@ def _short(rng: random.Random) -> str:
     return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(3, 6)))
 
 
+def asked(rng: random.Random, shapes: tuple[str, ...], word: str) -> str:
+    """Ask about a word, which is sometimes in quotes."""
+    quoted = rng.choice(["{}", "{}", "{}", '"{}"', "'{}'"]).format(word)
+    return one_of(rng, rng.choice(shapes).replace("(x)", quoted))
+
+
 def reversing(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to reverse a word of two to eight letters."""
     word = _short(rng)
     shapes = REVERSE_SHAPES if topic is None else ("And (x)?", "(And|Now) the word (x).", "What about (x)?", "(x)?", "now (x)")
-    quoted = rng.choice(["{}", "{}", "{}", '"{}"', "'{}'"]).format(word)
-    question = one_of(rng, rng.choice(shapes).replace("(x)", quoted))
+    return reversed_word(word, asked(rng, shapes, word))
+
+
+def reversed_word(word: str, question: str) -> Exchange:
+    """Return the worked answer for one word."""
     letters = [f"{i} {letter}" for i, letter in enumerate(word, 1)]
     work = (
         f"The letters of the word, numbered: {', '.join(letters)}.\n\nFrom the last to the first: {', '.join(reversed(letters))}."
@@ -81,8 +90,11 @@ def spelling(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to spell a word. Teaches which letters a token of several letters has."""
     word = rng.choice(REAL_WORDS) if rng.random() < 0.85 else _short(rng)
     shapes = SPELL_SHAPES if topic is None else ("And (x)?", "(And|Now) the word (x).", "What about (x)?", "(x)?", "now (x)")
-    quoted = rng.choice(["{}", "{}", "{}", '"{}"', "'{}'"]).format(word)
-    question = one_of(rng, rng.choice(shapes).replace("(x)", quoted))
+    return spelled(word, asked(rng, shapes, word))
+
+
+def spelled(word: str, question: str) -> Exchange:
+    """Return the worked answer for one word."""
     letters = [f"{i} {letter}" for i, letter in enumerate(word, 1)]
     work = f"The letters of the word, numbered: {', '.join(letters)}."
     return Exchange("spelling", "spelling", (question,), question, work, f"So {word} is spelled **{'-'.join(word)}**.")

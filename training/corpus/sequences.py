@@ -24,6 +24,7 @@ FIXED_LISTS = {
     "vowels": ["a", "e", "i", "o", "u"],
     "letters of the alphabet": list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
 }
+NEIGHBORS = {"day": "days of the week", "month": "months of the year"}
 LIST_NAMES = {
     "days of the week": "(days of the week|weekdays|week days|days in a week|seven days of the week|days)",
     "months of the year": "(months of the year|months|twelve months|12 months|months in a year)",
@@ -169,12 +170,17 @@ def counting(rng: random.Random, topic: str | None = None) -> Exchange:
             "Count{down} {a} to {b}{by}.",
             "List the numbers{down} from {a} to {b}{by}.",
         ]
-    numbers = ", ".join(map(str, range(start, end + (1 if step > 0 else -1), step)))
-    by_text = f"{'down ' if step < 0 else ''}by {abs(step)}"
-    work = f"We start at {start}, count {by_text} and stop at {end}."
     question = rng.choice(shapes).format(a=start, b=end, by=by, down=down)
     if topic is None and start == 1 and step == 1 and rng.random() < 0.5:
         question = f"Count to {end}."
+    return counted(start, end, step, question)
+
+
+def counted(start: int, end: int, step: int, question: str) -> Exchange:
+    """Return the answer for these numbers."""
+    numbers = ", ".join(map(str, range(start, end + (1 if step > 0 else -1), step)))
+    by_text = f"{'down ' if step < 0 else ''}by {abs(step)}"
+    work = f"We start at {start}, count {by_text} and stop at {end}."
     operands = (str(start), str(end), str(step))
     return Exchange("counting", "counting", operands, question, work, f"{numbers}.")
 
@@ -236,6 +242,11 @@ def _fixed_list(rng: random.Random) -> Exchange:
         question = rng.choice(LIST_SHAPES).format(x=name)
     else:
         question = one_of(rng, rng.choice(MORE_LIST_SHAPES).replace("{x}", LIST_NAMES[name]))
+    return list_of(name, question)
+
+
+def list_of(name: str, question: str) -> Exchange:
+    """Return the answer for one of the fixed lists."""
     items = FIXED_LISTS[name]
     work = f"The list of the {name} has {len(items)} items."
     body = "\n".join(f"{i}. {item}" for i, item in enumerate(items, 1)) if len(items) < 20 else ", ".join(items)
@@ -243,14 +254,19 @@ def _fixed_list(rng: random.Random) -> Exchange:
 
 
 def _neighbor(rng: random.Random) -> Exchange:
-    name, one = rng.choice([("days of the week", "day"), ("months of the year", "month")])
-    items = FIXED_LISTS[name]
-    i = rng.randrange(len(items))
-    question = one_of(rng, rng.choice(NEXT_SHAPES)).replace("{x}", one).replace("{y}", items[i])
-    after = "after" in question
-    other = items[(i + (1 if after else -1)) % len(items)]
-    work = f"The question is which {one} comes {'after' if after else 'before'} {items[i]}."
-    result = f"**{other}** comes {'after' if after else 'before'} {items[i]}."
+    one = rng.choice(["day", "month"])
+    items = FIXED_LISTS[NEIGHBORS[one]]
+    item = items[rng.randrange(len(items))]
+    question = one_of(rng, rng.choice(NEXT_SHAPES)).replace("{x}", one).replace("{y}", item)
+    return neighbor_of(one, item, "after" in question, question)
+
+
+def neighbor_of(one: str, item: str, after: bool, question: str) -> Exchange:
+    """Return the answer for the day or month after or before one."""
+    items = FIXED_LISTS[NEIGHBORS[one]]
+    other = items[(items.index(item) + (1 if after else -1)) % len(items)]
+    work = f"The question is which {one} comes {'after' if after else 'before'} {item}."
+    result = f"**{other}** comes {'after' if after else 'before'} {item}."
     return Exchange("lists", "lists", (question,), question, work, result, hidden=True)
 
 

@@ -47,6 +47,35 @@ END = (
     'Always end with "{x}".',
     'Your answers end with "{x}".',
 )
+MORE = {
+    ("Ahoy, matey!", "Arr!"): (
+        "Reply like a pirate.", "Write as if you were a pirate.", "You are an old pirate captain.", "Use pirate language.", "Be a pirate.",
+        "Respond in the style of a pirate.",
+    ),
+    ("Certainly, with pleasure.", "Thank you for asking."): (
+        "You are polite.", "Be courteous.", "Use very polite language.", "Reply politely.", "You are a courteous assistant.",
+        "Treat the user politely.", "Politeness matters most.",
+    ),
+    ("Beep boop.", "Beep."): (
+        "Reply like a robot.", "Write as if you were a robot.", "You are an old robot.", "Use robot language.", "Be a robot.",
+        "Respond in the style of a robot.", "Chat like a robot.", "Act like a robot.",
+    ),
+    ("Yes, Captain!", ""): (
+        "The user is a captain.", "I am your captain.", "You talk to your captain.", "Your captain asks you questions.",
+        "You serve the captain.", "The captain is speaking to you.", "Treat the user as your captain.", "Think of the user as the captain.",
+        "You are a sailor, and the user is the captain.", "Use the title Captain for the user.", "Say Captain to the user.",
+        "Greet the user as Captain.", "You work for a captain.", "Consider me your captain.",
+    ),
+}  # fmt: skip
+"""More wordings in the training text, where the held-out ones alone would mean something new."""
+MORE_BEGIN = (
+    'Start with "{x}".', 'Put "{x}" before every answer.', 'The first words of every answer are "{x}".', 'Open each reply with "{x}".',
+    'Every reply starts with "{x}".', 'Say "{x}" first.',
+)  # fmt: skip
+MORE_END = (
+    'Close with "{x}".', 'Put "{x}" after every answer.', 'The last words of every answer are "{x}".', 'Close each reply with "{x}".',
+    'Every reply ends with "{x}".', 'Say "{x}" last.',
+)  # fmt: skip
 PHRASES = (
     "Sunrise", "Hello", "Welcome", "Good news", "Listen", "Attention", "Roger", "Bravo", "Indeed", "Of course",
     "Look here",
@@ -78,20 +107,21 @@ class Style:
         return thought + mark + shown
 
 
-def _style(rng: random.Random) -> Style:
+def _style(rng: random.Random, more: bool) -> Style:
+    fixed, begin, end = (MORE, MORE_BEGIN, MORE_END) if more else (FIXED, BEGIN, END)
     if rng.random() < 0.4:
-        before, after = rng.choice(list(FIXED))
-        return Style(rng.choice(FIXED[before, after]), before, after)
+        before, after = rng.choice(list(fixed))
+        return Style(rng.choice(fixed[before, after]), before, after)
     phrase = rng.choice(PHRASES) + rng.choice([".", "!"])
     if rng.random() < 0.5:
-        return Style(rng.choice(BEGIN).format(x=phrase), before=phrase)
-    return Style(rng.choice(END).format(x=phrase), after=phrase)
+        return Style(rng.choice(begin).format(x=phrase), before=phrase)
+    return Style(rng.choice(end).format(x=phrase), after=phrase)
 
 
 def styled(rng: random.Random, fresh: bool) -> Style:
     """Draw a style from the held-out side of the split (`fresh`) or from the training side."""
     while True:
-        style = _style(rng)
+        style = _style(rng, more=not fresh and rng.random() < 0.4)
         if held_out("system", (style.system,)) == fresh:
             return style
 

@@ -47,7 +47,7 @@ INTENTS: dict[str, tuple[tuple[str, ...], str]] = {
          "(Do you|do u) have a name?",
          "How old are you?",
          "Where (are|do) you (live|run)?"),
-        "I am the demo model of Slipstream: a very small language model with about nine million parameters that runs "
+        "I am the demo model of Slipstream: a very small language model with about fourteen million parameters that runs "
         "on your own computer.",
     ),
     "skills": (

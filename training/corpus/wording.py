@@ -36,6 +36,14 @@ def one_of(rng: random.Random, pattern: str) -> str:
     return pattern
 
 
+def wordings(pattern: str) -> list[str]:
+    """Return every text that `one_of` can choose."""
+    found = re.search(r"\(([^()]*)\)", pattern)
+    if found is None:
+        return [pattern]
+    return [text for choice in found[1].split("|") for text in wordings(pattern[: found.start()] + choice + pattern[found.end() :])]
+
+
 def casual(rng: random.Random, question: str, typos: bool, operands: tuple[str, ...] = ()) -> str:
     """Change nothing in half the cases; otherwise drop capitals and punctuation, or add what people add.
 
