@@ -153,5 +153,5 @@ def remove(drafter: Path) -> list[Path]:
 
 
 def _damaged(file: Path) -> UserError:
-    template = "The tuned drafter in {file} is damaged, so it isn't used. Remove it with “slipstream tune --remove”, or tune again."
+    template = "The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again."
     return UserError("adapter_damaged", template, file=file.name)

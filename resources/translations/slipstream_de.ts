@@ -5485,7 +5485,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/adapter.py" />
             <source>adapter_damaged</source>
-            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Remove it with “slipstream tune --remove”, or tune again.</extracomment>
+            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
             <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Entferne ihn mit „slipstream tune --remove“ oder passe ihn erneut an.</translation>
         </message>
         <message>

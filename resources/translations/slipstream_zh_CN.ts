@@ -5485,7 +5485,7 @@
         <message>
             <location filename="../../mlx_engine/drafters/adapter.py" />
             <source>adapter_damaged</source>
-            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Remove it with “slipstream tune --remove”, or tune again.</extracomment>
+            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
             <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请用“slipstream tune --remove”移除，或重新调优。</translation>
         </message>
         <message>
