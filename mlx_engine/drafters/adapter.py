@@ -4,7 +4,6 @@ An adapter adds the product of two narrow matrices to each of the drafter's matr
 which are accepted, so a reply's text is the same with and without it.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -14,14 +13,13 @@ import mlx.core as mx
 from safetensors import SafetensorError, safe_open
 
 from mlx_engine.drafters.matrix import Matrix
-from mlx_engine.drafters.tensors import plain_name
+from mlx_engine.drafters.tensors import plain_name, save_tensors
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.data_files import cannot_delete, cannot_write
+from mlx_engine.pairs.data_files import cannot_delete
 from mlx_engine.pairs.drafter_config import Stored
 
 LOW_RANK = (".lora_a", ".lora_b")  # suffixes of the matrices [rank, columns] and [rows, rank]
-_PREFIX = "tuned-"
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,7 @@ class AdapterRecord:
 
 def adapter_path(drafter: Path, target: Path) -> Path:
     """Return where the adapter of a drafter for a target is stored."""
-    return drafter / f"{_PREFIX}{weights_checksum(target)[:12]}.safetensors"
-
-
-def adapters(drafter: Path) -> list[Path]:
-    """Return the adapters of a drafter, for whichever target."""
-    return sorted(drafter.glob(f"{_PREFIX}*.safetensors"))
+    return drafter / f"tuned-{weights_checksum(target)[:12]}.safetensors"
 
 
 def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> None:
@@ -61,13 +54,7 @@ def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> Non
     Raises:
         UserError: the folder isn't writable.
     """
-    fresh = file.with_name(f".{file.stem}.new.safetensors")
-    try:
-        mx.save_safetensors(str(fresh), tensors, metadata={name: str(value) for name, value in asdict(record).items()})
-        os.replace(fresh, file)
-    except (OSError, RuntimeError) as error:
-        fresh.unlink(missing_ok=True)
-        raise cannot_write(file, error if isinstance(error, OSError) else OSError(str(error))) from None
+    save_tensors(file, tensors, {name: str(value) for name, value in asdict(record).items()})
 
 
 def read_record(file: Path) -> AdapterRecord:
@@ -84,7 +71,7 @@ def read_record(file: Path) -> AdapterRecord:
         raise _damaged(file) from None
 
 
-def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> AdapterRecord:
+def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> None:
     """Add an adapter to a drafter's tensors, which stay as they are if the adapter can't be used.
 
     Args:
@@ -106,17 +93,16 @@ def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path,
         changed = merged(weights, tensors, stored)
         if not mx.stack([mx.isfinite(array).all() for array in tensors.values()]).all().item():
             raise ValueError
-    except (RuntimeError, ValueError, KeyError, TypeError):
+    except (RuntimeError, ValueError, KeyError, TypeError, IndexError):
         raise _damaged(file) from None
     weights.update(changed)
-    return record
 
 
 def merged(weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], stored: Stored | None = None) -> dict[str, mx.array]:
     """Return the tensors of a drafter that an adapter changes.
 
     Raises:
-        KeyError, ValueError: the adapter isn't one for this drafter.
+        KeyError, ValueError, IndexError: the adapter isn't one for this drafter.
     """
     names = {plain_name(name): name for name in weights}
     changed: dict[str, mx.array] = {}
@@ -137,19 +123,20 @@ def merged(weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], sto
     return changed
 
 
-def remove(drafter: Path) -> list[Path]:
-    """Delete all adapters of a drafter, and return their files.
+def remove(drafter: Path, target: Path) -> Path | None:
+    """Delete a drafter's adapter for a target, and return its file, or None if there is none.
 
     Raises:
-        UserError: a file can't be deleted.
+        UserError: the file can't be deleted.
     """
-    found = adapters(drafter)
-    for file in found:
-        try:
-            file.unlink()
-        except OSError as error:
-            raise cannot_delete(file, error) from None
-    return found
+    file = adapter_path(drafter, target)
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise cannot_delete(file, error) from None
+    return file
 
 
 def _damaged(file: Path) -> UserError:

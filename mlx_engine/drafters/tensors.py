@@ -1,5 +1,6 @@
 """A drafter's published tensors, checked for name, shape, dtype, and finiteness."""
 
+import os
 from pathlib import Path
 from typing import cast
 
@@ -9,6 +10,7 @@ from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.errors import UserError
 from mlx_engine.kernels.support import dtype_name
 from mlx_engine.pairs.checkpoint import weight_files
+from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.drafter_config import Stored
 
 # Published prefix -> prefix used here
@@ -16,6 +18,23 @@ _ALIASES = (("encoder.output_norm_enc.", "hidden_norm."), ("encoder.fc.", "fc.")
 # Leftovers of training
 _UNUSED = ("t2d", "verifier_norm.weight", "verifier_lm_head.weight")
 _FLOATS = (mx.float32, mx.bfloat16, mx.float16)
+
+
+def save_tensors(file: Path, tensors: dict[str, mx.array], metadata: dict[str, str]) -> None:
+    """Replace a safetensors file.
+
+    Raises:
+        UserError: the file can't be written.
+    """
+    mx.eval(tensors)  # so that the errors below are those of the disk
+    fresh = file.with_name(f".{file.stem}.new.safetensors")
+    try:
+        mx.save_safetensors(str(fresh), tensors, metadata=metadata)
+        os.replace(fresh, file)
+    except (OSError, RuntimeError) as error:
+        raise cannot_write(file, error if isinstance(error, OSError) else OSError(str(error))) from None
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 class Tensors:

@@ -62,7 +62,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
         "--epochs",
         type=number(float, 0.1, 1000, "a number from 0.1 to 1000"),
         metavar="N",
-        help="uses of each reply (default: 8, or 20 with --new)",
+        help="passes over the replies (default: 8, or 20 with --new)",
     )
     group.add_argument("--seed", type=whole(0, 2**32 - 1), default=1, metavar="S", help="random seed (default 1)")
     group = parser.add_argument_group("a new drafter, instead of tuning one")
@@ -78,6 +78,8 @@ def check_tune(parser: argparse.ArgumentParser, given: argparse.Namespace) -> No
     """Exit with a usage error if there are no prompts, or options are in conflict."""
     if given.new and (given.drafter or not given.target):
         parser.error("--new needs --target, and can't be used with --drafter.")
+    if given.new and given.remove:
+        parser.error("--remove needs --drafter instead of --new.")
     if not given.remove and not given.prompts and not given.chats:
         parser.error("Specify prompts with --prompts FILE or --chats.")
 

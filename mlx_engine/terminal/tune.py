@@ -12,7 +12,6 @@ from mlx_engine import blas
 from mlx_engine.errors import UserError
 from mlx_engine.events import Tuned
 from mlx_engine.host import EngineDoor
-from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.data_files import cannot_read, data_folder
 from mlx_engine.requests import Message, Sampling, TuneDrafter
 from mlx_engine.terminal.console import note, print_json, say
@@ -28,11 +27,9 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
     general = read_prompts(given.general) if given.general else _general(given.target is None)
     if given.new:
-        if not given.new.exists():
-            from mlx_engine.training import fresh  # imports MLX, before which the BLAS is chosen
+        from mlx_engine.training import fresh  # imports MLX, before which the BLAS is chosen
 
-            mask = _mask_token(given.target) if given.mask_token is None else given.mask_token
-            fresh.create(given.new, given.target, given.layers, given.taps, given.block, mask, given.seed)
+        fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed)
         given.drafter = given.new
     given.tuned = False
     open_pair(door, given)
@@ -61,7 +58,9 @@ def table(found: Tuned) -> list[str]:
     lines = [f"{'tokens per round':18}{'before':>8}{'after':>8}"]
     rows = [("your prompts", found.before, found.after), ("general prompts", found.general_before, found.general_after)]
     lines += [f"{name:18}{before:>8.2f}{after:>8.2f}{after / before - 1:>+8.1%}" for name, before, after in rows if before]
-    return [*lines, f"Saved in {found.file}" if found.kept else "Not saved, because it isn't faster on both."]
+    worse = ", or fell by more than 1 % on general ones" if found.general_before else ""
+    why_not = f"Not saved, because tokens per round didn't rise on your prompts{worse}."
+    return [*lines, f"Saved in {found.file}" if found.kept else why_not]
 
 
 def read_prompts(file: Path) -> Prompts:
@@ -74,7 +73,7 @@ def read_prompts(file: Path) -> Prompts:
         UserError: the file can't be read.
     """
     try:
-        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
         values = [json.loads(line) for line in lines] if file.suffix == ".jsonl" else lines
         return [_messages(value) for value in values]
     except OSError as error:
@@ -132,22 +131,13 @@ def _general(demo: bool) -> Prompts:
     return [_messages(prompt["text"]) for prompt in prompts if not prompt.get("before")]
 
 
-def _mask_token(target: Path) -> int:
-    """Return the last token of the vocabulary, which is usually unused."""
-    size = read_config(target).get("vocab_size")
-    if type(size) is not int:
-        raise UserError("mask_token_unknown", "The target's config.json has no “vocab_size”. Use --mask-token.")
-    return size - 1
-
-
 def _remove(given: argparse.Namespace) -> int:
     from mlx_engine.drafters import adapter
 
-    _, drafter = folders(given)
-    assert drafter is not None
-    removed = adapter.remove(drafter)
+    target, drafter = folders(given)
+    removed = drafter and adapter.remove(drafter, target)
     if given.json:
-        print_json({"removed": [str(file) for file in removed]})
+        print_json({"removed": removed and str(removed)})
     else:
-        say(*([f"Removed {file}" for file in removed] or ["The drafter isn't tuned."]))
+        say(f"Removed {removed}" if removed else "The drafter isn't tuned for this target.")
     return 0

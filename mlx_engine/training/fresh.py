@@ -2,23 +2,27 @@
 
 import json
 import math
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine import loading
+from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.target_config import text_config
+from mlx_engine.pairs.target_config import dflash_problem, text_config
 from mlx_engine.training.blocks import matrices, vectors
 
 _GAIN, _SMALL_GAIN = 0.7, 0.2  # of random matrices; the small one for those that add to the residual
 
 
-def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_token: int, seed: int) -> None:
-    """Write a DFlash drafter with random weights into a new folder.
+def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_token: int | None, seed: int) -> None:
+    """Write a DFlash drafter with random weights into a new folder, unless an earlier call with the same sizes did.
 
     Args:
         folder: the new folder.
@@ -26,13 +30,21 @@ def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_
         layers: number of layers.
         taps: number of the target's layers whose outputs are the features.
         block: block size.
-        mask_token: token that no text contains.
+        mask_token: token that no text contains; None for the last one of the vocabulary, which is usually unused.
         seed: seed of the weights.
 
     Raises:
-        UserError: the folder exists or can't be written, or the target's config.json lacks a size.
+        UserError: the folder has other content or can't be written, or DFlash can't run with the target.
     """
+    loading.check(target, None)
+    if problem := dflash_problem(read_config(target)):
+        raise UserError.of(problem)
     config = _config(text_config(read_config(target)), layers, taps, block, mask_token)
+    if folder.exists():
+        if _read(folder) != config:
+            template = "“{folder}” exists, and isn't a new drafter with these options. Choose another folder."
+            raise UserError("drafter_exists", template, folder=str(folder))
+        return
     parsed = parse(config)
     keys = iter(mx.random.split(mx.random.key(seed), len(matrices(parsed))))
     weights = {name: mx.ones(size, mx.bfloat16) for name, size in vectors(parsed).items()}
@@ -42,26 +54,41 @@ def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_
             mx.bfloat16
         )
     try:
-        folder.mkdir(parents=True)
-        (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-        mx.save_safetensors(str(folder / "model.safetensors"), weights, metadata={"format": "mlx"})
-    except FileExistsError:
-        raise UserError("drafter_exists", "“{folder}” exists. Choose another folder, or delete it.", folder=str(folder)) from None
-    except (OSError, RuntimeError) as error:
-        raise cannot_write(folder, error if isinstance(error, OSError) else OSError(str(error))) from None
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as parts:
+            whole = Path(parts) / folder.name
+            whole.mkdir()
+            (whole / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+            save_tensors(whole / "model.safetensors", weights, {"format": "mlx"})
+            os.rename(whole, folder)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
 
 
-def _config(target: dict[str, Any], layers: int, taps: int, block: int, mask_token: int) -> dict[str, Any]:
+def _read(folder: Path) -> dict[str, Any] | None:
+    try:
+        return read_config(folder)
+    except UserError:
+        return None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _config(target: dict[str, Any], layers: int, taps: int, block: int, mask_token: int | None) -> dict[str, Any]:
     """Return config.json in the published layout, with the target's sizes."""
     copied = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers", "vocab_size")
-    missing = [name for name in copied if type(target.get(name)) is not int]
+    missing = [name for name in copied if type(target.get(name)) is not int or target[name] < 1]
     if missing:
-        template = "The target's config.json has no “{field}”, so a drafter can't be made for it. Choose another target."
+        template = "The target's config.json has no valid “{field}”, so a drafter can't be made for it. Choose another target."
         raise UserError("target_size_missing", template, field=missing[0])
     depth, heads = target["num_hidden_layers"], target["num_attention_heads"]
-    rope = target.get("rope_parameters") or {}
+    rope = _object(target.get("rope_parameters"))
+    rope = _object(rope.get("full_attention")) or rope  # some models have one per kind of layer
     return {
         "architectures": ["DFlashDraftModel"],
+        "made_by": "slipstream tune",
         "model_type": "qwen3",
         **{name: target[name] for name in copied},
         "num_hidden_layers": layers,
@@ -76,7 +103,10 @@ def _config(target: dict[str, Any], layers: int, taps: int, block: int, mask_tok
         "attention_bias": False,
         "hidden_act": "silu",
         "layer_types": ["full_attention"] * layers,
-        "dflash_config": {"target_layer_ids": _spread(depth, taps), "mask_token_id": mask_token},
+        "dflash_config": {
+            "target_layer_ids": _spread(depth, taps),
+            "mask_token_id": target["vocab_size"] - 1 if mask_token is None else mask_token,
+        },
         "torch_dtype": "bfloat16",
     }
 

@@ -1,7 +1,6 @@
 """The training loop: steps that a file on disk continues after an interruption."""
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import mlx.optimizers as optimizers
 import numpy as np
 
 from mlx_engine.drafters.adapter import LOW_RANK
-from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.pairs.drafter_config import DrafterConfig
 from mlx_engine.training.blocks import BlockModel, Trained, matrices, vectors
 from mlx_engine.training.replies import TargetReply, batch
@@ -129,12 +128,7 @@ class Trainer:
         arrays = dict(self.trained)
         for optimizer, _, names in self._optimizers:
             arrays |= {f"{name}|{key}": array for name in names for key, array in optimizer.state[name].items()}
-        fresh = self._file.with_name("fresh.safetensors")
-        try:
-            mx.save_safetensors(str(fresh), arrays, metadata={"step": str(self.step)})
-            os.replace(fresh, self._file)
-        except (OSError, RuntimeError) as error:
-            raise cannot_write(self._file, error if isinstance(error, OSError) else OSError(str(error))) from None
+        save_tensors(self._file, arrays, {"step": str(self.step)})
 
     def _restore(self) -> None:
         """Continue from a saved state. A damaged one counts as missing."""

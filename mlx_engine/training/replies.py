@@ -1,6 +1,5 @@
 """The replies to learn from: the target's own, with its features, in a folder on disk."""
 
-import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +14,11 @@ from mlx_engine import chat
 from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.training.blocks import DECAY, Batch
@@ -87,12 +86,7 @@ def save(pair: LoadedPair, tokens: Sequence[int], start: int, file: Path) -> Tar
         _, features = pair.target.forward_tapped(ids[at : min(at + PREFILL_ROWS, len(tokens) - 1)], caches)
         mx.eval(features, caches.state)
         parts.append(features)
-    fresh = file.with_name(f"{file.stem}.new.safetensors")
-    try:
-        mx.save_safetensors(str(fresh), {"tokens": ids, "features": mx.concatenate(parts)}, metadata={"start": str(start)})
-        os.replace(fresh, file)
-    except (OSError, RuntimeError) as error:
-        raise cannot_write(file, error if isinstance(error, OSError) else OSError(str(error))) from None
+    save_tensors(file, {"tokens": ids, "features": mx.concatenate(parts)}, {"start": str(start)})
     return TargetReply(file, np.array(tokens, np.int32), start)
 
 

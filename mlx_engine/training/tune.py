@@ -23,7 +23,7 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
-from mlx_engine.drafters.tensors import plain_name, read
+from mlx_engine.drafters.tensors import plain_name, read, save_tensors
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Tuned, TuningProgress
 from mlx_engine.loading import LoadedPair
@@ -197,9 +197,7 @@ class _Run:
         before, after, general_before, general_after = speeds
         kept = is_better(before, after, general_before, general_after)
         if kept and self.request.whole:
-            fresh = output.with_name("tuning.safetensors")
-            mx.save_safetensors(str(fresh), whole, metadata={"format": "mlx"})
-            os.replace(fresh, output)
+            save_tensors(output, whole, {"format": "mlx"})
         elif kept:
             checksums = weights_checksum(folder), weights_checksum(target)
             facts = adapter.AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)

@@ -7231,14 +7231,14 @@
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>drafter_exists</source>
-            <extracomment>“{folder}” exists. Choose another folder, or delete it.</extracomment>
-            <translation>„{folder}“ existiert bereits. Wähle einen anderen Ordner oder lösche diesen.</translation>
+            <extracomment>“{folder}” exists, and isn't a new drafter with these options. Choose another folder.</extracomment>
+            <translation>„{folder}“ existiert bereits und ist kein neuer Drafter mit diesen Optionen. Wähle einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>target_size_missing</source>
-            <extracomment>The target's config.json has no “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
-            <translation>In der config.json des Zielmodells fehlt „{field}“, daher kann kein Drafter dafür erstellt werden. Wähle ein anderes Zielmodell.</translation>
+            <extracomment>The target's config.json has no valid “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
+            <translation>In der config.json des Zielmodells steht kein gültiger Wert für „{field}“, daher kann kein Drafter dafür erstellt werden. Wähle ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

@@ -7231,13 +7231,13 @@
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>drafter_exists</source>
-            <extracomment>“{folder}” exists. Choose another folder, or delete it.</extracomment>
-            <translation>“{folder}”已存在。请选择其他文件夹，或将其删除。</translation>
+            <extracomment>“{folder}” exists, and isn't a new drafter with these options. Choose another folder.</extracomment>
+            <translation>“{folder}”已存在，且不是使用这些选项创建的新草稿模型。请选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>target_size_missing</source>
-            <extracomment>The target's config.json has no “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
+            <extracomment>The target's config.json has no valid “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
             <translation>目标模型的 config.json 中缺少“{field}”，因此无法为其创建草稿模型。请选择其他目标模型。</translation>
         </message>
         <message>

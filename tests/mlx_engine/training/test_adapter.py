@@ -10,6 +10,7 @@ import pytest
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.tensors import read
 from mlx_engine.engine import Engine
+from mlx_engine.errors import UserError
 from mlx_engine.events import PairInfo
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.drafter_config import parse
@@ -132,11 +133,15 @@ def for_an_unknown_matrix(file: Path) -> None:
     change(file, lambda tensors: tensors.update({f"layers.99.{part}": tensors.pop(f"fc.{part}") for part in ("lora_a", "lora_b")}))
 
 
+def flat(file: Path) -> None:
+    change(file, lambda tensors: tensors.update({"fc.lora_a": tensors["fc.lora_a"][0]}))
+
+
 def without_record(file: Path) -> None:
     mx.save_safetensors(str(file), {"fc.lora_a": mx.zeros((1, 1))})
 
 
-DAMAGES = [cut_short, empty, not_finite, misshapen, half_missing, for_an_unknown_matrix, without_record]
+DAMAGES = [cut_short, empty, not_finite, misshapen, flat, half_missing, for_an_unknown_matrix, without_record]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -164,10 +169,25 @@ def test_an_adapter_for_other_weights_is_not_used(pair):
     assert not info.tuned and info.why_not_tuned is None
 
 
-def test_removing_deletes_the_adapters_for_all_targets(pair):
-    _, drafter = pair
+def test_removing_keeps_the_adapters_for_other_targets(pair):
+    target, drafter = pair
     file = save(*pair)
     other = Path(shutil.copy(file, drafter / "tuned-0123456789ab.safetensors"))
-    assert adapter.remove(drafter) == sorted([file, other])
-    assert sorted(each.name for each in drafter.iterdir()) == ["config.json", "model.safetensors"]
-    assert adapter.remove(drafter) == []
+    assert adapter.remove(drafter, target) == file
+    assert sorted(each.name for each in drafter.iterdir()) == ["config.json", "model.safetensors", other.name]
+    assert adapter.remove(drafter, target) is None
+
+
+def test_a_full_disk_leaves_the_old_adapter(pair, monkeypatch):
+    file = save(*pair)
+    before = file.read_bytes()
+
+    def full(path: str, *_: object, **__: object) -> None:
+        Path(path).write_bytes(b"part")
+        raise RuntimeError("No space left on device")
+
+    monkeypatch.setattr(mx, "save_safetensors", full)
+    with pytest.raises(UserError, match="No space left"):
+        save(*pair)
+    assert file.read_bytes() == before
+    assert sorted(each.name for each in file.parent.iterdir()) == ["config.json", "model.safetensors", file.name]

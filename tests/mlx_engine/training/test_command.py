@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.drafters import adapter
 from mlx_engine.errors import UserError
 from mlx_engine.events import Tuned
 from mlx_engine.requests import Message
@@ -43,7 +42,7 @@ def test_a_drafter_is_tuned_used_and_restored(options, monkeypatch, capsys, tmp_
     assert main([*options, "--max-tokens", "16", "--epochs", "1", "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     drafter = tmp_path / "pair" / "drafter"
-    assert found["kept"] and adapter.adapters(drafter) == [Path(found["file"])]
+    assert found["kept"] and list(drafter.glob("tuned-*")) == [Path(found["file"])]
     assert found["general_before"] == 0  # the general prompts are the user's own
     ask = ["generate", "t1 t7", *options[1:5], "--max-tokens", "8"]
     assert main([*ask, "--untuned"]) == 0
@@ -55,9 +54,9 @@ def test_a_drafter_is_tuned_used_and_restored(options, monkeypatch, capsys, tmp_
     shown = capsys.readouterr()
     assert shown.out == before and "is damaged, so it isn't used" in shown.err
     assert main(["tune", *options[1:5], "--remove", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"removed": [found["file"]]}
+    assert json.loads(capsys.readouterr().out) == {"removed": found["file"]}
     assert main(["tune", *options[1:5], "--remove"]) == 0
-    assert capsys.readouterr().out == "The drafter isn't tuned.\n"
+    assert capsys.readouterr().out == "The drafter isn't tuned for this target.\n"
 
 
 def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, capsys):
@@ -84,12 +83,20 @@ def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, 
     assert (config["num_hidden_layers"], config["block_size"], len(config["dflash_config"]["target_layer_ids"])) == (1, 4, 2)
 
 
+def test_a_published_drafter_is_not_trained_as_a_new_one(options, capsys):
+    drafter = Path(options[4])
+    before = (drafter / "model.safetensors").read_bytes()
+    assert main(["tune", *options[1:3], "--new", str(drafter), *options[5:7]]) == 1
+    assert "isn't a new drafter" in capsys.readouterr().err and (drafter / "model.safetensors").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         ([], "Specify prompts"),
         (["--chats", "--new", "x"], "--new needs --target"),
         (["--chats", "--target", "a", "--drafter", "b", "--new", "x"], "--new needs --target"),
+        (["--target", "a", "--new", "x", "--remove"], "--remove needs --drafter"),
         (["--chats", "--target", str(GOLDEN / "e2e_qwen3" / "target")], "DFlash needs a drafter"),
     ],
 )
@@ -123,13 +130,21 @@ def test_missing_chats_are_an_error(tmp_path):
         command.saved_prompts(tmp_path / "chats.db")
 
 
+def test_only_line_feeds_end_a_prompt_and_a_byte_order_mark_is_not_part_of_one(tmp_path):
+    file = tmp_path / "prompts.jsonl"
+    file.write_bytes('\ufeff"a\u2028b"\r\n"c\x85d"\n'.encode())
+    assert command.read_prompts(file) == [(Message("user", "a\u2028b"),), (Message("user", "c\x85d"),)]
+
+
 def test_results_are_shown_with_their_change():
     assert command.table(Tuned(8.0, 10.0, 5.0, 4.5, False, "", 30)) == [
         "tokens per round    before   after",
         "your prompts          8.00   10.00  +25.0%",
         "general prompts       5.00    4.50  -10.0%",
-        "Not saved, because it isn't faster on both.",
+        "Not saved, because tokens per round didn't rise on your prompts, or fell by more than 1 % on general ones.",
     ]
+    *_, saved = command.table(Tuned(8.0, 7.0, 0.0, 0.0, False, "", 30))
+    assert saved == "Not saved, because tokens per round didn't rise on your prompts."
 
 
 def test_the_command_does_not_load_mlx_before_its_blas_is_chosen():

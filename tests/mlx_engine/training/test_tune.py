@@ -77,7 +77,7 @@ def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, 
     assert result.replies == 9 + 6 and result.before >= 1 and result.general_before >= 1
     assert result.kept == tune.is_better(result.before, result.after, result.general_before, result.general_after)
     assert list(cache.iterdir()) == []
-    assert adapter.adapters(folders[1]) == ([Path(result.file)] if result.kept else [])
+    assert list(folders[1].glob("tuned-*")) == ([Path(result.file)] if result.kept else [])
 
 
 def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folders, monkeypatch):
@@ -94,7 +94,7 @@ def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folde
 def test_a_slower_drafter_is_not_kept(engine, folders, monkeypatch):
     monkeypatch.setattr(tune, "is_better", lambda *_: False)
     result = run(engine, REQUEST)[-1]
-    assert not result.kept and result.file == "" and adapter.adapters(folders[1]) == []
+    assert not result.kept and result.file == "" and not list(folders[1].glob("tuned-*"))
 
 
 @given(st.floats(1, 16), st.floats(1, 16), st.floats(1, 16), st.floats(1, 16))
@@ -259,5 +259,44 @@ def test_a_new_drafter_learns_from_scratch(tmp_path, name):
 
 
 def test_a_new_drafter_never_replaces_a_folder(tmp_path):
-    with pytest.raises(UserError, match="exists"):
-        fresh.create(tmp_path, GOLDEN / "e2e_qwen3" / "target", 1, 2, 4, 0, 1)
+    target = GOLDEN / "e2e_qwen3" / "target"
+    fresh.create(tmp_path / "new", target, 1, 2, 4, 0, 1)
+    for folder, layers in ((tmp_path, 1), (GOLDEN / "e2e_qwen3" / "drafter", 1), (tmp_path / "new", 2)):
+        with pytest.raises(UserError, match="exists"):
+            fresh.create(folder, target, layers, 2, 4, 0, 1)
+
+
+def test_a_new_drafter_is_whole_or_missing(tmp_path, monkeypatch):
+    def interrupted(file: str, *_: object, **__: object) -> None:
+        Path(file).write_bytes(b"part")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mx, "save_safetensors", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fresh.create(tmp_path / "new", GOLDEN / "e2e_qwen3" / "target", 1, 2, 4, 0, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("change", [{"num_attention_heads": 0}, {"hidden_size": "x"}, {"model_type": "gpt2"}])
+def test_targets_without_sizes_or_dflash_get_no_drafter(tmp_path, change):
+    target = copied("e2e_qwen3", tmp_path / "pair") / "target"
+    config = json.loads((target / "config.json").read_text())
+    (target / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(UserError):
+        fresh.create(tmp_path / "new", target, 1, 2, 4, 0, 1)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "theta"),
+    [("x", 10000.0), ({"rope_theta": 5.0}, 5.0), ({"full_attention": {"rope_theta": 7.0}, "sliding_attention": {}}, 7.0)],
+)
+def test_rope_and_mask_token_come_from_the_text_model(tmp_path, parameters, theta):
+    target = copied("e2e_qwen3", tmp_path / "pair") / "target"
+    config = json.loads((target / "config.json").read_text())
+    config.pop("rope_theta", None)
+    text = {"vocab_size": config.pop("vocab_size"), "rope_parameters": parameters}
+    (target / "config.json").write_text(json.dumps(config | {"text_config": text}))
+    fresh.create(tmp_path / "new", target, 1, 2, 4, None, 1)
+    found = json.loads((tmp_path / "new" / "config.json").read_text())
+    assert found["rope_theta"] == theta and found["dflash_config"]["mask_token_id"] == text["vocab_size"] - 1
