@@ -53,6 +53,7 @@ class PairInfo:
         drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
         takes_effort: whether requests can set a reasoning effort.
         can_call_tools: whether requests can have tools.
+        can_continue: whether a reply that was cut off can be continued.
         sampling: sampling settings recommended by the target's authors.
         calibrated: whether the costs of passes are known, or not needed.
         kernels_selected: whether the Metal kernels to run are known, or not needed.
@@ -79,6 +80,7 @@ class PairInfo:
     drafter_weights: str = ""
     takes_effort: bool = False
     can_call_tools: bool = False
+    can_continue: bool = True
     sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
     kernels_selected: bool = True

@@ -126,6 +126,11 @@ class Conductor(QObject):
         return self.loader.pair is not None and self.loader.pair.can_call_tools
 
     @property
+    def can_continue(self) -> bool:
+        """Whether replies that were cut off can be continued; true while no pair is loaded."""
+        return self.loader.pair is None or self.loader.pair.can_continue
+
+    @property
     def offered_tools(self) -> dict[str, Tool]:
         """The tools of the next reply, keyed by the names sent to the model."""
         return self.tools.offered(self.chat.settings) if self.can_call_tools else {}

@@ -62,7 +62,8 @@ def tool_name(record: CallRecord) -> str:
 
 
 def server_name(record: CallRecord) -> str:
-    return one_line(record.server, MAX_NAME) or tr("Unknown tool")
+    built_in = {"Calculator": tr("Calculator"), "Files": tr("Files")}
+    return built_in.get(record.server) or one_line(record.server, MAX_NAME) or tr("Unknown tool")
 
 
 def status(record: CallRecord) -> str:

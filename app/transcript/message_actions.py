@@ -14,3 +14,10 @@ class MessageActions(QObject):
     version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
     decided = Signal(str, str)  # ID of a call, and a Decision
     call_canceled = Signal(str)  # ID of a call
+    can_resume_changed = Signal()
+
+    can_resume = True  # whether the loaded pair or server can continue replies
+
+    def set_can_resume(self, can: bool) -> None:
+        self.can_resume = can
+        self.can_resume_changed.emit()

@@ -125,7 +125,7 @@ class ReplyActions(QWidget):
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
         super().__init__(stats)
-        self._turn = turn
+        self._turn, self._actions = turn, actions
         self.details = button(tr("Details"), tr("How this reply was decoded"))
         self.details.setCheckable(True)
         self.details.toggled.connect(stats.show_details)
@@ -143,7 +143,14 @@ class ReplyActions(QWidget):
         if self.versions is not None:
             flow.addWidget(self.versions)
         self._available: tuple[bool, ...] = ()
+        self._enable_resume()
+        actions.can_resume_changed.connect(self._enable_resume)
         self.hide()  # until `refresh`
+
+    @Slot()
+    def _enable_resume(self) -> None:
+        self.resume.setEnabled(self._actions.can_resume)
+        self.resume.setToolTip("" if self._actions.can_resume else tr("This server can't continue a reply."))
 
     def refresh(self) -> None:
         """Show the buttons that currently apply to the reply."""

@@ -170,7 +170,7 @@ class Actions(QObject):
         self.undo_delete.setText(library.undo_step.title if library.undo_step else tr("Undo &Delete"))
         for action in (self.regenerate, self.edit):
             action.setEnabled(idle and last is not None and last.asked is not None)
-        self.resume.setEnabled(idle and last is not None and last.reply.can_continue)
+        self.resume.setEnabled(idle and last is not None and last.reply.can_continue and conductor.can_continue)
         versions = any(node is not None and node.place[1] > 1 for turn in turns for node in (turn.asked, turn.answered))
         for action in (self.previous_version, self.next_version):
             action.setEnabled(versions)

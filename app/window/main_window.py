@@ -224,6 +224,7 @@ class MainWindow(QMainWindow):
         server = loader.connecting_to or (loader.connected_to if loader.loading_from is None else None)
         demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
+        self.transcript.message_actions.set_can_resume(self.conductor.can_continue)
 
     @Slot()
     def _clear_server_notice(self) -> None:

@@ -76,6 +76,7 @@ class RemoteServer:
             can_think=self.can_think,
             takes_effort=self.takes_effort,
             can_call_tools=self.can_call_tools,
+            can_continue=self.can_continue,
             why_plain=None if self.speculates else _NO_SPECULATION,
             why_not_plain=_ONLY_SPECULATION if self.speculates and not can_switch else None,
             remote=connection.host,

@@ -21,6 +21,7 @@ from mlx_engine.server import HOST, PORT
 from mlx_engine.server.guard import is_loopback
 from mlx_engine.terminal.agents import AGENTS
 from mlx_engine.terminal.session import folders
+from mlx_engine.tools.loop import MOST_STEPS
 
 _Number = TypeVar("_Number", int, float)
 
@@ -220,6 +221,13 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="TOOL",
         help="run TOOL (or SERVER/TOOL) without asking; can be repeated, and is needed if standard input isn't a terminal",
+    )
+    group.add_argument(
+        "--steps",
+        type=whole(1),
+        default=MOST_STEPS,
+        metavar="N",
+        help=f"end a reply after N steps; the model can't call tools in the last one (default {MOST_STEPS})",
     )
 
 

@@ -41,7 +41,7 @@ class TerminalTools:
                 paths = tuple(str(folder.resolve()) for folder in folders)
                 self._configs.append(replace(builtin, enabled=True, folders=paths))
         self._allowed = tuple(given.allow)
-        self._asks = asks
+        self._asks, self._most_steps = asks, given.steps
         self._approvals = Approvals(data_folder() / "approvals.json" if asks else None)
         self._servers = ToolServers()
 
@@ -78,7 +78,7 @@ class TerminalTools:
         for tool in tools.values():
             if self._names(tool) & set(self._allowed):
                 self._approvals.record(tool, chat, "chat")
-        return ToolLoop(request, tools, self._approvals, chat)
+        return ToolLoop(request, tools, self._approvals, chat, most_steps=self._most_steps)
 
     def make_calls(self, loop: ToolLoop) -> None:
         """Ask about a step's calls, and make the allowed ones. Ctrl-C stops the turn."""

@@ -4180,6 +4180,11 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
+            <source>This server can't continue a reply.</source>
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
             <source>Version {place} of {count}</source>
             <translation>Version {place} von {count}</translation>
         </message>

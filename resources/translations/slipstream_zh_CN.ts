@@ -4180,6 +4180,11 @@
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
+            <source>This server can't continue a reply.</source>
+            <translation>此服务器无法继续回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
             <source>Version {place} of {count}</source>
             <translation>版本 {place} / {count}</translation>
         </message>

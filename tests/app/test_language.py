@@ -19,7 +19,12 @@ from app.conversations.comparison_record import short_verdict
 from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
 from app.models.survey import survey
+from app.tools.server_card import server_title
+from app.transcript.call_card import server_name
 from mlx_engine.errors import EngineText, UserError
+from mlx_engine.requests import ToolCall
+from mlx_engine.tools.config import BUILTINS
+from mlx_engine.tools.record import CallRecord
 from tests.app.conftest import Running
 
 ROOT = Path(__file__).parents[2]
@@ -250,6 +255,14 @@ def test_the_demo_pair_has_the_same_name_everywhere(
     window.transcript.welcome.recommended.show_pair(None)
     (listed,) = [pair.name for pair in survey().candidates if pair.id == "demo"]
     assert listed == window.top_bar.name.text() == window.transcript.welcome.recommended.name.text() == "Demo-Paar"
+
+
+def test_built_in_tools_have_the_same_names_in_cards_and_settings(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use("de")
+    for config, name in zip(BUILTINS, ("Rechner", "Dateien"), strict=True):
+        record = CallRecord(ToolCall("call_1", "tool", "{}"), config.name)
+        assert server_name(record) == server_title(config) == name
 
 
 def test_a_comparison_uses_the_number_format_of_the_language(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -362,8 +362,13 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
     with connected(app, MLX_LM | {CHAT: replace(whole, body=whole.body[:2500])}):
         app.ask("Hello")
         kept = app.conductor.chat.turns[-1].reply.answer
-        assert kept
+        assert kept and not app.window.commands.resume.isEnabled()
+        assert app.reply.buttons is not None and not app.reply.buttons.resume.isEnabled()
+        assert app.reply.buttons.resume.toolTip() == "This server can't continue a reply."
         app.conductor.resume(app.conductor.chat.turns[-1])
         app.until(lambda: not app.conductor.busy)
         assert app.notices == ["This server can't continue a reply. Regenerate the reply instead."]
         assert app.conductor.chat.turns[-1].reply.answer == kept
+    app.conductor.use()
+    app.until(lambda: app.window.commands.resume.isEnabled())
+    assert app.reply.buttons.resume.isEnabled() and not app.reply.buttons.resume.toolTip()

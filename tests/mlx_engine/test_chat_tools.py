@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,13 @@ def test_without_a_terminal_only_allowed_tools_run(
     assert "Allow?" not in shown.out
     assert ("--allow “Calculator/calculator”" in shown.err) == (not runs)
     assert ("there is no tool “calc”" in shown.err) == options.endswith("calc")
+
+
+@pytest.mark.parametrize(("steps", "offered"), [(2, [True, False]), (3, [True, True, False])])
+def test_the_last_step_cannot_call_tools(steps: int, offered: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = CallingEngine(*(("", (replace(EXPRESSION, id=id),)) for id in "abc"[: steps - 1]))
+    chat(monkeypatch, engine, "What is 2 + 2?", options=f"--allow calculator --steps {steps}", terminal=False)
+    assert [request.tool_choice == "auto" for request in engine.requests] == offered
 
 
 def test_with_several_servers_a_tool_is_allowed_with_its_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
