@@ -5,8 +5,7 @@ verify, acceptance, and injection use positions for which the host knows only bo
 the host reads, delivers, and queues. If the reply ends in a round, the round queued after it is discarded.
 
 A drafter's confidence doesn't set the width of these rounds. The host would have to read it before it builds the verify, and the
-device would wait. In simulations that costs about as much as a good confidence saves, and published ones saved nothing on a Mac
-even without the wait (mlx-dspark 0.20.3, Nanbeige4.2 and MiniCPM5).
+device would wait.
 """
 
 from dataclasses import dataclass

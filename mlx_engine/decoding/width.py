@@ -250,7 +250,7 @@ class AutomaticWidth:
 
     def _plain_outlook(self, plain: float, seconds: dict[PassKind, float], tokens: list[float]) -> _Outlook:
         """Return the outlook while plain decoding wins, with the most promising trial."""
-        hoped = tokens_by_width([_HOPED] * (len(self._kinds) and self._kinds[-1].width - 1))
+        hoped = tokens_by_width([_HOPED] * (self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
         choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)
         trial, best_ratio = None, 0.0
@@ -260,7 +260,7 @@ class AutomaticWidth:
             gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - plain, _MIN_LOSS * plain)
             if gain / loss > best_ratio:
                 trial, best_ratio = kind, gain / loss
-        if trial is None and self._kinds:
+        if trial is None:
             # All rounds seem too slow, but the machine may have been busy: try once per reply, then rarely
             trial = min(self._kinds, key=lambda kind: seconds[kind])
             return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT * plain)

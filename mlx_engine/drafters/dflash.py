@@ -90,7 +90,8 @@ class DFlashDrafter:
         if "lm_head.weight" in tensors:
             self._own_head = tensors.matrix("lm_head", c.draft_vocab_size or c.vocab_size, c.hidden_size)
         if c.draft_vocab_size is not None:
-            self._proposable = _target_tokens(tensors.integers("d2t", c.draft_vocab_size), c.vocab_size)
+            offsets = tensors.integers("d2t", c.draft_vocab_size)  # id - index
+            self._proposable = distinct_tokens("d2t", mx.arange(offsets.size) + offsets, c.vocab_size)
         elif "d2t" in tensors:  # over the full vocabulary, `d2t` can only be the identity
             tensors.integers("d2t", c.vocab_size)
 
@@ -282,21 +283,21 @@ class DFlashDrafter:
         return visible
 
 
-def _target_tokens(offsets: mx.array, vocabulary: int) -> mx.array:
-    """Return the target's token ids, uint32 [n], from `d2t` offsets (id - index).
+def distinct_tokens(name: str, ids: mx.array, vocabulary: int) -> mx.array:
+    """Return the target's token ids [n] of the tensor `name` as uint32.
 
     Raises:
         UserError: the ids repeat or are outside the vocabulary.
     """
-    ids = mx.arange(offsets.size) + offsets
     ordered = mx.sort(ids)
     outside = mx.any((ordered < 0) | (ordered >= vocabulary)).item()
     if outside or mx.any(ordered[1:] == ordered[:-1]).item():
         raise UserError(
             "drafter_vocabulary_invalid",
-            "The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download "
+            "The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download "
             "it again, or choose another drafter.",
-            count=offsets.size,
+            name=name,
+            count=ids.size,
             vocabulary=vocabulary,
         )
     return ids.astype(mx.uint32)

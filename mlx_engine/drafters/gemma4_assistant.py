@@ -18,7 +18,7 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.dflash import LayerView
+from mlx_engine.drafters.dflash import LayerView, distinct_tokens
 from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.dspark import DSparkDrafter
 from mlx_engine.drafters.layer import Layer
@@ -104,7 +104,8 @@ class Gemma4AssistantDrafter(DSparkDrafter):
         self._centroids: Matrix | None = None
         if count:
             self._centroids = tensors.matrix("masked_embedding.centroids", count, size)
-            self._tokens = tensors.integers("masked_embedding.token_ordering", vocabulary).reshape(count, -1).astype(mx.uint32)
+            name = "masked_embedding.token_ordering"
+            self._tokens = distinct_tokens(name, tensors.integers(name, vocabulary), vocabulary).reshape(count, -1)
 
     def _take_layers(self, tensors: Tensors) -> None:
         self._layers = [self._take_own(tensors, f"layers.{i}.", slides) for i, slides in enumerate(self._own.sliding)]

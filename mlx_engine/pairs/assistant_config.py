@@ -3,6 +3,7 @@
 from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, unexpected
 
 _BLOCK = 8  # most rows of a verify; drafts form a chain of any length, and the width follows their acceptance
+_ORDERED = ("num_centroids", "centroid_intermediate_top_k")
 _KINDS = ("sliding_attention", "full_attention")
 
 
@@ -25,7 +26,12 @@ def translated(config: dict) -> dict:
         raise contradiction("num_kv_shared_layers", fields.get("num_kv_shared_layers"), "num_hidden_layers", layers)
     if not all(isinstance(rope.get(kind), dict) for kind in _KINDS):
         raise missing("rope_parameters")
-    heads, ordered = fields.whole("num_key_value_heads"), outer.flag("use_ordered_embeddings")
+    centroids, chosen = (outer.whole(name) if outer.flag("use_ordered_embeddings") else 0 for name in _ORDERED)
+    if centroids and fields.whole("vocab_size") % centroids:
+        raise contradiction(_ORDERED[0], centroids, "vocab_size", fields.get("vocab_size"))
+    if chosen > centroids:
+        raise contradiction(_ORDERED[1], chosen, _ORDERED[0], centroids)
+    heads = fields.whole("num_key_value_heads")
     same = "intermediate_size num_attention_heads num_key_value_heads head_dim vocab_size rms_norm_eps"
     return {
         **{name: fields.get(name) for name in same.split()},
@@ -43,7 +49,7 @@ def translated(config: dict) -> dict:
             "full_heads": fields.whole("num_global_key_value_heads", heads) if fields.flag("attention_k_eq_v") else heads,
             "full_dim": fields.whole("global_head_dim", fields.whole("head_dim")),
             "full_rope": rope[_KINDS[1]],
-            "centroids": outer.whole("num_centroids") if ordered else 0,
-            "chosen": outer.whole("centroid_intermediate_top_k") if ordered else 0,
+            "centroids": centroids,
+            "chosen": chosen,
         },
     }

@@ -5,7 +5,7 @@ It has the layout of huggingface_hub and mlx-lm, so that other programs can shar
 models--OWNER--NAME/blobs/DIGEST                  file content, named by SHA-256 (LFS) or git blob ID
 models--OWNER--NAME/snapshots/COMMIT/PATH         relative link to a blob
 models--OWNER--NAME/refs/main                     commit of main at the time of the download
-models--OWNER--NAME#mtp/                          the same for a model's MTP head, whose blobs are named by what they are a part of
+models--OWNER--NAME#mtp/                          the same for a model's MTP head; each blob is a part of a file
 .locks/models--OWNER--NAME/DIGEST.lock            held while the blob is downloaded
 .locks/models--OWNER--NAME/ID.fetching.lock       held while the repo is downloaded (see locks.py)
 .locks/.slipstream.models--OWNER--NAME.lock       held while a download starts or the repo is removed

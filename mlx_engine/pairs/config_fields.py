@@ -112,7 +112,7 @@ def missing(field: str) -> UserError:
 
 
 def unexpected(field: str, value: Any, expected: str) -> UserError:
-    template = "Can't use this drafter: it sets “{field}” to {value} instead of {expected}. Choose another drafter."
+    template = "Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter."
     return UserError("drafter_field_unexpected", template, field=field, value=_short(value), expected=expected)
 
 

@@ -294,7 +294,7 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     elif len(kinds) == 1:
         return kinds.pop(), False, fields
     field = "speculators_model_type" if speculators else "architectures"
-    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark, EAGLE-3, MTP")
+    raise unexpected(field, config.get(field), "DFlash, DFlash 2, DSpark, EAGLE-3, MTP, Gemma 4 assistant")
 
 
 def _plain_gemma(config: dict) -> dict:

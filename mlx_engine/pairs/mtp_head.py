@@ -57,7 +57,9 @@ def is_intact(path: Path, excerpt: Excerpt) -> bool:
         if start != excerpt.start:
             return False
         for dtype, first, end in head_tensors(parse_header(start[LENGTH.size :], path.name), path.name):
-            kind, exponent = _EXPONENTS.get(dtype, ("<u4", 1 << 32))
+            if dtype not in _EXPONENTS:
+                continue
+            kind, exponent = _EXPONENTS[dtype]
             for at in range(first, end, _READ):
                 stream.seek(len(start) + at)
                 values = np.frombuffer(stream.read(min(_READ, end - at)), kind)
@@ -83,23 +85,28 @@ def parse_header(text: bytes, name: str) -> Header:
                 raise ValueError(first)
             at = end
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        template = "The header of “{file}” is damaged. Download it again."
-        raise UserError("damaged_weights_header", template, file=name) from None
+        raise _damaged_header(name) from None
     return tensors
+
+
+def _damaged_header(name: str) -> UserError:
+    return UserError("damaged_weights_header", "The header of “{file}” is damaged. Download it again.", file=name)
 
 
 def head_tensors(header: Header, name: str) -> list[tuple[str, int, int]]:
     """Return dtype, first byte, and end of each tensor of the head.
 
     Raises:
-        UserError: a tensor has another dtype than heads have, or its shape needs more or fewer bytes.
+        UserError: a tensor has a dtype that heads don't have, or its shape needs more or fewer bytes.
     """
     found = []
     for tensor, entry in header.items():
         if tensor.startswith(PREFIX):
             first, end = entry["data_offsets"]
             dtype = str(entry.get("dtype"))
-            if dtype not in _SIZES or _count(entry.get("shape")) * _SIZES[dtype] != end - first:
+            if dtype in _SIZES and _count(entry.get("shape")) * _SIZES[dtype] != end - first:
+                raise _damaged_header(name)
+            if dtype not in _SIZES:
                 template = "Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter."
                 values = {"tensor": ascii(tensor)[1:-1][:80], "file": name, "dtype": ascii(dtype)[1:-1][:20]}
                 raise UserError("head_tensor_not_usable", template, **values)

@@ -48,7 +48,11 @@ def _part(hub: Hub, listing: Listing, file: RemoteFile) -> RemoteFile | None:
     start = LENGTH.size + length
     if length > LARGEST_HEADER or start > file.size:
         raise _damaged(listing, file.path)
-    header = parse_header(hub.read_range(listing, file, LENGTH.size, start), file.path)
+    try:
+        header = parse_header(hub.read_range(listing, file, LENGTH.size, start), file.path)
+        parts = head_tensors(header, file.path)
+    except UserError as error:
+        raise _damaged(listing, file.path) if error.text.code == "damaged_weights_header" else error from None
     tensors = {name: entry for name, entry in header.items() if name.startswith(PREFIX)}
     if len(tensors) in (0, len(header)):
         return file if tensors else None
@@ -56,7 +60,7 @@ def _part(hub: Hub, listing: Listing, file: RemoteFile) -> RemoteFile | None:
         raise _damaged(listing, file.path)
     ranges: list[tuple[int, int]] = []
     entries, at = {}, 0
-    for (dtype, first, end), (name, entry) in zip(head_tensors(tensors, file.path), tensors.items(), strict=True):
+    for (dtype, first, end), (name, entry) in zip(parts, tensors.items(), strict=True):
         entries[name] = {"dtype": dtype, "shape": entry["shape"], "data_offsets": [at, at + end - first]}
         at += end - first
         begin = ranges.pop()[0] if ranges and ranges[-1][1] == start + first else start + first

@@ -47,7 +47,7 @@ class Excerpt:
     ranges: tuple[tuple[int, int], ...]  # first byte and end of each
 
     def locate(self, first: int, end: int) -> tuple[int, int]:
-        """Return the place in the file of the excerpt's byte `first`, and the end, up to `end`, of what follows it there."""
+        """Return where byte `first` of the excerpt is in the file, and how far, up to `end`, the bytes after it follow there."""
         at = len(self.start)
         for begin, stop in self.ranges:
             if first < (ends := at + stop - begin):

@@ -65,6 +65,12 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
             return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
     if config.assistant and not text_family(target).global_heads:
         return EngineText.of("assistant_for_gemma", "This drafter needs a Gemma 4 target. Choose another drafter.")
+    if config.assistant:
+        rows = {state.window is None: state.row for state in layer_states(target) or ()}
+        for window in config.windows:
+            if (row := rows.get(window is None)) and row != config.row(window):
+                template = "This drafter needs {expected:,} keys and values per token, not {actual:,}. Choose another drafter."
+                return EngineText.of("assistant_for_other_keys", template, expected=config.row(window), actual=row)
     if layers and not (config.mtp or config.assistant) and max(taps := config.tapped(layers)) >= layers:
         template = "This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter."
         return EngineText.of("drafter_reads_missing_layer", template, layer=max(taps), layers=layers)
@@ -118,20 +124,22 @@ def layer_states(config: dict) -> list[LayerState] | None:
     if layers > MOST_LAYERS and (problem := target_problem(config)):
         raise UserError.of(problem)
     kinds = _layer_kinds(config, text, layers)
+    if kinds is None:
+        return None
     if text_family(config).global_heads:
         kinds = kinds[: layers - (whole(text, "num_kv_shared_layers") or 0)]
     states = [_layer_state(kind, config, text, heads, whole(text, "head_dim") or hidden // heads) for kind in kinds]
     return None if any(state is None for state in states) else [state for state in states if state is not None]
 
 
-def _layer_kinds(config: dict, text: dict, layers: int) -> list[str]:
+def _layer_kinds(config: dict, text: dict, layers: int) -> list[str] | None:
     listed, family = text.get("layer_types"), text_family(config)
     every, other = family.full_every, "sliding_attention"
     if family.recurrent == "conv" and isinstance(attending := text.get("full_attn_idxs"), list):
         return ["full_attention" if number in attending else "conv" for number in range(layers)]
     if family.recurrent == "mixer":
         pattern = text.get("hybrid_override_pattern") or text.get("layers_block_type") or text.get("layer_types")
-        return [_MIXERS[kind] for kind in pattern if kind in _MIXERS] if isinstance(pattern, str | list) else []
+        return [_MIXERS[kind] for kind in map(str, pattern) if kind in _MIXERS] if isinstance(pattern, str | list) else None
     if family.recurrent == "linear_attn":
         every, other = whole(text, "full_attention_interval") or 4, "linear_attention"
     elif isinstance(listed, list) and len(listed) >= layers:

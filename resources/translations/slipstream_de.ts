@@ -5491,19 +5491,19 @@
             <location filename="../../mlx_engine/drafters/adapter.py" />
             <source>adapter_damaged</source>
             <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
-            <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Entferne ihn mit „slipstream tune --remove“ oder passe ihn erneut an.</translation>
+            <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Löschen Sie die Datei, oder passen Sie den Drafter erneut an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/adapter.py" />
             <source>adapter_outdated</source>
             <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
-            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passe ihn erneut an.</translation>
+            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passen Sie ihn erneut an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
-            <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>„d2t“ des Drafters muss {count:,} verschiedene Token-IDs unter {vocabulary:,} enthalten. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
+            <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <translation>„{name}“ des Drafters muss {count:,} verschiedene Token-IDs unter {vocabulary:,} enthalten. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/gemma4_assistant.py" />
@@ -6006,7 +6006,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/config_fields.py" />
             <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value} instead of {expected}. Choose another drafter.</extracomment>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
@@ -6542,6 +6542,12 @@
             <source>assistant_for_gemma</source>
             <extracomment>This drafter needs a Gemma 4 target. Choose another drafter.</extracomment>
             <translation>Dieser Drafter braucht ein Gemma-4-Zielmodell. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>assistant_for_other_keys</source>
+            <extracomment>This drafter needs {expected:,} keys and values per token, not {actual:,}. Choose another drafter.</extracomment>
+            <translation>Dieser Drafter benötigt {expected:,} Keys und Values pro Token, nicht {actual:,}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -7231,25 +7237,25 @@
             <location filename="../../mlx_engine/training/blocks.py" />
             <source>drafter_not_tunable</source>
             <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
-            <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Wähle einen anderen Drafter.</translation>
+            <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>drafter_exists</source>
             <extracomment>“{folder}” exists, and isn't a new drafter with these options. Choose another folder.</extracomment>
-            <translation>„{folder}“ existiert bereits und ist kein neuer Drafter mit diesen Optionen. Wähle einen anderen Ordner.</translation>
+            <translation>„{folder}“ existiert bereits und ist kein neuer Drafter mit diesen Optionen. Wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>target_size_missing</source>
             <extracomment>The target's config.json has no valid “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
-            <translation>In der config.json des Zielmodells steht kein gültiger Wert für „{field}“, daher kann kein Drafter dafür erstellt werden. Wähle ein anderes Zielmodell.</translation>
+            <translation>In der config.json des Zielmodells steht kein gültiger Wert für „{field}“, daher kann kein Drafter dafür erstellt werden. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
-            <translation>Der Drafter in „{folder}“ gehört zu Slipstream oder kann nicht geändert werden. Kopiere das Paar zuerst in einen eigenen Ordner.</translation>
+            <translation>Der Drafter in „{folder}“ gehört zu Slipstream oder kann nicht geändert werden. Kopieren Sie das Paar zuerst in einen eigenen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
@@ -7267,7 +7273,7 @@
             <location filename="../../mlx_engine/training/tune.py" />
             <source>no_replies_to_tune</source>
             <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
-            <translation>Die Antworten des Modells sind leer oder zu lang, um daraus zu lernen. Wähle andere Prompts.</translation>
+            <translation>Die Antworten des Modells sind leer oder zu lang, um daraus zu lernen. Wählen Sie andere Prompts.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
@@ -7279,13 +7285,13 @@
             <location filename="../../mlx_engine/training/tune.py" />
             <source>too_few_prompts</source>
             <extracomment>Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts.</extracomment>
-            <translation>Zum Anpassen sind mindestens {fewest} verschiedene Prompts nötig, es sind aber nur {count}. Füge weitere hinzu.</translation>
+            <translation>Zum Anpassen sind mindestens {fewest} verschiedene Prompts nötig, es sind aber nur {count}. Fügen Sie weitere hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
-            <translation>Der geladene Drafter ist bereits angepasst. Lade ihn ohne die Anpassung und passe ihn dann erneut an.</translation>
+            <translation>Der geladene Drafter ist bereits angepasst. Laden Sie ihn ohne die Anpassung, und passen Sie ihn dann erneut an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

@@ -5502,8 +5502,8 @@
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
-            <extracomment>The drafter's “d2t” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“d2t”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选取其他草稿模型。</translation>
+            <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <translation>草稿模型的“{name}”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/gemma4_assistant.py" />
@@ -6006,7 +6006,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/config_fields.py" />
             <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value} instead of {expected}. Choose another drafter.</extracomment>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
         </message>
         <message>
@@ -6542,6 +6542,12 @@
             <source>assistant_for_gemma</source>
             <extracomment>This drafter needs a Gemma 4 target. Choose another drafter.</extracomment>
             <translation>此草稿模型需要 Gemma 4 目标模型。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <source>assistant_for_other_keys</source>
+            <extracomment>This drafter needs {expected:,} keys and values per token, not {actual:,}. Choose another drafter.</extracomment>
+            <translation>此草稿模型每个词元需要 {expected:,} 个键和值，而不是 {actual:,} 个。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/target_config.py" />
@@ -7249,7 +7255,7 @@
             <location filename="../../mlx_engine/training/tune.py" />
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
-            <translation>“{folder}”中的草稿模型属于 Slipstream 或无法更改。请先将这对模型复制到你自己的文件夹。</translation>
+            <translation>“{folder}”中的草稿模型属于 Slipstream 或无法更改。请先将这对模型拷贝到您自己的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

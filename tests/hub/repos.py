@@ -157,7 +157,7 @@ def tensors(shapes: dict[str, tuple[int, ...]], dtype: str = "BF16", value: int 
     """
     entries, at = {}, 0
     for name, shape in shapes.items():
-        size = 2 * int(np.prod(shape))
+        size = (4 if dtype == "U32" else 2) * int(np.prod(shape))
         entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
         at += size
     header = json.dumps(entries).encode()

@@ -1,6 +1,7 @@
 """Gemma 4 assistants: their configs, the layers that they read, their memory, and quantization."""
 
 import json
+import shutil
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -46,6 +47,8 @@ def test_the_config_tells_both_kinds_of_layers():
         ({"hidden_activation": "silu"}, "hidden_activation"),
         ({"backbone_hidden_size": 0}, "backbone_hidden_size"),
         ({"num_centroids": None}, "num_centroids"),
+        ({"num_centroids": 33}, "num_centroids"),
+        ({"centroid_intermediate_top_k": 33}, "centroid_intermediate_top_k"),
     ],
 )
 def test_an_unsupported_assistant_is_refused_by_its_field(fields, name):
@@ -61,6 +64,27 @@ def test_it_needs_a_gemma_4_target():
     assert "hidden_size" in str(pair_problem(read_config(DENSE_KEYS / "target"), CONFIG))
     qwen = {"model_type": "qwen3", "hidden_size": 40, "vocab_size": 128, "num_hidden_layers": 6}
     assert "Gemma 4" in str(pair_problem(qwen, CONFIG))
+
+
+@pytest.mark.parametrize("field", ["head_dim", "global_head_dim"])
+def test_its_keys_have_the_targets_size(field):
+    config = deepcopy(CONFIG)
+    config["text_config"][field] *= 2
+    assert "keys and values per token" in str(pair_problem(read_config(ORDERED / "target"), config))
+
+
+@pytest.mark.parametrize("token", [-1000, 0, 128, 1_000_000])
+def test_an_order_of_other_tokens_is_refused(assistant, tmp_path, token):
+    shutil.copytree(ORDERED / "drafter", tmp_path, dirs_exist_ok=True)
+    weights = dict(mx.load(str(tmp_path / "model.safetensors")))
+    name = "masked_embedding.token_ordering"
+    weights[name] = mx.concatenate([weights[name].astype(mx.int64)[:-1], mx.array([token])])
+    if token == 0:
+        weights[name][0] = 0
+    mx.save_safetensors(str(tmp_path / "model.safetensors"), weights)
+    target = assistant.pair.target
+    with pytest.raises(UserError, match=name):
+        load(tmp_path, mx.float32, target.embed, target.head, 16, target.model.layers)
 
 
 def test_it_reads_the_last_layers_with_their_own_keys():

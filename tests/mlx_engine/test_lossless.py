@@ -70,7 +70,7 @@ def test_every_width_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, temperat
         assert plain.tokens == plainly(tiny_by_mlx_lm, prompt, limit, tiny.pair.tokenizer.eos_token_ids)
 
 
-@sampled(2)
+@sampled(3)
 @given(
     asked=st.sampled_from(QUESTIONS),
     temperature=st.sampled_from([0.0, 0.3, 0.6, 1.0, 1.5]),
@@ -101,7 +101,7 @@ CHOICES = (
 
 
 @pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
-@sampled(2)
+@sampled(3)
 @given(
     prompt=st.lists(st.integers(3, 120), min_size=1, max_size=30),
     seed=st.integers(0, 2**64 - 1),

@@ -120,7 +120,7 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     limit=st.integers(1, 50),
     data=st.data(),
 )
-@sampled(2)
+@sampled(3)
 @pytest.mark.parametrize("which", ["tiny", "windows", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, prompt, width, sampling, seed, limit, data):
     check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)

@@ -99,7 +99,7 @@ REQUESTS = st.builds(
 )
 
 
-@sampled(2)
+@sampled(3)
 @given(data=st.data())
 def test_text_does_not_depend_on_other_replies(engine, data):
     """Replies of any mode begin at any step; some are canceled, and some share a prefix. Rounds are queued ahead or not."""

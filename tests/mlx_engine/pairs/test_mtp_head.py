@@ -21,7 +21,7 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.installed import InstalledPair, installed_pairs
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import find_drafter, find_local_drafter
-from mlx_engine.pairs.mtp_head import head_bytes, head_tensors, pair_bytes, parse_header
+from mlx_engine.pairs.mtp_head import LENGTH, head_bytes, head_tensors, pair_bytes, parse_header
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.terminal.models import _faults
 from tests.hub.repos import TARGET, WHOLE, config, target_files, tensors, whole_files
@@ -33,6 +33,7 @@ from tests.mlx_engine.pairs.test_models_command import models
 
 PAIR = Pair("owner/target", "owner/whole#mtp")
 ROW = 1024  # bytes
+MIXED = {"lm_head.weight": (900, 512), "mtp.fc.weight": (500, 512), "mtp.norm.weight": (500, 512)}
 SECOND = "model-00002-of-00002.safetensors"
 
 
@@ -182,10 +183,25 @@ def test_infinity_is_downloaded_again(times: int, local_hub: LocalHub, cache: Ca
     expect_head(local_hub, cache, 500)
 
 
+def test_a_quantized_head_is_downloaded(local_hub: LocalHub, cache: Cache) -> None:
+    offer(local_hub).repos["owner/whole"].commit(whole_files() | {SECOND: tensors(MIXED, "U32")})
+    fetch(local_hub, cache, PAIR)
+    assert head_bytes(snapshot(local_hub, cache)) == 2 * 500 * 512 * 4
+
+
 def test_a_host_without_ranges_is_refused(local_hub: LocalHub, cache: Cache) -> None:
     offer(local_hub).ranges = False
     with pytest.raises(UserError, match=r"can't send a part of it, so the MTP head of owner/whole#mtp can't be downloaded"):
         fetch(local_hub, cache, PAIR)
+
+
+def with_shape(shape: list[int]) -> bytes:
+    """Return a weight file whose header gives the head another shape."""
+    data = whole_files()[SECOND]
+    (length,) = LENGTH.unpack(data[: LENGTH.size])
+    header = json.loads(data[LENGTH.size : LENGTH.size + length])
+    header["mtp.fc.weight"]["shape"] = shape
+    return data[: LENGTH.size] + json.dumps(header).encode().ljust(length)[:length] + data[LENGTH.size + length :]
 
 
 @pytest.mark.parametrize(
@@ -195,9 +211,10 @@ def test_a_host_without_ranges_is_refused(local_hub: LocalHub, cache: Cache) -> 
         ({SECOND: tensors({"mtp.fc.weight": (9, 9), "norm": (9,)}, "F8_E4M3")}, "which is stored as F8_E4M3"),
         ({SECOND: whole_files()[SECOND][:-2]}, f"The published copy of {SECOND} in owner/whole#mtp is damaged"),
         ({SECOND: b"\xff" * 1000}, f"The published copy of {SECOND} in owner/whole#mtp is damaged"),
-        ({SECOND: (100).to_bytes(8, "little") + b"[" * 1000}, f"The header of “{SECOND}” is damaged"),
+        ({SECOND: (100).to_bytes(8, "little") + b"[" * 1000}, f"The published copy of {SECOND} in owner/whole#mtp is damaged"),
+        ({SECOND: with_shape([500, 511])}, f"The published copy of {SECOND} in owner/whole#mtp is damaged"),
     ],
-    ids=["none", "another dtype", "cut short", "no length", "no header"],
+    ids=["none", "another dtype", "cut short", "no length", "no header", "another shape"],
 )
 def test_what_is_not_a_head_is_refused(files: dict[str, bytes], words: str, local_hub: LocalHub, cache: Cache) -> None:
     offer(local_hub).repos["owner/whole"].commit({**whole_files(), **files})
