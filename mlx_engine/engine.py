@@ -31,9 +31,11 @@ from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
-from mlx_engine.pairs.installed import fastest_drafter
+from mlx_engine.pairs.installed import installed_drafters
+from mlx_engine.pairs.library import model_name
 from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.pairs.speeds import MeasuredSpeeds
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore
@@ -99,7 +101,8 @@ class Engine:
         match request:
             case LoadPair():
                 target, drafter = (request.target, request.drafter) if request.target else demo_pair()
-                drafter = fastest_drafter(target, drafter) if request.auto else drafter
+                if request.auto:
+                    return self._load_fastest(target, drafter, request)
                 return self.load(target, drafter, request.drafter_bits, request.tuned)
             case UnloadPair():
                 self.unload()
@@ -172,6 +175,22 @@ class Engine:
                     kernels_selected=plain or not kernel_selection.available() or kernels is not None,
                     kernels=kernels,
                 )
+
+    def _load_fastest(self, target: Path, drafter: Path | None, request: LoadPair) -> Iterator[LoadProgress | PairInfo]:
+        """Load a target with the drafter that was fastest here, or if that fails with the next one; see `load`."""
+        drafters = installed_drafters(target, drafter)
+        first = MeasuredSpeeds().fastest(target, drafters) if drafters else drafter
+        failures: list[tuple[Path | None, UserError]] = []
+        for one in dict.fromkeys((first, *drafters)):
+            try:
+                for event in self.load(target, one, request.drafter_bits, request.tuned):
+                    if isinstance(event, PairInfo) and failures:
+                        event = replace(event, why_not_fastest=_why_not_fastest(*failures[0]))
+                    yield event
+                return
+            except UserError as error:
+                failures.append((one, error))
+        raise failures[0][1]
 
     def unload(self) -> None:
         """Free the pair and its snapshots. Replies in progress end without more events."""
@@ -317,6 +336,16 @@ class Engine:
         if self._turns.replies:
             raise UserError.of(_BUSY)
         return self.pair
+
+
+def _why_not_fastest(drafter: Path | None, error: UserError) -> EngineText:
+    name = model_name(drafter) if drafter else ""
+    return EngineText.of(
+        "drafter_skipped",
+        "The drafter “{drafter}” can't be loaded, so another one is used. {reason}",
+        drafter=name,
+        reason=error.text,
+    )
 
 
 def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:

@@ -65,6 +65,7 @@ class PairInfo:
         drafter_folder: the folder it was loaded from.
         tuned: whether the drafter runs with an adapter for the target.
         why_not_tuned: why an adapter isn't used, or None.
+        why_not_fastest: why Auto doesn't use the drafter that was fastest here, or None.
     """
 
     name: str
@@ -92,6 +93,7 @@ class PairInfo:
     drafter_folder: Path | None = None
     tuned: bool = False
     why_not_tuned: EngineText | None = None
+    why_not_fastest: EngineText | None = None
 
 
 @dataclass(frozen=True)

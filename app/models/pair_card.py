@@ -101,10 +101,10 @@ class PairCard(ScrollingPage):
 
     def _show_variants(self, one: Candidate, state: PairState) -> None:
         chosen = state in ("waiting", "running", "loading")
-        drafters, shown = [_drafter_label(one.variants[index]) for index in one.alternatives], one.alternatives.index(one.index)
+        names, shown = _drafter_names(one), one.alternatives.index(one.index)
+        drafters = [_drafter_label(name, one.variants[index]) for index, name in names.items()]
         if one.automatic is not None:
-            fastest = one.variants[one.automatic]
-            drafters.insert(0, tr("Auto: {drafter}", drafter=_drafter_name(fastest)))
+            drafters.insert(0, tr("Auto: {drafter}", drafter=names[one.automatic]))
             shown = 0 if one.auto else shown + 1
         boxes = (
             (self.variants, one.labels, one.labels.index(one.shown.label)),
@@ -303,9 +303,19 @@ def _drafter_name(variant: Variant) -> str:
     return f"{kind} · {folder.name}" if folder else kind
 
 
-def _drafter_label(variant: Variant) -> str:
-    """Return a drafter's kind, maker, precision, size, and expected or reported speed."""
-    drafter, parts = variant.drafter, [_drafter_name(variant)]
+def _drafter_names(one: Candidate) -> dict[int, str]:
+    """Return the names of a row's drafters by index, with their repos where kind and maker are the same."""
+    names = {index: _drafter_name(one.variants[index]) for index in one.alternatives}
+    for index in [index for index, name in names.items() if [*names.values()].count(name) > 1]:
+        pair = one.variants[index].pair
+        if pair is not None and pair.drafter:
+            names[index] += " · " + pair.drafter.split("/")[-1]
+    return names
+
+
+def _drafter_label(name: str, variant: Variant) -> str:
+    """Return a drafter's name, precision, size, and expected or reported speed."""
+    drafter, parts = variant.drafter, [name]
     if drafter and drafter.bits:
         parts.append(tr("{bits}-bit", bits=drafter.bits))
     if drafter and drafter.size_gb:

@@ -174,8 +174,8 @@ class PairLoader(QObject):
                 self.tuning.tune(pair)
                 if pair.why_plain and not pair.remote:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
-                if pair.why_not_tuned:
-                    self.notified.emit(Notice(translated(pair.why_not_tuned)))
+                for why in filter(None, (pair.why_not_tuned, pair.why_not_fastest)):
+                    self.notified.emit(Notice(translated(why)))
             case Failed() as failed:
                 self._notify_failure(translated(failed), "error")
             case None:

@@ -5585,6 +5585,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
+            <source>drafter_skipped</source>
+            <extracomment>The drafter “{drafter}” can't be loaded, so another one is used. {reason}</extracomment>
+            <translation>Der Drafter „{drafter}“ kann nicht geladen werden. Es wird ein anderer verwendet. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
             <source>engine_busy</source>
             <extracomment>A reply is still being generated. Stop it or wait for it to finish, then try again.</extracomment>
             <translation>Es wird noch eine Antwort erzeugt. Stoppen Sie sie, oder warten Sie, bis sie fertig ist, und versuchen Sie es dann erneut.</translation>

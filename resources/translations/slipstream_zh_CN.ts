@@ -5491,7 +5491,7 @@
             <location filename="../../mlx_engine/drafters/adapter.py" />
             <source>adapter_damaged</source>
             <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
-            <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请用“slipstream tune --remove”移除，或重新调优。</translation>
+            <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请删除该文件，或重新调优。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/adapter.py" />
@@ -5582,6 +5582,12 @@
             <source>checking_files</source>
             <extracomment>Checking files</extracomment>
             <translation>正在检查文件</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>drafter_skipped</source>
+            <extracomment>The drafter “{drafter}” can't be loaded, so another one is used. {reason}</extracomment>
+            <translation>无法载入草稿模型“{drafter}”，因此改用另一个。{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />

@@ -1,12 +1,14 @@
 """All drafters of a target, one after the other: results, saved speeds, and the choice of the fastest."""
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import mlx.core as mx
 import pytest
 
 from mlx_engine import drafter_comparison
@@ -106,6 +108,27 @@ def test_the_fastest_measured_drafter_is_loaded(pairs: Pairs) -> None:
     shown = reply(engine, tokens(PROMPT, max_tokens=4)).stats
     assert (shown.drafter, shown.drafter_kind) == (drafters[2].name, "MTP")
     assert reply(engine, tokens(PROMPT, max_tokens=4, mode="plain")).stats.drafter == ""
+
+
+def test_auto_uses_the_next_drafter_if_the_fastest_cannot_be_loaded(pairs: Pairs, tmp_path: Path) -> None:
+    target, drafters = pairs
+    damaged = tmp_path / "damaged"
+    shutil.copytree(drafters[0], damaged)
+    tensors = mx.load(str(damaged / "model.safetensors"))
+    mx.save_safetensors(str(damaged / "model.safetensors"), dict(list(tensors.items())[1:]))
+    record(target, damaged, 90.0)
+    with pytest.raises(UserError, match="weights lack"):
+        list(Engine().run(LoadPair(target, damaged, auto=True)))
+    add_folder(target.parent)
+    engine = Engine()
+    *_, info = engine.run(LoadPair(target, damaged, auto=True))
+    assert isinstance(info, PairInfo) and info.drafter_folder == drafters[0] and engine.pair.drafter is not None
+    assert str(info.why_not_fastest).startswith("The drafter “damaged” can't be loaded") and "weights lack" in str(
+        info.why_not_fastest
+    )
+    (target.parent / "none").mkdir()
+    with pytest.raises(UserError):
+        list(Engine().run(LoadPair(target.parent / "none", auto=True)))
 
 
 def record(target: Path, drafter: Path, rate: float) -> None:

@@ -259,9 +259,9 @@ def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places
     one = look_at(app, f"disk:{target}")
     box = card(app).drafters
     assert [box.itemText(index) for index in range(box.count())] == [
-        "Auto: DFlash by lab",
-        "DFlash by lab",
-        "DFlash by lab",
+        "Auto: DFlash by lab · B-DFlash",
+        "DFlash by lab · A-DFlash",
+        "DFlash by lab · B-DFlash",
     ]
     assert (box.currentIndex(), one.auto, one.shown.folders) == (0, True, (target, second))
     app.window.picker.use()
@@ -322,6 +322,11 @@ def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places:
     assert (box.currentIndex(), state(app)) == (0, "ready")
     loaded(app, LoadPair(target, first))
     app.until(lambda: box.currentIndex() == 1 and state(app) == "loaded")
+
+
+def test_a_drafter_that_auto_skips_is_named(start: Start) -> None:
+    app = start(ScriptedEngine(pair=replace(PAIR, why_not_fastest=EngineText("", "The drafter X isn't used: It is damaged."))))
+    assert app.notices == ["The drafter X isn't used: It is damaged."]
 
 
 def test_auto_is_kept_for_the_next_start(start: Start, places: Places, tmp_path: Path) -> None:
