@@ -56,7 +56,7 @@ from mlx_engine.requests import (
     UnloadPair,
 )
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
-from mlx_engine.training.tune import tune
+from mlx_engine.training.tune import delete_runs, tune
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
@@ -216,6 +216,8 @@ class Engine:
 
     def forget_prompts(self, chats: tuple[str, ...] | None) -> None:
         """Delete saved prompts, on disk and in memory; see `ForgetPrompts`."""
+        if chats is None:
+            delete_runs()
         if self._snapshots is not None:
             self._snapshots.forget(chats)
         if self._store is None:

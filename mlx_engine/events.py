@@ -146,7 +146,7 @@ class Tuned:
         general_before, general_after: on general prompts; 0 if there were none.
         kept: whether the tuned drafter is used from the next time that the pair is loaded.
         file: the adapter, or the weights of a new drafter; empty if it wasn't kept.
-        replies: number of replies to learn from.
+        replies: number of replies to the user's prompts that were learned or held out.
     """
 
     before: float

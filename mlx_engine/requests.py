@@ -271,9 +271,10 @@ class Calibrate:
 
 @dataclass(frozen=True)
 class TuneDrafter:
-    """A request to tune the loaded drafter to its target and the user's prompts. Any other request cancels it.
+    """A request to tune the loaded drafter to its target and the user's prompts.
 
-    The same request continues a canceled one. The result is used the next time that the pair is loaded.
+    The same request continues a canceled one, and others for the pair use its replies. The result is used the next time that the
+    pair is loaded.
 
     Attributes:
         prompts: chats that end with a user's message.
@@ -294,7 +295,6 @@ class TuneDrafter:
     sampling: Sampling = Sampling()
     thinking: bool = False
     seed: int = 1
-    gives_way = True
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
         "--prompts", type=_file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
     )
     group.add_argument("--chats", action="store_true", help="use the chats saved in the app")
-    group.add_argument("--most", type=whole(10), default=200, metavar="N", help="use only the last N prompts (default 200)")
+    group.add_argument("--most", type=whole(10), metavar="N", help="use only the last N prompts (default: 200, or all with --new)")
     group.add_argument(
         "--general", type=_file, metavar="FILE", help="other prompts, on which the drafter must stay as fast (default: built in)"
     )
@@ -72,7 +72,9 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--taps", type=whole(1, 32), default=3, metavar="N", help="layers of the target that it reads (default 3)")
     group.add_argument("--block", type=whole(2, 32), default=16, metavar="N", help="tokens per block (default 16)")
     group.add_argument("--mask-token", type=whole(0), metavar="ID", help="a token that no text contains (default: the last one)")
-    parser.add_argument("--remove", action="store_true", help="remove the result, so that the drafter is as it was")
+    parser.add_argument(
+        "--remove", action="store_true", help="remove the result, so that the drafter is as it was, and stopped runs"
+    )
 
 
 def check_tune(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:

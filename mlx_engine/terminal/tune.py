@@ -31,12 +31,14 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
         fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed)
         given.drafter = given.new
+    prompts = list(dict.fromkeys(prompts))
+    most = given.most or (len(prompts) if given.new else 200)
     given.tuned = False
     open_pair(door, given)
     found = measure(
         door,
         TuneDrafter(
-            tuple(prompts[-given.most :]),
+            tuple(prompts[-most:]),
             () if given.new else tuple(general),
             whole=bool(given.new),
             epochs=given.epochs or (20.0 if given.new else 8.0),
@@ -49,13 +51,13 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if not isinstance(found, Tuned):
         note("Stopped. Run the same command to continue.")
         return 130
-    print_json(asdict(found)) if given.json else say(*table(found))
+    print_json(asdict(found)) if given.json else say(*table(found, len(prompts)))
     return 0
 
 
-def table(found: Tuned) -> list[str]:
-    """Return tokens per round before and after, and what became of the result."""
-    lines = [f"{'tokens per round':18}{'before':>8}{'after':>8}"]
+def table(found: Tuned, count: int) -> list[str]:
+    """Return the share of `count` prompts that was used, tokens per round before and after, and where the result is."""
+    lines = [f"{found.replies:,} of {count:,} prompts used", "", f"{'tokens per round':18}{'before':>8}{'after':>8}"]
     rows = [("your prompts", found.before, found.after), ("general prompts", found.general_before, found.general_after)]
     lines += [f"{name:18}{before:>8.2f}{after:>8.2f}{after / before - 1:>+8.1%}" for name, before, after in rows if before]
     worse = ", or fell by more than 1 % on general ones" if found.general_before else ""
@@ -95,7 +97,8 @@ def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
 def saved_prompts(file: Path | None = None) -> Prompts:
     """Return the user's messages in all saved chats, each with the messages before it, oldest first.
 
-    Chats whose prompts are kept off the disk are left out.
+    Only the shown versions of messages count. Chats whose prompts are kept off the disk, and messages after calls of tools or
+    empty replies, are left out.
 
     Args:
         file: the database of the app's chats; None for the usual one.
@@ -104,22 +107,34 @@ def saved_prompts(file: Path | None = None) -> Prompts:
         UserError: the database can't be read.
     """
     file = file or data_folder() / "chats.db"
-    query = "SELECT m.id, m.parent, m.role, m.text, c.settings FROM message m JOIN chat c ON c.id = m.chat WHERE c.deleted IS NULL"
+    query = (
+        "SELECT m.id, m.parent, m.role, m.text, m.details, c.settings FROM message m JOIN chat c ON c.id = m.chat "
+        "WHERE c.deleted IS NULL AND m.chosen ORDER BY m.number"
+    )
+    found: Prompts = []
+    paths: dict[str, tuple[Message, ...]] = {}
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            rows = {row[0]: (*row[1:-1], json.loads(row[-1])) for row in database.execute(f"{query} ORDER BY m.number")}
-        found: Prompts = []
-        for identity, (_, role, _, settings) in rows.items():
-            if role != "user" or settings.get("private"):
+            rows = database.execute(query).fetchall()
+        for identity, parent, role, text, *values in rows:
+            details, settings = map(json.loads, values)
+            system = settings.get("system")
+            first = (Message("system", system),) if system and isinstance(system, str) else ()
+            before = paths.get(parent) if parent else first
+            parts = [
+                f"--- {file['name']} ---\n{file['text'].strip()}\n--- end of {file['name']} ---"  # as the app sends them
+                for file in details.get("attachments", ())
+            ]
+            text = "\n\n".join([*parts, text] if text else parts)
+            if before is None or not text or settings.get("private") or details.get("calls"):
                 continue
-            messages, at = list[Message](), identity
-            while at is not None:
-                at, speaker, text, _ = rows[at]
-                messages.insert(0, Message(speaker, text))
-            system = settings.get("system", "")
-            found.append(((Message("system", system),) if system else ()) + tuple(messages))
+            if before and before[-1].role == role:  # after a prompt without a reply
+                continue
+            paths[identity] = (*before, Message(role, text))
+            if role == "user":
+                found.append(paths[identity])
         return found
-    except (sqlite3.Error, ValueError, KeyError, AttributeError):
+    except (sqlite3.Error, ValueError, KeyError, AttributeError, TypeError):
         raise UserError(
             "chats_unreadable", "Can't read the saved chats in “{file}”. Use --prompts instead.", file=str(file)
         ) from None
@@ -133,9 +148,11 @@ def _general(demo: bool) -> Prompts:
 
 def _remove(given: argparse.Namespace) -> int:
     from mlx_engine.drafters import adapter
+    from mlx_engine.training.tune import delete_runs
 
     target, drafter = folders(given)
     removed = drafter and adapter.remove(drafter, target)
+    delete_runs()
     if given.json:
         print_json({"removed": removed and str(removed)})
     else:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,6 +43,13 @@ class TrainingPlan:
     muon: float
     rank: int
     seed: int
+
+
+def fitting(plan: TrainingPlan, config: DrafterConfig) -> TrainingPlan:
+    """Return a plan with fewer replies and anchors per step if the memory of their logits requires it."""
+    blocks = max(2, _LOGITS // ((config.vocab_size or 1 << 18) * config.block_size))
+    replies = min(plan.replies, max(2, blocks // 4))
+    return replace(plan, replies=replies, anchors=min(plan.anchors, blocks // replies))
 
 
 def first_weights(config: DrafterConfig, plan: TrainingPlan, weights: Trained) -> Trained:
@@ -100,7 +107,7 @@ class Trainer:
             others = plan.replies // 2 if general else 0
             drawn = [replies[i] for i in draw.choice(len(replies), plan.replies - others)]
             drawn += [general[i] for i in draw.choice(len(general), others)] if others else []
-            found = batch(drawn, self._anchors, block, ends, draw)
+            found = batch(drawn, plan.anchors, block, ends, draw)
             loss, gradient = gradients(self.trained, found)
             gradient, _ = optimizers.clip_grad_norm(gradient, _MOST_NORM)
             scale = min(1.0, (self.step + 1) / min(_WARM_UP, plan.steps)) * (1 - self.step / plan.steps)
@@ -113,11 +120,6 @@ class Trainer:
             if self.step % SAVE_EVERY == 0 or self.step == plan.steps:
                 self.save()
             yield cast(float, loss.item())
-
-    @property
-    def _anchors(self) -> int:
-        vocabulary = self._model.config.vocab_size or 1 << 18
-        return max(4, min(self._plan.anchors, _LOGITS // (self._plan.replies * vocabulary * self._model.config.block_size)))
 
     def save(self) -> None:
         """Save weights and the optimizers' moments, to continue from here.

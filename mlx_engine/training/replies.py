@@ -15,7 +15,7 @@ from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.tensors import save_tensors
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.loading import LoadedPair
@@ -24,6 +24,7 @@ from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.training.blocks import DECAY, Batch
 
 MOST_TOKENS = 2048  # of prompt and reply together; longer ones are left out
+UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur
 
 
@@ -48,11 +49,11 @@ class TargetReply:
 
 def record(
     pair: LoadedPair, generate: Generate, request: GenerationRequest, file: Path, cancel: threading.Event
-) -> TargetReply | None:
+) -> TargetReply | EngineText:
     """Generate a reply and save it with its features.
 
     Returns:
-        The reply, or None if it is canceled, empty, or too long.
+        The reply, or why it can't be used.
 
     Raises:
         UserError: the disk is full.
@@ -60,18 +61,22 @@ def record(
     tokens: list[int] = []
     try:
         prompt = chat.render(pair.tokenizer, request, cancel, pair.info.context_limit).tokens
-    except (UserError, RenderingCancelled):  # such as a chat that the template rejects
-        return None
+    except UserError as error:  # such as a chat that the template rejects
+        return error.text
+    except RenderingCancelled:
+        return UNUSABLE
     most = min(MOST_TOKENS, pair.info.context_limit) - len(prompt)
     if most < 2:
-        return None
+        return UNUSABLE
     for event in generate(replace(request, max_tokens=min(request.max_tokens, most)), cancel):
         if isinstance(event, Commit):
             tokens += event.tokens
-        if isinstance(event, Failed) or (isinstance(event, Finished) and event.reason == "cancelled"):
-            return None
+        if isinstance(event, Failed):
+            return event
+        if isinstance(event, Finished) and event.reason == "cancelled":
+            return UNUSABLE
     if len(tokens) < 2:
-        return None
+        return UNUSABLE
     return save(pair, [*prompt, *tokens], len(prompt), file)
 
 

@@ -1,8 +1,8 @@
 """Tune the loaded drafter to its target and the user's prompts, and keep the result only if it is faster.
 
-The target replies to the prompts. Some replies are held out. The drafter, or an adapter to it, then learns to propose the other
-replies, and both are measured on those held out. Everything is in a folder on disk, so that a canceled run continues, and memory
-holds one batch at a time.
+The target replies to the prompts. The replies of some chats are held out. The drafter, or an adapter to it, then learns to
+propose the other replies, and both are measured on those held out. Replies and weights are in a folder on disk, so that a
+canceled run continues, and memory holds one batch at a time. A run with other prompts or training settings uses the replies, too.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import os
 import shutil
 import threading
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -29,14 +30,15 @@ from mlx_engine.events import Tuned, TuningProgress
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.pairs.locks import acquire
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.training.blocks import BlockModel, Trained
-from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights
-from mlx_engine.training.replies import TargetReply, load, record, rounds
+from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights, fitting
+from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rounds
 
 FEWEST_PROMPTS = 10
-_HELD_OUT = 4  # every fourth prompt
+_HELD_OUT = 4  # every fourth chat
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
 _TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
 _FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
@@ -77,13 +79,14 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
     if len(prompts) < FEWEST_PROMPTS:
         template = "Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts."
         raise UserError("too_few_prompts", template, fewest=FEWEST_PROMPTS, count=len(prompts))
+    if len(set(map(_first, prompts))) < 2:
+        raise UserError("one_chat_to_tune", "All prompts are from one chat. Add prompts from other chats.")
     general = [prompt for prompt in dict.fromkeys(request.general) if prompt not in set(prompts)]
     output = drafter / "model.safetensors" if request.whole else adapter.adapter_path(drafter, target)
     if not os.access(drafter, os.W_OK) or drafter == demo_pair()[1]:
         template = "The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first."
         raise UserError("drafter_not_writable", template, folder=str(drafter))
-    folder = _folder(pair, request)
-    with memory.enough_for(_NO_MEMORY):
+    with _locked_folder(pair) as folder, memory.enough_for(_NO_MEMORY):
         run = _Run(pair, generate, request, cancel, folder)
         model = _model(pair, pair.drafter, drafter)  # first, because it refuses drafters that can't be tuned
         own_replies, general_replies = yield from run.replies(prompts, general)
@@ -94,8 +97,8 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
             return
         del model
         yield from run.result(trained, own_replies, general_replies, output)
-    if not cancel.is_set():
-        shutil.rmtree(folder, ignore_errors=True)
+        if not cancel.is_set():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -111,27 +114,41 @@ class _Run:
     def replies(
         self, prompts: Sequence[tuple[Message, ...]], general: Sequence[tuple[Message, ...]]
     ) -> Generator[TuningProgress, None, tuple[Replies, Replies]]:
-        """Record the replies that aren't on disk yet."""
+        """Record the replies that aren't on disk yet, and delete the files of prompts that are no longer used."""
+        used = {self._state, *map(self._file, prompts), *map(self._file, general)}
+        for file in self.folder.glob("*.safetensors"):
+            if file not in used:
+                file.unlink(missing_ok=True)
         found = Replies([], []), Replies([], [])
-        total, done = len(prompts) + len(general), 0
-        for kind, (group, messages) in enumerate(((found[0], prompts), (found[1], general))):
-            for index, prompt in enumerate(messages):
+        total, done, why = len(prompts) + len(general), 0, UNUSABLE
+        for group, messages in zip(found, (prompts, general), strict=True):
+            chats = {first: number for number, first in enumerate(dict.fromkeys(map(_first, messages)))}
+            for prompt in messages:
                 step = EngineText.of("tuning_replies", "Generating reply {number} of {total}", number=done + 1, total=total)
                 yield TuningProgress(_SHARES[0] * done / total, step)
                 if shutil.disk_usage(self.folder).free < _FREE:
                     template = "Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts."
                     raise UserError("no_disk_to_tune", template, size=_FREE / 1e9)
-                file = self.folder / f"{kind}-{index:05}.safetensors"
+                file = self._file(prompt)
                 reply = load(file) or record(self.pair, self.generate, self._reply_request(prompt), file, self.cancel)
                 if self.cancel.is_set():
                     return found
                 mx.clear_cache()
-                if reply is not None:
-                    (group.held_out if index % _HELD_OUT == 0 else group.learned).append(reply)
+                if isinstance(reply, EngineText):
+                    why = reply
+                else:
+                    (group.learned if chats[_first(prompt)] % _HELD_OUT else group.held_out).append(reply)
                 done += 1
         if not found[0].learned or not found[0].held_out:
-            raise UserError("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
+            raise UserError.of(why)
         return found
+
+    def _file(self, prompt: tuple[Message, ...]) -> Path:
+        return self.folder / f"{_key(self._reply_request(prompt))}.safetensors"
+
+    @property
+    def _state(self) -> Path:
+        return self.folder / f"state-{_key(self.request)}.safetensors"
 
     def _reply_request(self, prompt: tuple[Message, ...]) -> GenerationRequest:
         request = self.request
@@ -148,13 +165,13 @@ class _Run:
     def training(self, model: BlockModel, own: Replies, general: Replies) -> Generator[TuningProgress, None, Trained]:
         """Train in steps, and return the weights."""
         request = self.request
-        plan = _FROM_SCRATCH if request.whole else _TUNING
+        plan = fitting(_FROM_SCRATCH if request.whole else _TUNING, model.config)
         steps = max(1, round(request.epochs * (len(own.learned) + len(general.learned)) / plan.replies))
         plan = replace(plan, steps=steps, seed=request.seed)
         _, drafter = self.pair.folders
         assert drafter is not None
         weights = {plain_name(name): array for name, array in read(drafter).items()} if request.whole else {}
-        trainer = Trainer(model, plan, first_weights(model.config, plan, weights), self.folder / "state.safetensors")
+        trainer = Trainer(model, plan, first_weights(model.config, plan, weights), self._state)
         ends = frozenset(self.pair.tokenizer.eos_token_ids)
         for loss in trainer.run(own.learned, general.learned, ends):
             step = EngineText.of(
@@ -202,7 +219,7 @@ class _Run:
             checksums = weights_checksum(folder), weights_checksum(target)
             facts = adapter.AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
             adapter.save(output, trained, facts)
-        replies = len(own.learned) + len(general.learned)
+        replies = len(own.learned) + len(own.held_out)
         yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", replies)
 
 
@@ -218,17 +235,41 @@ def is_better(before: float, after: float, general_before: float, general_after:
     return after > before and general_after >= (1 - _LOSS) * general_before
 
 
-def _folder(pair: LoadedPair, request: TuneDrafter) -> Path:
-    """Return the folder of a run, and delete those of others, which hold replies too."""
-    checksums = [weights_checksum(folder) for folder in pair.folders if folder]
-    key = hashlib.sha256(repr((checksums, request)).encode()).hexdigest()[:16]
-    every = platformdirs.user_cache_path("Slipstream", appauthor=False) / "tuning"
-    folder = every / key
+def _first(prompt: tuple[Message, ...]) -> str:
+    """Return the user's first message, which a chat's prompts have in common."""
+    return next((message.content for message in prompt if message.role == "user"), "")
+
+
+def _key(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def _folders() -> Path:
+    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "tuning"
+
+
+@contextmanager
+def _locked_folder(pair: LoadedPair) -> Iterator[Path]:
+    """Return the folder of a pair's runs, and delete those of other pairs, which hold replies too."""
+    folder = _folders() / _key([weights_checksum(folder) for folder in pair.folders if folder])
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = acquire(folder / "lock")
     except OSError as error:
         raise cannot_write(folder, error) from None
-    for other in every.iterdir():
-        if other != folder:
-            shutil.rmtree(other, ignore_errors=True)
-    return folder
+    if lock is None:
+        raise UserError("tuning_already", "This drafter is being tuned already. Wait until that ends, then try again.")
+    try:
+        delete_runs(keep=folder)
+        yield folder
+    finally:
+        lock.release()
+
+
+def delete_runs(keep: Path | None = None) -> None:
+    """Delete what unfinished runs left on disk, except runs in progress and a folder to keep."""
+    for folder in _folders().glob("*"):
+        with suppress(OSError):
+            if folder != keep and (lock := acquire(folder / "lock")):
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.release()

@@ -7258,6 +7258,12 @@
             <translation>In der config.json des Zielmodells steht kein gültiger Wert für „{field}“, daher kann kein Drafter dafür erstellt werden. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/training/replies.py" />
+            <source>no_replies_to_tune</source>
+            <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
+            <translation>Die Antworten des Modells sind leer oder zu lang, um daraus zu lernen. Wählen Sie andere Prompts.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
@@ -7277,15 +7283,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
-            <source>no_replies_to_tune</source>
-            <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
-            <translation>Die Antworten des Modells sind leer oder zu lang, um daraus zu lernen. Wählen Sie andere Prompts.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/training/tune.py" />
             <source>nothing_to_tune</source>
             <extracomment>There is nothing to tune: the pair has no drafter.</extracomment>
             <translation>Es gibt nichts anzupassen: Das Paar hat keinen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>one_chat_to_tune</source>
+            <extracomment>All prompts are from one chat. Add prompts from other chats.</extracomment>
+            <translation>Alle Prompts stammen aus einem einzigen Chat. Füge Prompts aus anderen Chats hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
@@ -7298,6 +7304,12 @@
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
             <translation>Der geladene Drafter ist bereits angepasst. Laden Sie ihn ohne die Anpassung, und passen Sie ihn dann erneut an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_already</source>
+            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
+            <translation>Dieser Drafter wird bereits angepasst. Warte, bis das beendet ist, und versuche es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

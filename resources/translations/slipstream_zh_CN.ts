@@ -7258,6 +7258,12 @@
             <translation>目标模型的 config.json 中缺少“{field}”，因此无法为其创建草稿模型。请选择其他目标模型。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/training/replies.py" />
+            <source>no_replies_to_tune</source>
+            <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
+            <translation>模型的回复为空或过长，无法从中学习。请选择其他提示词。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
@@ -7277,15 +7283,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
-            <source>no_replies_to_tune</source>
-            <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
-            <translation>模型的回复为空或过长，无法从中学习。请选择其他提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/training/tune.py" />
             <source>nothing_to_tune</source>
             <extracomment>There is nothing to tune: the pair has no drafter.</extracomment>
             <translation>没有可调优的内容：这对模型没有草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>one_chat_to_tune</source>
+            <extracomment>All prompts are from one chat. Add prompts from other chats.</extracomment>
+            <translation>所有提示词都来自同一个对话。请添加其他对话中的提示词。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
@@ -7298,6 +7304,12 @@
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
             <translation>载入的草稿模型已经调优过。请在不使用调优结果的情况下载入，然后重新调优。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/training/tune.py" />
+            <source>tuning_already</source>
+            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
+            <translation>此草稿模型正在调优中。请等待其结束后再试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

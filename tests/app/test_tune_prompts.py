@@ -3,12 +3,16 @@
 from contextlib import closing
 from pathlib import Path
 
+from app.conversations.attachments import Attachment
+from app.conversations.chat_tree import messages_to
 from app.conversations.database import FILE
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
-from mlx_engine.requests import Message
+from mlx_engine.requests import Message, ToolCall
 from mlx_engine.terminal.tune import saved_prompts
+from mlx_engine.tools.record import CallRecord
+from tests.app.scripted_engine import commit, done
 from tests.app.test_store import chat_of, save
 
 
@@ -26,3 +30,23 @@ def test_each_question_of_a_saved_chat_is_a_prompt_with_what_came_before(tmp_pat
         ]
         assert saved_prompts(tmp_path / FILE) == expected  # while the app has the file open
     assert saved_prompts(tmp_path / FILE) == expected
+
+
+def test_prompts_are_what_was_shown_and_sent(tmp_path: Path) -> None:
+    chat, with_tools = chat_of("One?"), chat_of("Search.", "And then?")
+    answered = chat.turns[-1]
+    again = chat.ask_again(answered, "dflash")
+    again.reply.accept(commit("No."), 0.0)
+    again.reply.accept(done(), 0.0)
+    chat.ask("Two?", "dflash", attachments=(Attachment("notes.txt", " Some text.\n"),))
+    call = CallRecord(ToolCall("1", "search", "{}"), "", "search")
+    with_tools.turns[0].reply.calls = (call,)
+    with closing(Store(tmp_path / FILE)) as store:
+        for one in (chat, with_tools):
+            save(store, one)
+    expected = [
+        (Message("user", "One?"),),
+        messages_to(chat.turns[-1].asked)[:2] + (Message("user", chat.turns[-1].asked.prompt_text),),
+        (Message("user", "Search."),),
+    ]
+    assert saved_prompts(tmp_path / FILE) == expected and expected[1][1].content == "No."

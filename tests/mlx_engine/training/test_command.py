@@ -137,13 +137,15 @@ def test_only_line_feeds_end_a_prompt_and_a_byte_order_mark_is_not_part_of_one(t
 
 
 def test_results_are_shown_with_their_change():
-    assert command.table(Tuned(8.0, 10.0, 5.0, 4.5, False, "", 30)) == [
+    assert command.table(Tuned(8.0, 10.0, 5.0, 4.5, False, "", 30), 1200) == [
+        "30 of 1,200 prompts used",
+        "",
         "tokens per round    before   after",
         "your prompts          8.00   10.00  +25.0%",
         "general prompts       5.00    4.50  -10.0%",
         "Not saved, because tokens per round didn't rise on your prompts, or fell by more than 1 % on general ones.",
     ]
-    *_, saved = command.table(Tuned(8.0, 7.0, 0.0, 0.0, False, "", 30))
+    *_, saved = command.table(Tuned(8.0, 7.0, 0.0, 0.0, False, "", 30), 30)
     assert saved == "Not saved, because tokens per round didn't rise on your prompts."
 
 
