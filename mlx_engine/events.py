@@ -266,6 +266,7 @@ class Stats:
         few_accepted: why almost no drafts were accepted, or None if more were.
         drafter: repo or folder of the drafter in use; empty if there was none or a server doesn't name it.
         drafter_kind: such as “DFlash 2” or “MTP”.
+        tuned: whether the drafter ran with an adapter for the target.
     """
 
     mode: Mode
@@ -298,6 +299,7 @@ class Stats:
     few_accepted: EngineText | None = None
     drafter: str = ""
     drafter_kind: str = ""
+    tuned: bool = False
 
     @property
     def tokens_per_round(self) -> float | None:

@@ -90,7 +90,7 @@ def _generate(
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
     tally = Tally(clock, mode, seed, why_plain, request.exact)
     if mode == "dflash" and not request.lookup_only:
-        tally.drafter = pair.info.drafter, pair.info.drafter_kind
+        tally.drafter = pair.info.drafter, pair.info.drafter_kind, pair.info.tuned
     request = replace(request, tools=chat.usable_tools(tokenizer, request))
     try:
         messages, cut = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
@@ -215,7 +215,7 @@ class Tally:
     disk_tokens: int = 0
     snapshot_bytes: int = 0
     few_accepted: EngineText | None = None
-    drafter: tuple[str, str] = "", ""  # name and kind
+    drafter: tuple[str, str, bool] = "", "", False  # name, kind, and whether it is tuned
     rounds: list[Step] = field(default_factory=list)
     _first: float | None = None
     _first_waited: float = 0.0
@@ -272,4 +272,5 @@ class Tally:
             few_accepted=self.few_accepted,
             drafter=self.drafter[0],
             drafter_kind=self.drafter[1],
+            tuned=self.drafter[2],
         )

@@ -278,4 +278,5 @@ def joined(first: Stats, second: Stats) -> Stats:
         few_accepted=second.few_accepted or first.few_accepted,
         drafter=second.drafter or first.drafter,
         drafter_kind=second.drafter_kind or first.drafter_kind,
+        tuned=second.tuned or first.tuned,
     )

@@ -184,7 +184,8 @@ def details(stats: Stats) -> str:
     if stats.waiting_s >= _NOTED_WAIT_S:
         lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
     if stats.drafter:
-        lines.append(tr("Drafter: {name}", name=f"{stats.drafter_kind}, {stats.drafter}"))
+        name = f"{stats.drafter_kind}, {stats.drafter}"
+        lines.append(tr("Drafter: {name}, tuned", name=name) if stats.tuned else tr("Drafter: {name}", name=name))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
     counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}

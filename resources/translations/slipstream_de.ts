@@ -1325,6 +1325,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Drafter: {name}, tuned</source>
+            <translation>Drafter: {name}, angepasst</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
         </message>

@@ -1325,6 +1325,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Drafter: {name}, tuned</source>
+            <translation>草稿模型：{name}，已调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>精确模式：不使用 DFlash 时文本相同</translation>
         </message>

@@ -350,7 +350,8 @@ def test_a_reply_says_which_drafter_it_used(start: Start) -> None:
     assert wording.chip(Reply("dflash", 9, drafter_kind="MTP")) == "MTP"
     assert wording.chip(Reply("dflash", 9, reason="eos", stats=drafted)).startswith("DSpark · 6.0 tokens/round")
     assert wording.chip(Reply("plain", 9, reason="eos", stats=stats("plain"))) == "Plain · DFlash off"
-    assert "Drafter: DSpark, lab/D" in wording.details(drafted) and "Drafter" not in wording.details(stats())
+    assert "Drafter: DSpark, lab/D, tuned" in wording.details(replace(drafted, tuned=True))
+    assert "Drafter: DSpark, lab/D" in wording.details(drafted).splitlines() and "Drafter" not in wording.details(stats())
 
 
 def test_the_outcome_names_what_is_unusual(start: Start) -> None:
