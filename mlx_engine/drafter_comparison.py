@@ -36,7 +36,8 @@ _NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could
 class Loader(Protocol):
     """The part of an engine that a comparison of drafters needs."""
 
-    folders: tuple[Path, Path | None] | None
+    @property
+    def folders(self) -> tuple[Path, Path | None] | None: ...
 
     @property
     def pair(self) -> LoadedPair: ...

@@ -67,7 +67,6 @@ class Engine:
 
     def __init__(self) -> None:
         self._pair: LoadedPair | None = None
-        self.folders: tuple[Path, Path | None] | None = None  # of the loaded pair
         self._snapshots: Snapshots | None = None
         self._room: memory.ReplyMemory | None = None
         self._turns = Turns()
@@ -84,6 +83,11 @@ class Engine:
         if self._pair is None:
             raise UserError("no_pair_loaded", "No model is loaded. Load one first.")
         return self._pair
+
+    @property
+    def folders(self) -> tuple[Path, Path | None] | None:
+        """The folders of the loaded pair, if any."""
+        return self._pair.folders if self._pair is not None else None
 
     @property
     def snapshots(self) -> Snapshots:
@@ -163,7 +167,7 @@ class Engine:
                     yield event
                     continue
                 kernel_selection.restore(event)
-                self._pair, self.folders = event, (target, drafter)
+                self._pair = event
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)
@@ -202,7 +206,7 @@ class Engine:
         self._snapshots = self._room = None
         if self._pair is not None:
             self._pair.target.release()
-            self._pair = self.folders = None
+            self._pair = None
         renderer.stop()
         mx.clear_cache()
 
