@@ -11,7 +11,7 @@ import pytest
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.events import Tuned
-from mlx_engine.requests import Message
+from mlx_engine.requests import Message, TuneDrafter
 from mlx_engine.terminal import tune as command
 from mlx_engine.training import tune
 from tests.mlx_engine.conftest import GOLDEN
@@ -81,6 +81,20 @@ def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, 
         assert "your prompts" in capsys.readouterr().out
     config = json.loads((new / "config.json").read_text())
     assert (config["num_hidden_layers"], config["block_size"], len(config["dflash_config"]["target_layer_ids"])) == (1, 4, 2)
+
+
+@pytest.mark.parametrize(("new", "given", "used"), [(False, [], 200), (True, [], 250), (True, ["--most", "20"], 20)])
+def test_all_prompts_train_a_new_drafter_and_the_last_200_tune_one(options, tmp_path, monkeypatch, capsys, new, given, used):
+    requests = list[TuneDrafter]()
+    monkeypatch.setattr(command, "open_pair", lambda *_: None)
+    monkeypatch.setattr(
+        command, "measure", lambda _, request: requests.append(request) or Tuned(1.0, 2.0, 0.0, 0.0, True, "file", used - 3)
+    )
+    (tmp_path / "prompts.txt").write_text("".join(f"t{i}\n" for i in range(250)))
+    drafter = ["--new", str(tmp_path / "new")] if new else options[3:5]
+    assert main(["tune", *options[1:3], *drafter, *options[5:7], *given]) == 0
+    assert [prompt[0].content for prompt in requests[0].prompts] == [f"t{i}" for i in range(250 - used, 250)]
+    assert capsys.readouterr().out.startswith(f"{used - 3} of 250 prompts used\n")
 
 
 def test_a_published_drafter_is_not_trained_as_a_new_one(options, capsys):

@@ -305,6 +305,27 @@ def test_a_new_drafter_learns_from_scratch(tmp_path, name):
     assert not list(engine.load(target, drafter))[-1].tuned
 
 
+def test_a_full_disk_leaves_a_new_drafter_as_it_was(tmp_path, monkeypatch):
+    target, drafter = copied("e2e_qwen3", tmp_path / "pair") / "target", tmp_path / "new"
+    fresh.create(drafter, target, 1, 2, 4, 0, 1)
+    before, save = (drafter / "model.safetensors").read_bytes(), mx.save_safetensors
+    engine = Engine()
+    list(engine.load(target, drafter))
+
+    def full(file: str, *rest: object, **more: object) -> None:
+        if Path(file).parent == drafter:
+            Path(file).write_bytes(b"part")
+            raise RuntimeError("No space left on device")
+        save(file, *rest, **more)
+
+    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(mx, "save_safetensors", full)
+    with pytest.raises(UserError, match="No space left"):
+        run(engine, TuneDrafter(PROMPTS, whole=True, epochs=1, max_tokens=24))
+    assert sorted(each.name for each in drafter.iterdir()) == ["config.json", "model.safetensors"]
+    assert (drafter / "model.safetensors").read_bytes() == before
+
+
 def test_a_new_drafter_never_replaces_a_folder(tmp_path):
     target = GOLDEN / "e2e_qwen3" / "target"
     fresh.create(tmp_path / "new", target, 1, 2, 4, 0, 1)
@@ -324,7 +345,7 @@ def test_a_new_drafter_is_whole_or_missing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("change", [{"num_attention_heads": 0}, {"hidden_size": "x"}, {"model_type": "gpt2"}])
+@pytest.mark.parametrize("change", [{"num_attention_heads": 0, "head_dim": None}, {"hidden_size": "x"}, {"model_type": "gpt2"}])
 def test_targets_without_sizes_or_dflash_get_no_drafter(tmp_path, change):
     target = copied("e2e_qwen3", tmp_path / "pair") / "target"
     config = json.loads((target / "config.json").read_text())
