@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from app.compare.comparison_job import DrafterComparison
 from app.conversations import wording
 from app.language import number, tr, translated
-from app.widgets.controls import ThinBar, small_label
+from app.widgets.controls import ThinBar, as_tooltip, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme
 from mlx_engine.events import DrafterResult, DrafterRun, DraftersCompared
@@ -101,7 +101,7 @@ class _Row:
         for cell, text in zip(self.cells, texts, strict=True):
             cell.setText(text)
         if one.problem is not None:
-            self.cells[-1].setToolTip(translated(one.problem))
+            self.cells[-1].setToolTip(as_tooltip(translated(one.problem)))
 
 
 def _text(one: DrafterResult) -> str:

@@ -329,7 +329,7 @@ class TestOutOfMemory:
         assert reply(engine, tokens((1, 2, 3), max_tokens=4)).tokens
 
     def test_while_comparing_texts(self, tiny, monkeypatch):
-        monkeypatch.setattr(comparison, "_worst_pair", self.out)
+        monkeypatch.setattr(comparison, "worst_pair", self.out)
         with pytest.raises(UserError, match="n't enough memory"):
             list(tiny.run(CompareRequest(tokens((73, 122, 51), max_tokens=4))))
 

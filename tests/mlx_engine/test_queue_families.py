@@ -110,7 +110,7 @@ def pair(tmp_path_factory):
     place = tmp_path_factory.mktemp("families")
 
     @cache
-    def load(name: str, kind: str = "dflash"):
+    def load(name: str, kind: str):
         folder = place / f"{name}-{kind}"
         makers = {"dflash": save_drafter, "eagle3": save_eagle3, "mtp": save_mtp}
         engine = loaded(save(name, folder / "target"), makers[kind](name, folder / "drafter"))
@@ -164,7 +164,7 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, kind, monkeypa
 @pytest.mark.parametrize("name", KINDS)
 def test_any_sequence_of_widths_and_plain_steps_and_any_end(pair, name, script, limit, end, stop, compiled):
     """The end is a token inside a round with another one queued, the token limit, or a closed generator."""
-    engine, prompt, plain = pair(name)
+    engine, prompt, plain = pair(name, "dflash")
     engine.pair.target.use(operations.PLAIN, compiled=compiled)
     runs = [Run(engine, prompt, Scripted(script), lag, Sampling(), 0) for lag in (False, True)]
     heard = [run.steps(limit, [plain[end]], stop) for run in runs]
@@ -177,7 +177,7 @@ def test_any_sequence_of_widths_and_plain_steps_and_any_end(pair, name, script, 
 @pytest.mark.parametrize("how", ["by its end", "by the listener"])
 def test_the_next_turn_continues_from_the_reply(pair, name, how, monkeypatch):
     """After an end inside a round with another one queued, the reused tokens, the text and the rounds are the same."""
-    engine, prompt, plain = pair(name)
+    engine, prompt, plain = pair(name, "dflash")
     ends = {plain[30]} if how == "by its end" else set()
     monkeypatch.setattr(engine.pair.tokenizer, "_eos_token_ids", ends)
     turns = []
