@@ -43,7 +43,7 @@ class Job:
         takes_turns: whether other requests may run between its steps.
         foreground: whether the job gets every second turn.
         submitted: time of submission, from `time.perf_counter`.
-        steps: yields the events of each step, once the job has begun.
+        steps: yields the events of each step, once the job has started.
         position: last reported position in the queue.
     """
 
@@ -226,7 +226,7 @@ class EngineHost:
     def _begin_jobs(self) -> None:
         """Begin the waiting jobs that may run now, and report the others' positions.
 
-        Canceled jobs that would run alone end at once, because later jobs would wait for them.
+        Canceled jobs that would run alone end immediately, because later jobs would wait for them.
         """
         for job in [job for job in self._waiting if job.cancelled.is_set() and not job.takes_turns]:
             self._waiting.remove(job)

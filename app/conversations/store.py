@@ -89,7 +89,7 @@ class Store:
             self._db.execute("PRAGMA secure_delete = ON")
             if file is not None:
                 self._db.execute("PRAGMA journal_mode = WAL")
-                # Commits reach the disk at once: a large model can cause a kernel panic.
+                # Commits reach the disk immediately: a large model can cause a kernel panic.
                 self._db.execute("PRAGMA synchronous = FULL")
             schema.migrate(self._db)
             self._db.create_function("folded", 1, str.casefold, deterministic=True)

@@ -156,7 +156,7 @@ class ConnectionForm(QDialog):
 
     def _show_result(self, tested: SavedConnection, found: RemoteServer | EngineText) -> None:
         if tested is not self._tested:
-            return  # edited meanwhile
+            return  # edited in the meantime
         self.test.setEnabled(True)
         if isinstance(found, EngineText):
             self._say(translated(found), "danger")

@@ -157,8 +157,8 @@ class ServerDialog(QDialog):
         for name, agent in AGENTS.items():
             self.agent.addItem(agent.title, name)
         self.start_agent = button(tr("Start…"), tr("Start the coding agent in a folder"), "bordered", self._start_agent)
-        spoken = tr("Copy the commands that start the coding agent")
-        self.copy_commands = copy_button(spoken, self._commands, tr("Copy Commands"))
+        accessible = tr("Copy the commands that start the coding agent")
+        self.copy_commands = copy_button(accessible, self._commands, tr("Copy Commands"))
         set_look(self.copy_commands, "bordered")
         self.not_started = small_label(self._theme, look="danger", wrap=True)
         self.not_started.hide()

@@ -128,7 +128,7 @@ class ServerForm(QDialog):
 
     def _show_verdict(self, status: ServerStatus) -> None:
         if not isValid(self):
-            return  # closed meanwhile
+            return  # closed in the meantime
         self.test.setEnabled(True)
         failed = status.state == "failed"
         lines = [state_text(replace(self._old, builtin="", enabled=True), status)]

@@ -87,8 +87,8 @@ class Palette(QDialog):
         for command in rank(words, self._commands, lambda command: f"{command.text} {command.where}")[:MAX_SHOWN]:
             item = QListWidgetItem(command.text, self.list)
             item.setData(COMMAND, command)
-            spoken = ", ".join(part for part in (command.text, command.where, command.keys) if part)
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+            accessible = ", ".join(part for part in (command.text, command.where, command.keys) if part)
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, accessible)
         self.list.setCurrentRow(0)
 
     def _step(self, step: int) -> None:

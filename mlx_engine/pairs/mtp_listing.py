@@ -1,7 +1,7 @@
 """The bytes of a model's MTP head on the hub.
 
-Only these are downloaded of a repo whose name is followed by `#mtp`. Each weight file with tensors of the head becomes a small one,
-which has a header of its own.
+If `#mtp` follows the name of a repo, only these bytes are downloaded. Each weight file with tensors of the head becomes a
+small one with a header of its own.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def head_listing(hub: Hub, listing: Listing) -> Listing:
 
 
 def _candidates(hub: Hub, listing: Listing) -> list[RemoteFile]:
-    """Return the weight files that contain tensors of the head; all of them if there is no index."""
+    """Return the weight files that contain tensors of the head, or all files without an index."""
     weights = [file for file in listing.files if file.path.endswith(".safetensors")]
     if listing.find(_INDEX) is None:
         return weights

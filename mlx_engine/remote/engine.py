@@ -42,7 +42,7 @@ class RemoteJob(Job):
     """A request to a server.
 
     Attributes:
-        wake: interrupts the request; set once it has begun.
+        wake: interrupts the request; set once it has started.
     """
 
     wake: Callable[[], None] | None = None
@@ -77,7 +77,7 @@ class RemoteEngine:
         self._thread.start()
 
     def submit(self, request: Request, deliver: Deliver) -> RemoteJob:
-        """Send a request. If the engine is closed, the job ends at once."""
+        """Send a request. If the engine is closed, the job ends immediately."""
         job = RemoteJob(request, deliver)
         try:
             self._loop.call_soon_threadsafe(self._begin, job)

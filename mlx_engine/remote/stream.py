@@ -65,11 +65,11 @@ class ReplyStream:
     _stop_string: str = ""
     _calls: dict[int, _Call] = field(default_factory=dict)
     _usage: dict[str, Any] = field(default_factory=dict)
-    _begun: set[str] = field(default_factory=set)  # channels with text
+    _started: set[str] = field(default_factory=set)  # channels with text
 
     def __post_init__(self) -> None:
-        begun = {"thinking": self.request.continue_thinking, "answer": self.request.continue_from}
-        self._begun |= {channel for channel, text in begun.items() if text}
+        started = {"thinking": self.request.continue_thinking, "answer": self.request.continue_from}
+        self._started |= {channel for channel, text in started.items() if text}
 
     def events(self, data: str) -> Iterator[Event]:
         """Yield the events of a chunk.
@@ -124,9 +124,9 @@ class ReplyStream:
 
     def _without_margin(self, channel: Channel, text: str) -> str:
         """Strip the whitespace at the beginning of a channel."""
-        if channel not in self._begun:
+        if channel not in self._started:
             text = text.lstrip()
-            self._begun |= {channel} if text else set()
+            self._started |= {channel} if text else set()
         return text
 
     def _add_calls(self, deltas: Any) -> None:

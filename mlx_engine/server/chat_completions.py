@@ -97,14 +97,14 @@ class ChatExchange:
         self._tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"))
         first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
         messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
-        begun = messages.pop() if fields.continue_final_message else Message("assistant", "")
-        if begun.role != "assistant" or begun.calls:
+        started = messages.pop() if fields.continue_final_message else Message("assistant", "")
+        if started.role != "assistant" or started.calls:
             raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
         request = replace(
             fields.request(pair, fields.max_completion_tokens or fields.max_tokens or pair.context_limit),
             messages=openai_tools.with_a_user(messages),
-            continue_from=begun.content,
-            continue_thinking=begun.thinking,
+            continue_from=started.content,
+            continue_thinking=started.thinking,
             thinking=asked and effort != "none" and fields.reasoning_budget != 0,
             effort=openai.effort_of(effort),
             tools=self._tools.declared,

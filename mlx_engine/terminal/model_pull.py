@@ -91,7 +91,7 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
     threading.Thread(target=target, daemon=True).start()
     try:
         while not future.done():
-            wait([future], 0.1)  # with a timeout, because a signal received by another thread wakes nobody
+            wait([future], 0.1)  # with a timeout, because a signal received by another thread wakes no thread
         return future.result()
     except KeyboardInterrupt:
         stop.set()

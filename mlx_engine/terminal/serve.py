@@ -53,7 +53,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     with announced(listener.url) if given.port else nullcontext():  # one on a free port is for the program that started it
         status = asyncio.run(_serve(listener, api, ready))
     flush()
-    os._exit(status)  # at once: the engine has nothing to save, and its current pass could take seconds
+    os._exit(status)  # immediately: the engine has nothing to save, and its current pass could take seconds
 
 
 async def _serve(listener: Listener, api: Api, ready: Callable[[], None]) -> int:

@@ -235,7 +235,7 @@ class CallReader:
             yield self._take(len(self._text), self._format.calls(block, self._tools) if whole else ())
 
     def _open(self) -> Generator[TextPart, None, bool]:
-        """Yield text before a block, and return whether the block has begun."""
+        """Yield text before a block, and return whether the block has started."""
         start = self._format.start
         if self._format.bare and not self._began:
             head = "".join(self._text.lstrip()[:_LONGEST_OPENING].split())

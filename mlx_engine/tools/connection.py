@@ -69,7 +69,7 @@ class Connection:
 
     def stop(self) -> asyncio.Task[None] | None:
         """Disconnect. Returns the task that does so."""
-        self._settled.set()  # a task that hasn't begun yet never does
+        self._settled.set()  # a task that hasn't started yet never does
         if self._task is not None:
             self._task.cancel()
         return self._task
@@ -79,11 +79,11 @@ class Connection:
         if self._link.process is not None:
             kill(self._link.process)
 
-    async def call(self, tool: Tool, arguments: str, progress: Callable[[str], None], begun: Callable[[], None]) -> ToolResult:
+    async def call(self, tool: Tool, arguments: str, progress: Callable[[str], None], started: Callable[[], None]) -> ToolResult:
         """Call a tool, after connecting if needed.
 
         Args:
-            begun: called once there is a connection.
+            started: called once there is a connection.
         """
         try:
             values = json.loads(arguments)
@@ -97,7 +97,7 @@ class Connection:
         client, link = self._client, self._link
         if client is None:
             return failed(self._status.error or gone(self.config.name))
-        begun()
+        started()
         try:
             await self._update_tools(client)
             if tool.fingerprint not in [current.fingerprint for current in self._status.tools]:

@@ -1,4 +1,4 @@
-"""A DFlash drafter as a differentiable function of its tensors, for many blocks at once.
+"""A DFlash drafter as a differentiable function of its tensors, for many blocks in one pass.
 
 Decoding runs one block over its context. Training runs the blocks of many anchors over one context, and each block sees only the
 positions before its anchor.

@@ -124,7 +124,7 @@ class Session:
 def session(
     name: str, folder: Path, model: Callable[[Path], ScriptedModel] | None = None, arguments: Sequence[str] = ()
 ) -> Session:
-    """Run an agent to its end.
+    """Run an agent until it ends.
 
     Args:
         folder: where the project and the user's home folder are.

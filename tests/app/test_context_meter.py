@@ -67,7 +67,7 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)
     assert app.notices[-1] == too_long and not app.engine.requests
     app.type("y " * 150)
-    qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # at once, before it is counted
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # immediately, before it is counted
     assert app.window.foot.waiting.isVisible() and "Counting" in app.window.foot.waiting.label.text()
     app.until(lambda: not app.window.foot.waiting.isVisible())
     assert not app.engine.requests and composer.text == "y " * 150 and shown(app).startswith("51 tokens over")

@@ -157,7 +157,7 @@ def break_index(file: Path, source: random.Random) -> None:
 
 
 def change_header(file: Path, source: random.Random) -> None:
-    """Change bytes of the file's header, most of which SQLite interprets."""
+    """Change bytes of the file's header. SQLite interprets most of them."""
     data = bytearray(file.read_bytes())
     for _ in range(source.choice((1, 1, 2))):
         data[source.randrange(16, 100)] = source.choice((0, 3, 4, 255, source.randrange(256)))

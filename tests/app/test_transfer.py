@@ -145,7 +145,7 @@ def test_messages_that_are_not_a_tree_are_refused() -> None:
         if harm == "circle":
             messages[0]["parent"] = messages[3]["id"]
         elif harm == "orphan":
-            messages[2]["parent"] = "nobody"
+            messages[2]["parent"] = "missing"
         else:
             messages[1]["id"] = messages[0]["id"]
         with pytest.raises(UserError):

@@ -181,7 +181,7 @@ def read(pair: LoadedPair, prompt: Sequence[int]) -> Read:
 
 
 def count(pair: LoadedPair, opening: Read, rule: Rule, chooser: Chooser) -> Count:
-    """Generate one reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
+    """Generate one reply in rounds of the drafter's block size, until it ends or reaches `_LONGEST` tokens."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
     caches, context, ends = fork(target, opening.caches), opening.context.copy(), set(pair.tokenizer.eos_token_ids)

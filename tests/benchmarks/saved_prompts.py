@@ -36,7 +36,7 @@ from tests.mlx_engine import saved_parts  # noqa: E402
 
 _NEW = 64  # tokens of the next turn
 _QUOTA = 50_000_000_000
-_WRITTEN, _REPLY = 4096, 64  # tokens of the prompt that is written at most, and of the reply that is decoded meanwhile
+_WRITTEN, _REPLY = 4096, 64  # tokens of the prompt that is written at most, and of the reply that is decoded during that
 _CHATS, _CHAT = 1000, 2000
 
 
@@ -133,7 +133,7 @@ def decoding(engine: Engine, length: int, repeats: int) -> dict[str, float]:
                 other.clear()
                 other.close()
     ratios = [one / other for one, other in zip(rates[True], rates[False], strict=True)]
-    return {"decoding": median(ratios), "decoding_low": min(ratios), "decoding_high": max(ratios), "meanwhile": written}
+    return {"decoding": median(ratios), "decoding_low": min(ratios), "decoding_high": max(ratios), "written": written}
 
 
 def look_up() -> dict[str, float]:
@@ -186,7 +186,7 @@ def main() -> None:
             print(f"| {found['tokens']:,} | {times} | {sizes} |", flush=True)
         elif "decoding" in found:
             span = f"{found['decoding']:.3f} ({found['decoding_low']:.3f} to {found['decoding_high']:.3f})"
-            notes.append(f"Decode speed while {found['meanwhile'] / 1e6:,.0f} MB are written, relative to decoding alone: {span}.")
+            notes.append(f"Decode speed while {found['written'] / 1e6:,.0f} MB are written, relative to decoding alone: {span}.")
         else:
             times = f"{found['look_up_ms']:.2f} ms, {found['look_up_max_ms']:.2f} ms at most"
             notes.append(f"Finding a prompt among {_CHATS:,} chats of {_CHAT:,} tokens: {times}.")

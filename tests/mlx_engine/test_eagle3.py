@@ -30,7 +30,7 @@ def rotated(x: np.ndarray) -> np.ndarray:
 
 
 def proposals(weights: dict, flags: tuple[str, ...], features: np.ndarray, tokens: list[int], count: int) -> list[int]:
-    """Return the tokens proposed after `tokens`, the last of which has no features yet."""
+    """Return the tokens proposed after `tokens`. The last token has no features yet."""
     w = {name.removesuffix(".weight").replace("layers.0.", ""): np.array(array, np.float64) for name, array in weights.items()}
     taps = np.split(features.astype(np.float64), 3, axis=1)
     if "fc_norm" in flags:

@@ -244,7 +244,7 @@ def test_the_process_ends_with_the_engine_that_was_killed(template):
         for _ in range(600):
             os.kill(child, 0)
             if Path(f"/proc/{child}/stat").exists() and Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
-                return  # nobody has reaped it yet
+                return  # not reaped yet
             time.sleep(0.1)
         pytest.fail("The process goes on without its engine.")
 

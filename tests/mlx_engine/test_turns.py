@@ -65,7 +65,7 @@ def begin(engine: Engine, request: GenerationRequest) -> Running:
 
 
 def together(engine: Engine, requests: Sequence[GenerationRequest]) -> list[CompletedReply]:
-    """Return the replies to requests that begin at once and take turns."""
+    """Return the replies to requests that start together and take turns."""
     running = [begin(engine, request) for request in requests]
     while going := [one for one in running if not one.ended]:
         for one in going:
@@ -152,7 +152,7 @@ def test_no_rate_includes_the_turns_of_others(tiny, monkeypatch):
         now[0] += 100.0
         quick.step()
     stats = slow.whole.stats
-    # The first step begins at once. In each of the others, a pause of 101 seconds passes
+    # The first step begins immediately. In each of the others, a pause of 101 seconds passes
     assert stats.waiting_s == pytest.approx(101.0 * (len(slow.events) - 1), rel=0.1)
     assert stats.prefill_s + stats.decode_s < 5 and stats.ttft_s > 100
     quick.steps.close()

@@ -18,7 +18,7 @@ from itertools import islice
 
 _LARGEST = 20_000_000  # bytes of a file to read
 _LARGEST_SEARCHED = 2_000_000  # bytes of a file to search
-_LONGEST = 30_000  # characters of a file to return at once
+_LONGEST = 30_000  # characters of a file to return in one call
 _LONGEST_LINE = 200  # characters of a found line
 _MOST_ENTRIES, _MOST_FOUND, _MOST_FOUND_IN_FILE = 1000, 100, 10
 _DEEPEST = 30  # folders inside each other

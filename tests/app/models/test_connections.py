@@ -95,8 +95,8 @@ def test_add_test_use_edit_and_delete(
     start: Start, vllm: Replay, asked: list[str], qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole path by keyboard."""
-    spoken: list[str] = []
-    monkeypatch.setattr(connection_form, "announce", lambda source, text: spoken.append(text))
+    announced: list[str] = []
+    monkeypatch.setattr(connection_form, "announce", lambda source, text: announced.append(text))
     app = start(data=tmp_path)
     opened(app)
     dialog = picker_of(app)
@@ -119,7 +119,7 @@ def test_add_test_use_edit_and_delete(
         "Not available": "Turning off DFlash (add an address for plain replies)",
         "Encrypted": "Not needed on this computer",
     }
-    assert spoken[0] == "Connecting…" and spoken[1].startswith("The connection works. Server: vLLM 0.32.0. Model: demo.")
+    assert announced[0] == "Connecting…" and announced[1].startswith("The connection works. Server: vLLM 0.32.0. Model: demo.")
     assert vllm.seen[0][2]["authorization"] == "Bearer sk-123"
     qtbot.keyClick(form.url, Qt.Key.Key_Return)
     host = vllm.url.removeprefix("http://")

@@ -1,4 +1,4 @@
-"""Servers of tools that answer at once."""
+"""Servers of tools that answer immediately."""
 
 from collections.abc import Iterator
 

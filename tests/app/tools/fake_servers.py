@@ -1,4 +1,4 @@
-"""Servers of tools that answer at once, without a thread, a program, or the network."""
+"""Servers of tools that answer immediately, without a thread, a program, or the network."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

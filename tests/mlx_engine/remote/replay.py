@@ -42,7 +42,7 @@ class Replay:
     Attributes:
         responses: by method and path. A function returns the response to a body.
         seen: the requests: method, path, headers, body.
-        chunk: most bytes that are sent at once.
+        chunk: most bytes that are sent together.
     """
 
     responses: Mapping[tuple[str, str], Response | Callable[[bytes], Response]]

@@ -64,9 +64,9 @@ def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> Non
 @pytest.mark.parametrize("thinking", (False, True))
 def test_a_cut_reply_is_continued(server: Serving, remote: RemoteEngine, thinking: bool) -> None:
     whole = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=20))
-    begun = {"continue_from": "" if thinking else whole.text[:20], "continue_thinking": whole.thinking[:20] if thinking else ""}
-    rest = reply(remote, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **begun))
-    here = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **begun))
+    started = {"continue_from": "" if thinking else whole.text[:20], "continue_thinking": whole.thinking[:20] if thinking else ""}
+    rest = reply(remote, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
+    here = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
     assert (rest.text, rest.thinking) == (here.text, here.thinking)
 
 

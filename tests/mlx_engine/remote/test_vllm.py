@@ -68,7 +68,7 @@ def contents(found: CompletedReply) -> tuple[object, ...]:
     return found.tokens, found.thinking, found.text, found.reason, found.stats.tokens, found.stats.prompt_tokens
 
 
-def begun(door: EngineDoor, request: GenerationRequest, found: list[Event]) -> tuple[Job, Iterator[Event]]:
+def started(door: EngineDoor, request: GenerationRequest, found: list[Event]) -> tuple[Job, Iterator[Event]]:
     """Start a reply, and wait for its first events."""
     jobs: list[Job] = []
     rest = events(door, request, jobs.append)
@@ -130,7 +130,7 @@ def test_both_modes_are_compared(remote: Connected) -> None:
 
 def test_two_replies_at_once_are_those_of_one_at_a_time(remote: Connected, local: EngineHost) -> None:
     found: list[Event] = []
-    job, rest = begun(remote.engine, ENDLESS, found)
+    job, rest = started(remote.engine, ENDLESS, found)
     second = reply(remote.engine, REQUESTS[30])
     job.cancel()
     found += rest
@@ -145,7 +145,7 @@ def test_two_replies_at_once_are_those_of_one_at_a_time(remote: Connected, local
 
 def test_a_canceled_reply_ends_on_the_server_too(remote: Connected) -> None:
     found: list[Event] = []
-    job, rest = begun(remote.engine, ENDLESS, found)
+    job, rest = started(remote.engine, ENDLESS, found)
     job.cancel()
     found += rest
     assert isinstance(found[-1], Finished)
@@ -185,7 +185,7 @@ def test_a_lost_node_ends_the_reply_with_an_error() -> None:
     found: list[Event] = []
     with vllm_server(*demo_pair(), nodes=2) as server:
         engine = RemoteEngine(RemoteConnection(server.url))
-        _, rest = begun(engine, ENDLESS, found)
+        _, rest = started(engine, ENDLESS, found)
         server.kill(1)
         with pytest.raises(UserError) as error:
             found += rest

@@ -61,7 +61,7 @@ class Turns(RuleBasedStateMachine):
         self.loop = ToolLoop(request, self.tools, self.approvals, chat, calls, most_steps=4)
         self.answer = "x" * max((record.answer_end for record in calls), default=0)
         self.allowed: set[str] = set()  # IDs of calls
-        self.begun: set[str] = set()
+        self.running_ids: set[str] = set()
         self.results: dict[str, str] = {}
         self.steps = 0
 
@@ -98,9 +98,9 @@ class Turns(RuleBasedStateMachine):
             with pytest.raises(ValueError, match="ready"):
                 self.loop.started(call_id)
             return
-        assert call_id not in self.begun
+        assert call_id not in self.running_ids
         self.loop.started(call_id)
-        self.begun.add(call_id)
+        self.running_ids.add(call_id)
 
     @rule(data=st.data(), result=RESULTS)
     def a_result_arrives(self, data: st.DataObject, result: ToolResult) -> None:
@@ -152,11 +152,11 @@ class Turns(RuleBasedStateMachine):
                 or (self.chat, tool.fingerprint) in self.chat_allows
                 or self.always_allows.get((tool.server, tool.name)) == tool.fingerprint
             )
-            assert record.call.id not in self.begun
+            assert record.call.id not in self.running_ids
 
     @invariant()
     def only_begun_calls_run(self) -> None:
-        assert {record.call.id for record in self.loop.calls if record.state == "running"} <= self.begun
+        assert {record.call.id for record in self.loop.calls if record.state == "running"} <= self.running_ids
 
     @invariant()
     def results_arrive_once(self) -> None:

@@ -167,7 +167,7 @@ class WebTools:
 
 
 class SignInServer:
-    """A server to sign in to. It approves everything at once, unless `refuses`.
+    """A server to sign in to. It approves everything immediately, unless `refuses`.
 
     Attributes:
         tokens: valid tokens.

@@ -46,7 +46,8 @@ def test_logits_are_those_of_the_decoding_drafter(kind):
             if isinstance(drafter, DFlash2Drafter):  # the edge from each true token, to all tokens
                 edges = drafter._predecessors.rows(tokens[:-1]) * drafter._edge(hidden)
                 expected = expected + edges @ drafter._successors.weight.T
-            np.testing.assert_allclose(np.array(found[row, index]), np.array(expected), rtol=1e-3, atol=1e-3)
+            # float32, with sums in another order: they differ by up to 2e-5
+            np.testing.assert_allclose(np.array(found[row, index]), np.array(expected), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["01_v1_full", "06_dflash2"])

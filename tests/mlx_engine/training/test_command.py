@@ -130,7 +130,7 @@ def test_prompts_are_lines_of_text_or_json(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "1", '[{"role": "user"}]', '[{"role": "nobody", "content": ""}]', '[{"role": "user", "content": 1}]']
+    "text", ["{", "1", '[{"role": "user"}]', '[{"role": "stranger", "content": ""}]', '[{"role": "user", "content": 1}]']
 )
 def test_other_lines_are_refused(tmp_path, text):
     file = tmp_path / "prompts.jsonl"

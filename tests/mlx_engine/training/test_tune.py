@@ -121,8 +121,8 @@ def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monk
     whole = run(engine, REQUEST)
     expected = mx.load(whole[-1].file)
     mx.eval(expected)
-    begun = run(engine, REQUEST, stop_after)
-    assert len(begun) == stop_after and not isinstance(begun[-1], Tuned)
+    started = run(engine, REQUEST, stop_after)
+    assert len(started) == stop_after and not isinstance(started[-1], Tuned)
     assert len(list(cache.iterdir())) == 1
     generated = list[GenerationRequest]()
     original = engine.generate
