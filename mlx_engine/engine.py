@@ -36,6 +36,7 @@ from mlx_engine.pairs.library import model_name
 from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds
+from mlx_engine.pairs.tuning_files import delete_runs
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore
@@ -56,7 +57,7 @@ from mlx_engine.requests import (
     UnloadPair,
 )
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
-from mlx_engine.training.tune import delete_runs, tune
+from mlx_engine.training.tune import tune
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")

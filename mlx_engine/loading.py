@@ -39,6 +39,7 @@ from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import model_name, pair_name
 from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
+from mlx_engine.pairs.tuning_files import adapter_path
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
@@ -228,7 +229,7 @@ def load(
             target.caches().check()
             bits = drafter_bits or usual_bits(sizes[1])
             tensors = read_tensors(drafter_folder)
-            if tuned and (file := adapter.adapter_path(drafter_folder, target_folder)).exists():
+            if tuned and (file := adapter_path(drafter_folder, target_folder)).exists():
                 try:
                     adapter.merge(tensors, file, drafter_folder, target_folder, read_drafter.stored)
                     is_tuned = True

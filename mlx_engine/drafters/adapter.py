@@ -5,47 +5,19 @@ which are accepted, so a reply's text is the same with and without it.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import mlx.core as mx
-from safetensors import SafetensorError, safe_open
 
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import plain_name, save_tensors
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.data_files import cannot_delete
 from mlx_engine.pairs.drafter_config import Stored
+from mlx_engine.pairs.tuning_files import AdapterRecord, damaged_adapter, read_record
 
 LOW_RANK = (".lora_a", ".lora_b")  # suffixes of the matrices [rank, columns] and [rows, rank]
-
-
-@dataclass(frozen=True)
-class AdapterRecord:
-    """What an adapter was made for, and what it gained.
-
-    Attributes:
-        drafter: checksum of the drafter's weights.
-        target: checksum of the target's weights.
-        date: day of tuning, such as 2026-11-30.
-        before, after: tokens per round on held-out prompts of the user.
-        general_before, general_after: the same on general prompts; 0 if there were none.
-    """
-
-    drafter: str
-    target: str
-    date: str
-    before: float
-    after: float
-    general_before: float = 0.0
-    general_after: float = 0.0
-
-
-def adapter_path(drafter: Path, target: Path) -> Path:
-    """Return where the adapter of a drafter for a target is stored."""
-    return drafter / f"tuned-{weights_checksum(target)[:12]}.safetensors"
 
 
 def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> None:
@@ -55,20 +27,6 @@ def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> Non
         UserError: the folder isn't writable.
     """
     save_tensors(file, tensors, {name: str(value) for name, value in asdict(record).items()})
-
-
-def read_record(file: Path) -> AdapterRecord:
-    """Return an adapter's record.
-
-    Raises:
-        UserError: the file is damaged.
-    """
-    try:
-        with safe_open(file, framework="np") as header:
-            found: dict[str, Any] = dict(header.metadata() or {})
-        return AdapterRecord(**{each.name: each.type(found[each.name]) for each in fields(AdapterRecord) if callable(each.type)})
-    except (OSError, SafetensorError, KeyError, ValueError):
-        raise _damaged(file) from None
 
 
 def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> None:
@@ -94,7 +52,7 @@ def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path,
         if not mx.stack([mx.isfinite(array).all() for array in tensors.values()]).all().item():
             raise ValueError
     except (RuntimeError, ValueError, KeyError, TypeError, IndexError):
-        raise _damaged(file) from None
+        raise damaged_adapter(file) from None
     weights.update(changed)
 
 
@@ -121,24 +79,3 @@ def merged(weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], sto
         arrays = [total] if whole.scales is None else [*mx.quantize(total, group_size=whole.group, bits=whole.bits)]
         changed |= dict(zip(parts, arrays, strict=True))
     return changed
-
-
-def remove(drafter: Path, target: Path) -> Path | None:
-    """Delete a drafter's adapter for a target, and return its file, or None if there is none.
-
-    Raises:
-        UserError: the file can't be deleted.
-    """
-    file = adapter_path(drafter, target)
-    try:
-        file.unlink()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise cannot_delete(file, error) from None
-    return file
-
-
-def _damaged(file: Path) -> UserError:
-    template = "The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again."
-    return UserError("adapter_damaged", template, file=file.name)

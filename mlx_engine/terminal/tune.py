@@ -12,7 +12,9 @@ from mlx_engine import blas
 from mlx_engine.errors import UserError
 from mlx_engine.events import Tuned
 from mlx_engine.host import EngineDoor
+from mlx_engine.limits import MOST_PROMPTS
 from mlx_engine.pairs.data_files import cannot_read, data_folder
+from mlx_engine.pairs.tuning_files import delete_runs, remove_adapter
 from mlx_engine.requests import Message, Sampling, TuneDrafter
 from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import folders, measure, open_pair
@@ -25,34 +27,36 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if given.remove:
         return _remove(given)
     prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
-    general = read_prompts(given.general) if given.general else _general(given.target is None)
+    general = read_prompts(given.general) if given.general else general_prompts(given.target is None)
     if given.new:
         from mlx_engine.training import fresh  # imports MLX, before which the BLAS is chosen
 
         fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed)
         given.drafter = given.new
     prompts = list(dict.fromkeys(prompts))
-    most = given.most or (len(prompts) if given.new else 200)
+    most = given.most or (len(prompts) if given.new else MOST_PROMPTS)
     given.tuned = False
     open_pair(door, given)
-    found = measure(
-        door,
-        TuneDrafter(
-            tuple(prompts[-most:]),
-            () if given.new else tuple(general),
-            whole=bool(given.new),
-            epochs=given.epochs or (20.0 if given.new else 8.0),
-            max_tokens=given.max_tokens,
-            sampling=Sampling(given.temperature),
-            thinking=given.thinking,
-            seed=given.seed,
-        ),
-    )
+    found = measure(door, request(given, prompts[-most:], general))
     if not isinstance(found, Tuned):
         note("Stopped. Run the same command to continue.")
         return 130
     print_json(asdict(found)) if given.json else say(*table(found, len(prompts)))
     return 0
+
+
+def request(given: argparse.Namespace, prompts: Prompts, general: Prompts) -> TuneDrafter:
+    """Return the request of a command line."""
+    return TuneDrafter(
+        tuple(prompts),
+        () if given.new else tuple(general),
+        whole=bool(given.new),
+        epochs=given.epochs or (20.0 if given.new else 8.0),
+        max_tokens=given.max_tokens,
+        sampling=Sampling(given.temperature),
+        thinking=given.thinking,
+        seed=given.seed,
+    )
 
 
 def table(found: Tuned, count: int) -> list[str]:
@@ -140,18 +144,20 @@ def saved_prompts(file: Path | None = None) -> Prompts:
         ) from None
 
 
-def _general(demo: bool) -> Prompts:
+def general_prompts(demo: bool) -> Prompts:
+    """Return the built-in prompts on which a drafter must stay as fast.
+
+    Args:
+        demo: whether for the demo pair.
+    """
     file = Path(resources.__file__).parent / "bench_prompts.json"
     prompts = json.loads(file.read_text(encoding="utf-8"))["mixed" if demo else "general"]
     return [_messages(prompt["text"]) for prompt in prompts if not prompt.get("before")]
 
 
 def _remove(given: argparse.Namespace) -> int:
-    from mlx_engine.drafters import adapter
-    from mlx_engine.training.tune import delete_runs
-
     target, drafter = folders(given)
-    removed = drafter and adapter.remove(drafter, target)
+    removed = drafter and remove_adapter(drafter, target)
     delete_runs()
     if given.json:
         print_json({"removed": removed and str(removed)})

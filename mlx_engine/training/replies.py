@@ -17,13 +17,12 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Commit, Failed, Finished
-from mlx_engine.limits import PREFILL_ROWS
+from mlx_engine.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
 from mlx_engine.loading import LoadedPair
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.training.blocks import DECAY, Batch
 
-MOST_TOKENS = 2048  # of prompt and reply together; longer ones are left out
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur
 
@@ -65,7 +64,7 @@ def record(
         return error.text
     except RenderingCancelled:
         return UNUSABLE
-    most = min(MOST_TOKENS, pair.info.context_limit) - len(prompt)
+    most = min(MOST_REPLY_TOKENS, pair.info.context_limit) - len(prompt)
     if most < 2:
         return UNUSABLE
     for event in generate(replace(request, max_tokens=min(request.max_tokens, most)), cancel):

@@ -5,18 +5,15 @@ propose the other replies, and both are measured on those held out. Replies and 
 canceled run continues, and memory holds one batch at a time. A run with other prompts or training settings uses the replies, too.
 """
 
-import hashlib
 import os
 import shutil
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 import mlx.core as mx
-import platformdirs
 
 from mlx_engine import memory
 from mlx_engine.comparison import Generate
@@ -27,17 +24,16 @@ from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Tuned, TuningProgress
+from mlx_engine.limits import FEWEST_PROMPTS
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.locks import acquire
 from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, digest, locked_run
 from mlx_engine.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.training.blocks import BlockModel, Trained
 from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights, fitting
 from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rounds
 
-FEWEST_PROMPTS = 10
 _HELD_OUT = 4  # every fourth chat
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
 _TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
@@ -82,11 +78,11 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
     if len(set(map(_first, prompts))) < 2:
         raise UserError("one_chat_to_tune", "All prompts are from one chat. Add prompts from other chats.")
     general = [prompt for prompt in dict.fromkeys(request.general) if prompt not in set(prompts)]
-    output = drafter / "model.safetensors" if request.whole else adapter.adapter_path(drafter, target)
+    output = drafter / "model.safetensors" if request.whole else adapter_path(drafter, target)
     if not os.access(drafter, os.W_OK) or drafter == demo_pair()[1]:
         template = "The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first."
         raise UserError("drafter_not_writable", template, folder=str(drafter))
-    with _locked_folder(pair) as folder, memory.enough_for(_NO_MEMORY):
+    with locked_run(target, drafter) as folder, memory.enough_for(_NO_MEMORY):
         run = _Run(pair, generate, request, cancel, folder)
         model = _model(pair, pair.drafter, drafter)  # first, because it refuses drafters that can't be tuned
         own_replies, general_replies = yield from run.replies(prompts, general)
@@ -144,11 +140,11 @@ class _Run:
         return found
 
     def _file(self, prompt: tuple[Message, ...]) -> Path:
-        return self.folder / f"{_key(self._reply_request(prompt))}.safetensors"
+        return self.folder / f"{digest(self._reply_request(prompt))}.safetensors"
 
     @property
     def _state(self) -> Path:
-        return self.folder / f"state-{_key(self.request)}.safetensors"
+        return self.folder / f"state-{digest(self.request)}.safetensors"
 
     def _reply_request(self, prompt: tuple[Message, ...]) -> GenerationRequest:
         request = self.request
@@ -217,7 +213,7 @@ class _Run:
             save_tensors(output, whole, {"format": "mlx"})
         elif kept:
             checksums = weights_checksum(folder), weights_checksum(target)
-            facts = adapter.AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
+            facts = AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
             adapter.save(output, trained, facts)
         replies = len(own.learned) + len(own.held_out)
         yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", replies)
@@ -238,38 +234,3 @@ def is_better(before: float, after: float, general_before: float, general_after:
 def _first(prompt: tuple[Message, ...]) -> str:
     """Return the user's first message, which a chat's prompts have in common."""
     return next((message.content for message in prompt if message.role == "user"), "")
-
-
-def _key(value: object) -> str:
-    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
-
-
-def _folders() -> Path:
-    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "tuning"
-
-
-@contextmanager
-def _locked_folder(pair: LoadedPair) -> Iterator[Path]:
-    """Return the folder of a pair's runs, and delete those of other pairs, which hold replies too."""
-    folder = _folders() / _key([weights_checksum(folder) for folder in pair.folders if folder])
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = acquire(folder / "lock")
-    except OSError as error:
-        raise cannot_write(folder, error) from None
-    if lock is None:
-        raise UserError("tuning_already", "This drafter is being tuned already. Wait until that ends, then try again.")
-    try:
-        delete_runs(keep=folder)
-        yield folder
-    finally:
-        lock.release()
-
-
-def delete_runs(keep: Path | None = None) -> None:
-    """Delete what unfinished runs left on disk, except runs in progress and a folder to keep."""
-    for folder in _folders().glob("*"):
-        with suppress(OSError):
-            if folder != keep and (lock := acquire(folder / "lock")):
-                shutil.rmtree(folder, ignore_errors=True)
-                lock.release()

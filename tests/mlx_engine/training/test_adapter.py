@@ -14,6 +14,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import PairInfo
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter
 from mlx_engine.training.blocks import matrices
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
@@ -33,8 +34,8 @@ def save(target: Path, drafter: Path, scale: float = 0.3) -> Path:
     tensors = {}
     for name, (rows, columns) in matrices(config).items():
         tensors |= {f"{name}.lora_a": mx.random.normal((2, columns)), f"{name}.lora_b": scale * mx.random.normal((rows, 2))}
-    record = adapter.AdapterRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-30", 2.0, 3.0, 4.0, 4.5)
-    file = adapter.adapter_path(drafter, target)
+    record = AdapterRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-30", 2.0, 3.0, 4.0, 4.5)
+    file = adapter_path(drafter, target)
     adapter.save(file, tensors, record)
     return file
 
@@ -46,7 +47,7 @@ def loaded(engine: Engine, *folders: Path, tuned: bool = True) -> PairInfo:
 
 
 def test_a_record_is_read_as_it_was_saved(pair):
-    record = adapter.read_record(save(*pair))
+    record = read_record(save(*pair))
     assert (record.date, record.before, record.after, record.general_before, record.general_after) == (
         "2026-11-30",
         2.0,
@@ -164,7 +165,7 @@ def test_an_adapter_for_other_weights_is_not_used(pair):
     mx.eval(weights)
     name = next(name for name in weights if name.endswith("model.norm.weight"))
     mx.save_safetensors(str(target / "model.safetensors"), weights | {name: weights[name] + 1})
-    assert adapter.adapter_path(drafter, target) != file  # the adapter of another target isn't a problem of this one
+    assert adapter_path(drafter, target) != file  # the adapter of another target isn't a problem of this one
     info = loaded(Engine(), *pair)
     assert not info.tuned and info.why_not_tuned is None
 
@@ -173,9 +174,9 @@ def test_removing_keeps_the_adapters_for_other_targets(pair):
     target, drafter = pair
     file = save(*pair)
     other = Path(shutil.copy(file, drafter / "tuned-0123456789ab.safetensors"))
-    assert adapter.remove(drafter, target) == file
+    assert remove_adapter(drafter, target) == file
     assert sorted(each.name for each in drafter.iterdir()) == ["config.json", "model.safetensors", other.name]
-    assert adapter.remove(drafter, target) is None
+    assert remove_adapter(drafter, target) is None
 
 
 def test_a_full_disk_leaves_the_old_adapter(pair, monkeypatch):

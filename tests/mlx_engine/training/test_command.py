@@ -11,6 +11,7 @@ import pytest
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.events import Tuned
+from mlx_engine.pairs import tuning_files
 from mlx_engine.requests import Message, TuneDrafter
 from mlx_engine.terminal import tune as command
 from mlx_engine.training import tune
@@ -21,7 +22,7 @@ from tests.mlx_engine.training.test_tune import copied
 @pytest.fixture
 def options(tmp_path, monkeypatch) -> list[str]:
     """Options for a pair and prompts."""
-    monkeypatch.setattr(tune.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     pair, prompts = copied("e2e_qwen3", tmp_path / "pair"), tmp_path / "prompts.txt"
     prompts.write_text("\n".join(f"t{i + 1} t7" for i in range(12)))
     return [

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters import adapter
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Event, Round, Tuned, TuningProgress
+from mlx_engine.pairs import tuning_files
 from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.tuning_files import read_record
 from mlx_engine.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.training import fresh, loop, replies, tune
 from mlx_engine.training.blocks import DECAY
@@ -30,7 +31,7 @@ REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=24)
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setattr(tune.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     monkeypatch.setattr(tune, "_TUNING", replace(tune._TUNING, replies=2, anchors=4))
     monkeypatch.setattr(tune, "_FROM_SCRATCH", replace(tune._FROM_SCRATCH, replies=4, anchors=4))
     return tmp_path / "cache" / "tuning"
@@ -82,7 +83,7 @@ def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, 
 def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folders, monkeypatch):
     monkeypatch.setattr(tune, "is_better", lambda *_: True)
     result = run(engine, REQUEST)[-1]
-    record = adapter.read_record(Path(result.file))
+    record = read_record(Path(result.file))
     measured = (result.before, result.after, result.general_before, result.general_after)
     assert (record.before, record.after, record.general_before, record.general_after) == measured
     assert list(engine.load(*folders))[-1].tuned
@@ -173,7 +174,7 @@ def test_a_run_in_progress_is_left_alone(engine, cache):
     running = engine.run(REQUEST, threading.Event())
     for _ in range(3):
         next(running)
-    tune.delete_runs()
+    tuning_files.delete_runs()
     assert len(list(cache.glob("*/*.safetensors"))) == 2
     with pytest.raises(UserError, match="being tuned already"):
         run(engine, REQUEST)

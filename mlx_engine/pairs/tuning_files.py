@@ -1,0 +1,126 @@
+"""Files of tuned drafters, and of the runs that tune them.
+
+The result of a run is an adapter: a small file next to the drafter. Until a run ends, its replies and weights are in the cache.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from safetensors import SafetensorError, safe_open
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.checkpoint import weights_checksum
+from mlx_engine.pairs.data_files import cannot_delete, cannot_write
+from mlx_engine.pairs.locks import acquire
+
+
+@dataclass(frozen=True)
+class AdapterRecord:
+    """What an adapter was made for, and what it gained.
+
+    Attributes:
+        drafter: checksum of the drafter's weights.
+        target: checksum of the target's weights.
+        date: day of tuning, such as 2026-11-30.
+        before, after: tokens per round on held-out prompts of the user.
+        general_before, general_after: the same on general prompts; 0 if there were none.
+    """
+
+    drafter: str
+    target: str
+    date: str
+    before: float
+    after: float
+    general_before: float = 0.0
+    general_after: float = 0.0
+
+
+def adapter_path(drafter: Path, target: Path) -> Path:
+    """Return where the adapter of a drafter for a target is stored."""
+    return drafter / f"tuned-{weights_checksum(target)[:12]}.safetensors"
+
+
+def read_record(file: Path) -> AdapterRecord:
+    """Return an adapter's record.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    try:
+        with safe_open(file, framework="np") as header:
+            found: dict[str, Any] = dict(header.metadata() or {})
+        return AdapterRecord(**{each.name: each.type(found[each.name]) for each in fields(AdapterRecord) if callable(each.type)})
+    except (OSError, SafetensorError, KeyError, ValueError):
+        raise damaged_adapter(file) from None
+
+
+def remove_adapter(drafter: Path, target: Path) -> Path | None:
+    """Delete a drafter's adapter for a target, and return its file, or None if there is none.
+
+    Raises:
+        UserError: the file can't be deleted.
+    """
+    file = adapter_path(drafter, target)
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise cannot_delete(file, error) from None
+    return file
+
+
+def damaged_adapter(file: Path) -> UserError:
+    template = "The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again."
+    return UserError("adapter_damaged", template, file=file.name)
+
+
+def digest(value: object) -> str:
+    """Return a short hash of a value's `repr`."""
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
+
+def run_folder(target: Path, drafter: Path) -> Path:
+    """Return the folder of a pair's run."""
+    return _runs() / digest([weights_checksum(target), weights_checksum(drafter)])
+
+
+def _runs() -> Path:
+    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "tuning"
+
+
+@contextmanager
+def locked_run(target: Path, drafter: Path) -> Iterator[Path]:
+    """Return the folder of a pair's run, and delete those of other pairs, which hold replies too.
+
+    Raises:
+        UserError: another process tunes the drafter, or the folder can't be made.
+    """
+    folder = run_folder(target, drafter)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = acquire(folder / "lock")
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    if lock is None:
+        raise UserError("tuning_already", "This drafter is being tuned already. Wait until that ends, then try again.")
+    try:
+        delete_runs(keep=folder)
+        yield folder
+    finally:
+        lock.release()
+
+
+def delete_runs(keep: Path | None = None) -> None:
+    """Delete what unfinished runs left on disk, except runs in progress and a folder to keep."""
+    for folder in _runs().glob("*"):
+        with suppress(OSError):
+            if folder != keep and (lock := acquire(folder / "lock")):
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.release()
