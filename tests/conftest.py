@@ -12,6 +12,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests import reference_blas
+
 # MLX wakes a thread for every operation. A batch process isn't interrupted for that, which halves its system time.
 if sys.platform == "linux":
     with contextlib.suppress(OSError):
@@ -19,6 +21,8 @@ if sys.platform == "linux":
 
 # Before anything imports MLX. In the wheel's BLAS a pass of one row and a pass of many rows agree bit for bit.
 os.environ["SLIPSTREAM_BLAS"] = "wheel"
+if blas := reference_blas.load():
+    os.environ["LD_PRELOAD"] = str(blas)  # in the processes that tests start
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
