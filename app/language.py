@@ -42,6 +42,7 @@ WINDOW_TEXTS = {
     "untrusted_certificate": "The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.",
 }
 
+_ENDS = (".", "。", "!", "！", "?", "？", "…", ":", "：")
 _size = re.compile(r"[\d.,]+ [KMG]B")
 
 _translator = QTranslator()
@@ -97,6 +98,20 @@ def use(wanted: str = "system") -> str:
 def number(value: float, digits: int = 0) -> str:
     """Format a number for the language: 12,345.6 or 12.345,6."""
     return QLocale().toString(float(value), "f", digits)
+
+
+def is_english() -> bool:
+    return QLocale().language() == QLocale.Language.English
+
+
+def sentences(*texts: str) -> str:
+    """Join sentences as the language does, ending those that lack a period.
+
+    Empty texts are left out.
+    """
+    chinese = QLocale().language() == QLocale.Language.Chinese
+    period, space = ("。", "") if chinese else (".", " ")
+    return space.join(text if text.endswith(_ENDS) else text + period for text in texts if text)
 
 
 def figures(value: float, count: int = 3) -> str:

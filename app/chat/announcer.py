@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Slot
 from app.chat.conductor import Conductor
 from app.conversations import wording
 from app.conversations.chat_tree import Turn
-from app.language import tr
+from app.language import sentences, tr
 from app.transcript.call_card import one_line, server_name, tool_name
 from app.widgets.controls import announce
 
@@ -50,4 +50,4 @@ def sentence(turn: Turn) -> str:
         text = text[:MAX_LENGTH].rsplit(" ", 1)[0] + " …"
     ending = wording.ending(reply)
     finished = tr("Reply ended: {ending}", ending=ending) if ending else tr("Reply finished")
-    return f"{finished}. {text}" if text else finished
+    return sentences(finished, text) if text else finished

@@ -1,4 +1,4 @@
-"""The start page of an empty chat: status, a recommended pair, and examples."""
+"""The start page of an empty chat: status, examples, and a recommended pair."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from app.conversations.wording import size
-from app.language import number, tr, translated
-from app.models.recommendation import Recommendation, precision_note
+from app.language import is_english, number, sentences, tr, translated
+from app.models.recommendation import Recommendation, fit_text, precision_note
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
@@ -16,14 +16,22 @@ from mlx_engine.events import LoadProgress, PairInfo
 MIN_CARD_HEIGHT = 56
 
 
-def examples() -> tuple[tuple[str, str], ...]:
-    """Return question types with example prompts, in English for the demo pair."""
+def examples() -> tuple[tuple[str, str, str], ...]:
+    """Return example prompts: the kind, the prompt in English, and the translated prompt.
+
+    The first one is for the calculator.
+    """
     return (
-        (tr("Calculation"), "How many divisors does 84 have?"),
-        (tr("Table"), "Write the 7 times table up to 10."),
-        (tr("Code"), "Write a Python function that checks if a number is prime."),
-        (tr("List"), "List the first 8 square numbers."),
-        (tr("Explanation"), "What is speculative decoding?"),
+        (tr("Calculator"), "What is 4817 × 392?", tr("What is 4817 × 392?")),
+        (tr("Math"), "How many divisors does 84 have?", tr("How many divisors does 84 have?")),
+        (tr("Table"), "Write the 7 times table up to 10.", tr("Write the 7 times table up to 10.")),
+        (
+            tr("Code"),
+            "Write a Python function that checks if a number is prime.",
+            tr("Write a Python function that checks if a number is prime."),
+        ),
+        (tr("List"), "List the first 8 square numbers.", tr("List the first 8 square numbers.")),
+        (tr("Explanation"), "What is speculative decoding?", tr("What is speculative decoding?")),
     )
 
 
@@ -34,6 +42,7 @@ class RecommendedPair(QFrame):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.found: Recommendation | None = None
         set_look(self, "notice")
         heading = small_label(theme, tr("Recommended for this computer"), "secondary", bold=True, wrap=True)
         self.name = styled_label(theme, size=1.15, bold=True, wrap=True)
@@ -47,19 +56,14 @@ class RecommendedPair(QFrame):
         """Put the button below the texts or next to them."""
         self._row.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
 
-    def show_pair(self, found: Recommendation | None, no_gpu: bool = False) -> None:
-        """Show a pair, or why only the demo pair is recommended."""
-        if found is None or no_gpu:
-            self.name.setText(tr("Demo pair"))
-            self.facts.setText(
-                tr("Slipstream found no GPU. Larger pairs are too slow on a CPU.")
-                if no_gpu
-                else tr("Larger pairs don't fit in this computer's memory or are too slow.")
-            )
+    def show_pair(self, found: Recommendation | None) -> None:
+        """Set the pair to recommend, or None if there is no better one than the demo."""
+        self.found = found
+        if found is None:
             return
         self.name.setText(f"{found.entry.name}{tr(', {bits}-bit', bits=found.target.bits) if found.target.bits else ''}")
         weights = tr("About {size}", size=size(found.needed)) if found.estimated else size(found.needed)
-        facts = [weights, tr("Fits comfortably")]
+        facts = [weights, fit_text(found.fit.verdict)]
         if found.max_speed:
             facts.append(tr("Up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
         if speedups := [ratio for reported in found.entry.drafters[0].reported for ratio in reported.speedup]:
@@ -81,24 +85,27 @@ class Welcome(QWidget):
         center = Qt.AlignmentFlag.AlignHCenter
         self.title = styled_label(theme, size=1.75, bold=True, wrap=True)
         self.subtitle = styled_label(theme, look="secondary", wrap=True)
+        self.about_demo = small_label(theme, look="secondary", wrap=True)
         self.private = small_label(theme, look="faint", wrap=True)
-        for label in (self.title, self.subtitle, self.private):
+        for label in (self.title, self.subtitle, self.about_demo, self.private):
             label.setAlignment(center)
         self.progress = ThinBar(theme, tr("Loading the models"))
         self.progress.setFixedWidth(280)
         self.recommended = RecommendedPair(theme)
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
-        self.calculation = _Card(theme, tr("Calculator"), "What is 4817 × 392?", self.calculation_chosen)
-        self.cards = [_Card(theme, kind, prompt, self.chosen) for kind, prompt in examples()]
+        calculation, *others = examples()
+        self.calculation = _Card(theme, calculation, self.calculation_chosen)
+        self.cards = [_Card(theme, example, self.chosen) for example in others]
         self._columns, self._can_call_tools = 0, False
         self._layout = column(
             self.title,
             self.subtitle,
             (self.progress, 0, center),
+            self.about_demo,
             6,
-            self.recommended,
             self._cards,
+            self.recommended,
             self.private,
             spacing=12,
             parent=self,
@@ -118,9 +125,18 @@ class Welcome(QWidget):
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:
         """Show the loaded or loading pair. `demo` tells whether this is the demo pair."""
         self.title.setText(tr("Try the built-in demo") if demo else tr("Ask anything, faster"))
-        self.recommended.setVisible(demo)
+        self.about_demo.setText(
+            sentences(
+                tr("The demo pair answers only a few kinds of questions."),
+                "" if is_english() else tr("The demo model understands only English."),
+                tr("Compare shows the speedup side by side."),
+            )
+        )
+        self.about_demo.setVisible(demo and pair is not None)
+        self.recommended.setVisible(demo and self.recommended.found is not None)
         self.progress.setVisible(loading is not None)
         for card in (self.calculation, *self.cards):
+            card.show_prompt(in_english=demo)
             card.setEnabled(pair is not None)
         can_call_tools = pair is not None and pair.can_call_tools
         self.calculation.setVisible(can_call_tools)
@@ -134,11 +150,9 @@ class Welcome(QWidget):
             self.subtitle.setText(tr("No models are loaded."))
         elif pair.remote:
             self.subtitle.setText(tr("Connected to {host}", host=pair.remote))
-        elif demo:
-            self.subtitle.setText(tr("This tiny pair shows the speedup, but answers only a few kinds of questions."))
-        elif not pair.why_plain:
+        elif demo or not pair.why_plain:
             self.subtitle.setText(
-                tr("A small model drafts tokens, and the large one checks them. The output is exactly the large model's.")
+                tr("DFlash runs models in pairs: a small one drafts, and a large one checks. The text is the same, only faster.")
             )
         else:
             self.subtitle.setText(tr("Ready (DFlash is off)"))
@@ -171,21 +185,27 @@ class Welcome(QWidget):
 class _Card(QPushButton):
     """A button with wrapped text, which QPushButton doesn't support."""
 
-    def __init__(self, theme: Theme, kind: str, prompt: str, chosen: SignalInstance) -> None:
+    def __init__(self, theme: Theme, example: tuple[str, str, str], chosen: SignalInstance) -> None:
         super().__init__()
-        self.setAccessibleName(tr("Ask: {prompt}", prompt=prompt))
+        kind, self._english, self._translated = example
+        self.prompt = self._english
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         set_look(self, "card")
-        self.clicked.connect(lambda: chosen.emit(prompt))
-        label = Label(prompt)
-        label.setWordWrap(True)
-        label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.clicked.connect(lambda: chosen.emit(self.prompt))
+        self._label = Label()
+        self._label.setWordWrap(True)
+        self._label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         caption = small_label(theme, kind, "secondary")
         caption.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._content = column(caption, label, None, spacing=2, margins=(14, 9, 14, 9), parent=self)
+        self._content = column(caption, self._label, None, spacing=2, margins=(14, 9, 14, 9), parent=self)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
+
+    def show_prompt(self, in_english: bool) -> None:
+        self.prompt = self._english if in_english else self._translated
+        self._label.setText(self.prompt)
+        self.setAccessibleName(tr("Ask: {prompt}", prompt=self.prompt))
 
     def hasHeightForWidth(self) -> bool:
         return True

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app import macos
 from app.conversations.wording import size
-from app.language import tr
+from app.language import sentences, tr
 from app.macos import Pressure
 from mlx_engine.pairs import machine
 
@@ -67,7 +67,7 @@ class MemoryWatch(QObject):
             self._warn(tr("The last reply used {peak} of the {budget} available to models.", **sizes))
 
     def _warn(self, reason: str) -> None:
-        self.short.emit(f"{reason} {tr('Quit other apps or shorten the chat to keep replies fast.')}")
+        self.short.emit(sentences(reason, tr("Quit other apps or shorten the chat to keep replies fast.")))
 
 
 def pressure() -> Pressure:

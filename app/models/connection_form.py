@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QFileDialog, QLineEdit, QSpinBox, QWidget
 from shiboken6 import isValid
 
-from app.language import tr, translated
+from app.language import sentences, tr, translated
 from app.models.connection_card import server_facts
 from app.models.connections import Connections
 from app.models.pair_card import FactTable
@@ -186,7 +186,7 @@ class ConnectionForm(QDialog):
         self.facts.show_facts(facts or {})
         self.facts.setVisible(bool(facts))
         if text:
-            announce(self, " ".join([text, *(f"{name}: {value}." for name, value in (facts or {}).items())]))
+            announce(self, sentences(text, *(f"{name}: {value}" for name, value in (facts or {}).items())))
             self._page.show_end()
 
     @Slot()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
 
 from app.conversations.wording import size
-from app.language import tr
+from app.language import sentences, tr
 from app.models.picker import Picker
 from app.models.storage import while_open
 from app.widgets.controls import ThinBar, button, small_label
@@ -72,11 +72,11 @@ class ModelSettings(QWidget):
             self.bar.show_fraction(moving.done / moving.total if moving.total else 0.0)
             moved = tr("Moving models: {done} of {total}", done=size(moving.done), total=size(moving.total))
             kept = tr("You can keep chatting, but you can't download, load, or delete models.")
-            self.room.setText(f"{moved}. {kept}")
+            self.room.setText(sentences(moved, kept))
         elif folder is not None:
             text = tr("{size} available", size=size(folder.free))
             fixed = tr("The folder is set by {variable} and can't be changed here.", variable=variable)
-            self.room.setText(f"{text}. {fixed}" if variable else text)
+            self.room.setText(sentences(text, fixed) if variable else text)
         self._show_limit(self._storage.limit)
         hub = self._storage.hub
         self.hub.setEnabled(hub is not None and not hub.fixed)

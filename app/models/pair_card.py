@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import rate_range, size, tokens
-from app.language import number, tr, translated
+from app.language import number, sentences, tr, translated
 from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
 from app.models.picker import Picker
@@ -329,38 +329,40 @@ def _drafter_label(name: str, variant: Variant) -> str:
 
 
 def _advantages(one: Candidate) -> str:
-    sentences = []
+    reasons = []
     if one.shown.pair is not None and one.shown.pair.target == one.recommended:
-        sentences.append(tr("Recommended for this computer."))
+        reasons.append(tr("Recommended for this computer."))
     if one.verdict == "comfortable":
-        sentences.append(tr("Leaves memory for long chats and other apps."))
+        reasons.append(tr("Leaves memory for long chats and other apps."))
     elif one.verdict == "tight":
-        sentences.append(tr("Fits, with little memory to spare."))
+        reasons.append(tr("Fits, with little memory to spare."))
     if "coding" in one.tags:
-        sentences.append(tr("Trained for code."))
+        reasons.append(tr("Trained for code."))
     if one.shown.kind == "DFlash 2":
-        sentences.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
+        reasons.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
     if len(one.labels) > 1:
-        sentences.append(precision_note(one.shown.bits))
+        reasons.append(precision_note(one.shown.bits))
     if "small" in one.tags and one.shown.size and one.shown.folders is None:
-        sentences.append(tr("Quick to download and light on memory."))
+        reasons.append(tr("Quick to download and light on memory."))
     notes = {
         "The drafter was trained on non-thinking replies.": tr("The drafter was trained on non-thinking replies."),
         "The drafter was fine-tuned for Three.js code.": tr("The drafter was fine-tuned for Three.js code."),
     }
     note = one.shown.drafter.note if one.shown.drafter else ""
-    return " ".join(filter(None, [*sentences, notes.get(note, note), one.note]))
+    return sentences(*reasons, notes.get(note, note), one.note)
 
 
 def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
     dflash, plain = one.shown.speeds.get("dflash"), one.shown.speeds.get("plain")
     if speed := dflash or plain:
-        facts = {tr("Speed"): f"{rate_range(speed.low, speed.high)}. {translated(speed.reason)}"}
+        facts = {tr("Speed"): sentences(rate_range(speed.low, speed.high), translated(speed.reason))}
         if dflash and plain:
-            facts[tr("Without DFlash")] = f"{rate_range(plain.low, plain.high)}. {translated(plain.reason)}"
+            facts[tr("Without DFlash")] = sentences(rate_range(plain.low, plain.high), translated(plain.reason))
         return facts
     if one.why_not:
         return {}
+    if one.shown.needs_gpu:
+        return {tr("Speed"): tr("Too slow without a GPU.")}
     if not machine_measured:
         return {tr("Speed"): tr("To see an estimate, choose Help > {page} and measure this computer.", page=machine_title())}
     return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}

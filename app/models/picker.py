@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.conductor import Conductor
-from app.language import tr, translated
+from app.language import sentences, tr, translated
 from app.models.connections import Connections
 from app.models.downloads import Downloads, PairDownload, PairState
 from app.models.storage import Background, Storage
@@ -391,7 +391,7 @@ class Picker(QObject):
                 reason, advice = error.text, tr("Enter a drafter, or leave the field empty for plain decoding.")
             except NotForDFlash as error:
                 reason, advice = error.text, tr("Leave the drafter empty for plain decoding.")
-            raise UserError.of(EngineText("window", f"{translated(reason)} {advice}"))
+            raise UserError.of(EngineText("window", sentences(translated(reason), advice)))
 
         self._background.run(work, then, failed)
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 from app.conversations.plain_text import one_line
 from app.conversations.wording import size
-from app.language import tr
-from app.models.recommendation import MIN_SPEED, estimate_size, max_speed, recommend
+from app.language import sentences, tr
+from app.models.recommendation import MIN_SPEED, estimate_size, fit_text, needs_gpu, recommend, too_slow, weights_fit
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
@@ -22,7 +22,7 @@ from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRep
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict, predict_fit
+from mlx_engine.pairs.fit import CONTEXT, Fit, FitVerdict, predict_fit
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.installed import drafters_among
 from mlx_engine.pairs.library import LocalModel, fitting_drafters, local_models, repo_of
@@ -60,6 +60,7 @@ class Variant:
     speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
     measured: tuple[float, ...] = ()  # tokens per second of the last replies with the drafter on this machine
     slow: bool = False  # probably slower than reading speed
+    needs_gpu: bool = False  # slow because this machine has no GPU
     problem: EngineText | None = None  # why it can't be downloaded or used
     family: str = ""
     license: str = ""
@@ -149,16 +150,7 @@ class Candidate:
 
     @property
     def verdict_text(self) -> str:
-        names: dict[FitVerdict, str] = {
-            "comfortable": tr("Fits comfortably"),
-            "tight": tr("Tight fit"),
-            "will swap": tr("Too large for the available memory"),
-            "no": tr("Doesn't fit"),
-            "unknown": tr("Memory use unknown"),
-        }
-        if self.why_not:
-            return tr("Not supported yet")
-        return tr("Fits, but too slow") if self.fits and self.shown.slow else names[self.verdict]
+        return tr("Not supported yet") if self.why_not else fit_text(self.verdict, self.shown.slow)
 
     @property
     def summary(self) -> str:
@@ -254,7 +246,7 @@ def survey() -> Survey:
     listed = {variant.folders for one in custom for variant in one.variants}
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
     entries = [_entry(entry, models, estimator) for entry in catalog.entries]
-    found = None if machine.without_gpu(estimator.facts) else recommend(catalog, facts=estimator.facts)
+    found = recommend(catalog, facts=estimator.facts)
     if found:
         entries = [_recommended(one, found.target.repo) if one.id == found.entry.id else one for one in entries]
     rows = [*(_with_drafters(one, models, estimator, catalog, pairs) for one in (*entries, *others)), *custom]
@@ -297,10 +289,10 @@ class Estimator:
             speeds = measured_speeds(rates)
             parsed = parse(drafter) if drafter else None
             variant = replace(variant, config=parsed, measured=tuple(rates.get("dflash", ())))
-            if self.facts is not None:
+            if self.facts is not None and not machine.without_gpu(self.facts):  # CPUs are far from their memory's speed
                 speeds = predict_speeds(self.facts, target, parsed, sizes, context) | speeds
-            slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
-            return replace(variant, fit=fit, speeds=speeds, slow=slow, context=limit or variant.context)
+            variant = self._rated(variant, speeds, variant.slow)
+            return replace(variant, fit=fit, context=limit or variant.context)
         except UserError as error:
             return replace(variant, problem=error.text)
         except Exception:
@@ -322,13 +314,15 @@ class Estimator:
         speeds = measured_speeds(self._measured.rates(variant.speed_key))
         if not total:
             return replace(variant, speeds=speeds)
-        lines, facts = (FitLine("Weights of both models", total, ""),), self.facts
-        fit = Fit(lines, CONTEXT, machine.working_set(facts), machine.allocation_limit(facts), self._free)
+        fit = weights_fit(total, machine.working_set(self.facts), self.facts, self._free)
+        return self._rated(replace(variant, size=total, fit=fit), speeds, too_slow(name, total, self.facts))
+
+    def _rated(self, variant: Variant, speeds: dict[Mode, SpeedRange], slow: bool) -> Variant:
+        """Add known speeds. Without any, the pair is slow if it needs a GPU or if `slow` says so."""
         if speeds:
-            slow = max(speed.high for speed in speeds.values()) < MIN_SPEED
-        else:
-            slow = machine.without_gpu(facts) if facts is None else max_speed(name, total, facts) < MIN_SPEED
-        return replace(variant, size=total, fit=fit, speeds=speeds, slow=slow)
+            return replace(variant, speeds=speeds, slow=max(speed.high for speed in speeds.values()) < MIN_SPEED, needs_gpu=False)
+        without = needs_gpu(variant.size, self.facts)
+        return replace(variant, speeds={}, slow=slow or without, needs_gpu=without)
 
     def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
         models = [target, drafter] if drafter else [target]
@@ -468,6 +462,6 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
         for drafter in fitting or [None]:
             variants.append(_of_models(Variant(), target, drafter, estimator))
         if not fitting:
-            note = f"{note} {tr('No drafter found for this model, so it uses plain decoding.')}".strip()
+            note = sentences(note, tr("No drafter found for this model, so it uses plain decoding."))
         found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], tuple(variants), note=note))
     return found

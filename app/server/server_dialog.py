@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.conversations.wording import rate, tokens
-from app.language import number, tr
+from app.language import number, sentences, tr
 from app.models.pair_loader import PairLoader
 from app.server.agents import start_agent
 from app.server.local_server import LOG_LINES, LocalServer
@@ -174,7 +174,8 @@ class ServerDialog(QDialog):
         self.switch.setChecked(server.on)
         about = tr("Lets coding agents and other programs on this computer use the loaded model.")
         host = loader.pair.remote if loader.pair is not None else ""
-        self.about.setText(f"{about} {tr('Messages from these programs are sent to {host}.', host=host)}" if host else about)
+        sent = tr("Messages from these programs are sent to {host}.", host=host) if host else ""
+        self.about.setText(sentences(about, sent))
         self.starting.setVisible(server.on and not server.url)
         self.error.label.setText(server.error)
         self.error.setVisible(bool(server.error))

@@ -17,7 +17,7 @@ from app.chat.drafts import Drafts
 from app.chat.foot import Foot
 from app.conversations.json_values import parse_json
 from app.conversations.settings import ChatSettings
-from app.language import number, tr
+from app.language import number, sentences, tr
 from app.models.picker import Picker
 from app.models.recommendation import recommend
 from app.notice import Notice
@@ -186,10 +186,9 @@ class MainWindow(QMainWindow):
 
     def _recommend(self) -> None:
         """Show the recommended pair on the start page."""
-        facts = machine.load_facts()
-        found, no_gpu = recommend(load_catalog(), facts=facts), machine.without_gpu(facts)
-        self.transcript.welcome.recommended.show_pair(found, no_gpu)
-        if found is not None and not no_gpu:
+        found = recommend(load_catalog(), facts=machine.load_facts())
+        self.transcript.welcome.recommended.show_pair(found)
+        if found is not None:
             self.transcript.welcome.recommended.opened.connect(lambda: self.picker.show_target(found.entry.id, found.target.repo))
         self.transcript.welcome.recommended.opened.connect(self.dialogs.show_models)
 
@@ -324,7 +323,8 @@ class MainWindow(QMainWindow):
         using = (
             tr("1 program is using the server.") if programs == 1 else tr("{count} programs are using the server.", count=programs)
         )
-        return confirm(self, tr("Quit Slipstream?"), f"{using} {tr('If you quit now, all replies will stop.')}", tr("Quit Anyway"))
+        question = sentences(using, tr("If you quit now, all replies will stop."))
+        return confirm(self, tr("Quit Slipstream?"), question, tr("Quit Anyway"))
 
     def moveEvent(self, event: QMoveEvent) -> None:
         super().moveEvent(event)

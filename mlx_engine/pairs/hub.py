@@ -155,7 +155,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             template = "The certificate of {endpoint} isn't trusted. Install your proxy's certificate, or set SSL_CERT_FILE."
             return NoAnswer("untrusted_certificate", template, **values)
         case httpx2.TransportError():
-            template = "Can't reach {endpoint}. Downloaded data is kept. Check your network connection."
+            template = "Can't reach {endpoint}. Check your network connection."
             return Unreachable("hub_unreachable", template, **values)
     template = "The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror."
     return UserError("invalid_hub_answer", template, **values)

@@ -590,11 +590,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
-            <translation>Ein kleines Modell entwirft Token, und das große prüft sie. Der Text ist genau der des großen Modells.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>About {size}</source>
             <translation>Etwa {size}</translation>
         </message>
@@ -607,11 +602,6 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Ask: {prompt}</source>
             <translation>Fragen: {prompt}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Calculation</source>
-            <translation>Rechnen</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -635,13 +625,18 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Compare shows the speedup side by side.</source>
+            <translation>„Vergleichen“ zeigt beide Geschwindigkeiten nebeneinander.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Connected to {host}</source>
             <translation>Verbunden mit {host}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Demo pair</source>
-            <translation>Demo-Paar</translation>
+            <source>DFlash runs models in pairs: a small one drafts, and a large one checks. The text is the same, only faster.</source>
+            <translation>DFlash verwendet Modelle paarweise: Ein kleines entwirft, ein großes prüft. Der Text bleibt gleich und entsteht schneller.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -655,13 +650,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Fits comfortably</source>
-            <translation>Passt bequem</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Larger pairs don't fit in this computer's memory or are too slow.</source>
-            <translation>Größere Paare passen nicht in den Speicher dieses Computers oder sind zu langsam.</translation>
+            <source>How many divisors does 84 have?</source>
+            <translation>Wie viele Teiler hat 84?</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -670,8 +660,18 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>List the first 8 square numbers.</source>
+            <translation>Nenne die ersten 8 Quadratzahlen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>Modelle werden geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Math</source>
+            <translation>Mathematik</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -685,18 +685,18 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
-            <translation>Slipstream hat keine GPU gefunden. Größere Paare sind auf einer CPU zu langsam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Table</source>
             <translation>Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
-            <translation>Dieses winzige Paar zeigt die Beschleunigung, beantwortet aber nur wenige Arten von Fragen.</translation>
+            <source>The demo model understands only English.</source>
+            <translation>Das Demo-Modell versteht nur Englisch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The demo pair answers only a few kinds of questions.</source>
+            <translation>Das Demo-Paar beantwortet nur wenige Arten von Fragen.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -717,6 +717,26 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Up to {rate} tok/s without DFlash</source>
             <translation>Bis zu {rate} Token/s ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>What is 4817 × 392?</source>
+            <translation>Wie viel ist 4817 × 392?</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>What is speculative decoding?</source>
+            <translation>Was ist spekulatives Dekodieren?</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Write a Python function that checks if a number is prime.</source>
+            <translation>Schreibe eine Python-Funktion, die prüft, ob eine Zahl eine Primzahl ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Write the 7 times table up to 10.</source>
+            <translation>Schreibe das Einmaleins der 7 bis 10.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2520,6 +2540,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Too slow without a GPU.</source>
+            <translation>Ohne GPU zu langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Total</source>
             <translation>Gesamt</translation>
         </message>
@@ -2637,6 +2662,11 @@
             <location filename="../../app/models/pair_loader.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash ist aus: {why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Demo pair</source>
+            <translation>Demo-Paar</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
@@ -2875,8 +2905,38 @@
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
+            <source>Doesn't fit</source>
+            <translation>Passt nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Fits comfortably</source>
+            <translation>Passt bequem</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Fits, but too slow</source>
+            <translation>Passt, aber zu langsam</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
             <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
             <translation>Gewinnt am meisten durch DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Memory use unknown</source>
+            <translation>Speicherbedarf unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Tight fit</source>
+            <translation>Passt knapp</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Too large for the available memory</source>
+            <translation>Zu groß für den verfügbaren Speicher</translation>
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
@@ -2920,16 +2980,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Doesn't fit</source>
-            <translation>Passt nicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Fits, but too slow</source>
-            <translation>Passt, aber zu langsam</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>Im Modellordner von LM Studio.</translation>
         </message>
@@ -2945,11 +2995,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Memory use unknown</source>
-            <translation>Speicherbedarf unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>No drafter found for this model, so it uses plain decoding.</source>
             <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
         </message>
@@ -2957,16 +3002,6 @@
             <location filename="../../app/models/survey.py" />
             <source>Not supported yet</source>
             <translation>Noch nicht unterstützt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Tight fit</source>
-            <translation>Passt knapp</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Too large for the available memory</source>
-            <translation>Zu groß für den verfügbaren Speicher</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -4770,6 +4805,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
+            <translation>Ein kleines Modell entwirft Token, und das große prüft sie. Der Text ist genau der des großen Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>All settings</source>
             <translation>Alle Einstellungen</translation>
         </message>
@@ -6233,8 +6273,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Downloaded data is kept. Check your network connection.</extracomment>
-            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung; geladene Daten bleiben erhalten.</translation>
+            <extracomment>Can't reach {endpoint}. Check your network connection.</extracomment>
+            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />

@@ -590,11 +590,6 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
-            <translation>小模型起草词元，大模型进行检查。输出与大模型完全一致。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>About {size}</source>
             <translation>约 {size}</translation>
         </message>
@@ -607,11 +602,6 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Ask: {prompt}</source>
             <translation>提问：{prompt}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Calculation</source>
-            <translation>计算</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -635,13 +625,18 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>Compare shows the speedup side by side.</source>
+            <translation>“比较”会并排显示加速效果。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Connected to {host}</source>
             <translation>已连接到 {host}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Demo pair</source>
-            <translation>演示模型对</translation>
+            <source>DFlash runs models in pairs: a small one drafts, and a large one checks. The text is the same, only faster.</source>
+            <translation>DFlash 成对运行模型：小模型起草，大模型检查。文本不变，只是更快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -655,13 +650,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Fits comfortably</source>
-            <translation>轻松容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Larger pairs don't fit in this computer's memory or are too slow.</source>
-            <translation>更大的模型对放不进这台电脑的内存，或者太慢。</translation>
+            <source>How many divisors does 84 have?</source>
+            <translation>84 有多少个约数？</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -670,8 +660,18 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
+            <source>List the first 8 square numbers.</source>
+            <translation>列出前 8 个平方数。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>正在载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Math</source>
+            <translation>数学</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -685,18 +685,18 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
-            <translation>Slipstream 未找到 GPU。较大的模型对在 CPU 上太慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
             <source>Table</source>
             <translation>表格</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>This tiny pair shows the speedup, but answers only a few kinds of questions.</source>
-            <translation>这个微型模型对用于展示加速效果，但只能回答少数几类问题。</translation>
+            <source>The demo model understands only English.</source>
+            <translation>演示模型只懂英语。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The demo pair answers only a few kinds of questions.</source>
+            <translation>演示模型对只能回答少数几类问题。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -717,6 +717,26 @@
             <location filename="../../app/chat/welcome.py" />
             <source>Up to {rate} tok/s without DFlash</source>
             <translation>不使用 DFlash 时最高 {rate} 词元/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>What is 4817 × 392?</source>
+            <translation>4817 × 392 等于多少？</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>What is speculative decoding?</source>
+            <translation>什么是推测解码？</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Write a Python function that checks if a number is prime.</source>
+            <translation>写一个 Python 函数，判断一个数是否为质数。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Write the 7 times table up to 10.</source>
+            <translation>写出 7 的乘法表，直到乘以 10。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -2520,6 +2540,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Too slow without a GPU.</source>
+            <translation>没有 GPU 会太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Total</source>
             <translation>合计</translation>
         </message>
@@ -2637,6 +2662,11 @@
             <location filename="../../app/models/pair_loader.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash 已关闭：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Demo pair</source>
+            <translation>演示模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
@@ -2875,8 +2905,38 @@
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
+            <source>Doesn't fit</source>
+            <translation>无法容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Fits comfortably</source>
+            <translation>轻松容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Fits, but too slow</source>
+            <translation>内存足够，但太慢</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
             <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
             <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Memory use unknown</source>
+            <translation>内存用量未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Tight fit</source>
+            <translation>勉强容纳</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/recommendation.py" />
+            <source>Too large for the available memory</source>
+            <translation>超出可用内存</translation>
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
@@ -2920,16 +2980,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Doesn't fit</source>
-            <translation>无法容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Fits, but too slow</source>
-            <translation>内存足够，但太慢</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>In LM Studio's models folder.</source>
             <translation>位于 LM Studio 的模型文件夹中。</translation>
         </message>
@@ -2945,11 +2995,6 @@
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Memory use unknown</source>
-            <translation>内存用量未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
             <source>No drafter found for this model, so it uses plain decoding.</source>
             <translation>未找到适合此模型的草稿模型，因此使用普通解码。</translation>
         </message>
@@ -2957,16 +3002,6 @@
             <location filename="../../app/models/survey.py" />
             <source>Not supported yet</source>
             <translation>尚不支持</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Tight fit</source>
-            <translation>勉强容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Too large for the available memory</source>
-            <translation>超出可用内存</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -4770,6 +4805,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
+            <translation>小模型起草词元，大模型进行检查。输出与大模型完全一致。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>All settings</source>
             <translation>所有设置</translation>
         </message>
@@ -6233,8 +6273,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Downloaded data is kept. Check your network connection.</extracomment>
-            <translation>无法连接 {endpoint}。请检查网络连接；已下载的数据会保留。</translation>
+            <extracomment>Can't reach {endpoint}. Check your network connection.</extracomment>
+            <translation>无法连接 {endpoint}。请检查网络连接。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />

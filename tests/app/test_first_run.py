@@ -1,5 +1,6 @@
 """The first launch and its recommended pair."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,11 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.application import last_pair
+from app.models.pair_card import facts_of
 from app.models.picker_dialog import PickerDialog
 from app.models.recommendation import MIN_SPEED, max_speed, recommend
+from app.models.survey import survey
+from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.demo import REFUSAL, is_refusal
@@ -24,16 +28,17 @@ from tests.app.test_window import press
 Start = Callable[..., Running]
 GB = 1_000_000_000
 SHIPPED = load_catalog()
+FAST = replace(FACTS, bandwidth=1e15)
 
 
 @given(st.integers(0, 600 * GB))
 def test_the_recommended_pair_is_the_largest_that_fits_comfortably(budget: int) -> None:
-    found = recommend(SHIPPED, budget)
+    found = recommend(SHIPPED, budget, FAST)
     if found is None:
         assert budget < 8 * GB
         return
     assert found.needed <= 0.7 * budget and found.entry.confirmed and not found.entry.why_not
-    smaller = recommend(SHIPPED, max(0, budget - 5 * GB))
+    smaller = recommend(SHIPPED, max(0, budget - 5 * GB), FAST)
     assert smaller is None or smaller.needed <= found.needed
 
 
@@ -43,7 +48,7 @@ def test_the_recommended_pair_is_fast_enough(gigabytes: int, bandwidth: float) -
     found = recommend(SHIPPED, gigabytes * GB, facts)
     if found is not None:
         assert max_speed(found.entry.name, found.needed, facts) >= MIN_SPEED
-    at_any_speed = recommend(SHIPPED, gigabytes * GB)
+    at_any_speed = recommend(SHIPPED, gigabytes * GB, FAST)
     assert found is None or (at_any_speed is not None and found.needed <= at_any_speed.needed)
 
 
@@ -53,24 +58,39 @@ def test_only_active_experts_count_for_the_speed() -> None:
     assert max_speed("Something 30B-A3B", 10 * GB, facts) == pytest.approx(100)
 
 
-def test_without_a_gpu_the_demo_pair_is_recommended_with_the_reason(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert machine.without_gpu(replace(FACTS, device="CPU")) and not machine.without_gpu(FACTS)
-    monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
-    panel = start().window.transcript.welcome.recommended
-    assert panel.name.text() == "Demo pair" and "no GPU" in panel.facts.text()
-    panel.show_pair(recommend(SHIPPED, 100 * GB, FACTS))
-    assert panel.name.text() != "Demo pair"
+@pytest.mark.parametrize("facts", [None, replace(FACTS, device="CPU"), FACTS], ids=["not measured", "CPU", "GPU"])
+def test_the_start_page_and_the_models_window_agree(
+    start: Start, facts: MachineFacts | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once measured, the Models window called pairs comfortable that the start page called too slow for a CPU."""
+    monkeypatch.setattr(machine, "load_facts", lambda: facts)
+    monkeypatch.setattr(machine, "free_memory", lambda: 100 * GB)
+    monkeypatch.setattr(sys, "platform", "linux")
+    welcome = start().window.transcript.welcome
+    pairs = [one for one in survey().candidates if one.entry is not None and not one.why_not and one.shown.pair is not None]
+    comfortable = [one.name for one in pairs if one.verdict_text == "Fits comfortably"]
+    assert bool(comfortable) == welcome.recommended.isVisible() == (facts is FACTS)
+    assert comfortable or {"Fits, but too slow"} <= {one.verdict_text for one in pairs}
+    recommended = [one.name for one in pairs if one.recommended]
+    assert [welcome.recommended.name.text().split(",")[0]] * len(recommended) == recommended
+    for name, text in [(one.name, facts_of(one, True).get("Speed")) for one in pairs if facts is not FACTS and one.shown.slow]:
+        assert text == "Too slow without a GPU.", name
+
+
+def test_the_start_page_does_not_recommend_the_pair_in_use(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, working_set_bytes=GB))
+    assert start().window.transcript.welcome.recommended.isHidden()
 
 
 def test_a_published_size_takes_precedence_over_an_estimate() -> None:
     coder = SHIPPED.find("qwen3-coder-30b-a3b")
-    found = recommend(Catalog((coder,)), 100 * GB)
+    found = recommend(Catalog((coder,)), 100 * GB, FAST)
     assert found and not found.estimated and found.needed == round((17.2 + 0.94) * GB)
     unknown = replace(coder, targets=tuple(replace(target, size_gb=None) for target in coder.targets))
-    found = recommend(Catalog((unknown,)), 100 * GB)
+    found = recommend(Catalog((unknown,)), 100 * GB, FAST)
     assert found and found.estimated and abs(found.needed / GB - 17.2) < 1
     nameless = replace(unknown, name="Thirty billion")
-    assert recommend(Catalog((nameless,)), 100 * GB) is None
+    assert recommend(Catalog((nameless,)), 100 * GB, FAST) is None
 
 
 @pytest.fixture
@@ -78,11 +98,12 @@ def on_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a GPU and 10.7 GB for models."""
     facts = replace(FACTS, device="Metal", bandwidth=120e9, working_set_bytes=int(10.7e9))
     monkeypatch.setattr(machine, "load_facts", lambda: facts)
+    monkeypatch.setattr(machine, "free_memory", lambda: 12 * GB)
 
 
 def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: Start, on_a_mac: None) -> None:
     welcome = start().window.transcript.welcome
-    assert "demo" in welcome.title.text() and "answers only a few kinds of questions" in welcome.subtitle.text()
+    assert "demo" in welcome.title.text() and "answers only a few kinds of questions" in welcome.about_demo.text()
     assert welcome.recommended.isVisible() and welcome.recommended.name.text() == "Qwen3.5 9B, 4-bit"
     facts = "About 7.4 GB · Fits comfortably · Up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash"
     assert welcome.recommended.facts.text() == facts
@@ -104,7 +125,7 @@ def test_with_another_pair_the_start_page_recommends_nothing(start: Start) -> No
     app.conductor.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
     app.until(lambda: app.conductor.loader.pair is not None and not app.conductor.loader.running)
     welcome = app.window.transcript.welcome
-    assert welcome.recommended.isHidden() and "demo" not in welcome.title.text()
+    assert welcome.recommended.isHidden() and welcome.about_demo.isHidden() and "demo" not in welcome.title.text()
 
 
 def test_a_refusal_of_the_demo_offers_another_model(start: Start) -> None:
@@ -146,13 +167,28 @@ def test_every_example_can_be_reached_in_a_small_window(start: Start, on_a_mac: 
     app.until(lambda: bar.maximum() > 0)
     bar.setValue(bar.maximum())
     assert bar.value() == bar.maximum() > 0
-    last = transcript.welcome.cards[-1]
+    last = transcript.welcome.recommended.button
     assert last.visibleRegion().boundingRect().height() == last.height()
+    for card in transcript.welcome.cards:
+        bar.setValue(card.y())
+        assert card.visibleRegion().boundingRect().height() == card.height()
     app.window.resize(700, 520)
     assert bar.value() > 0
     app.ask("Hello")
     app.conductor.new_chat()
     assert bar.value() == 0
+
+
+@pytest.mark.parametrize("text_size", [15, 30])
+def test_the_examples_come_before_the_recommendation(start: Start, on_a_mac: None, text_size: int) -> None:
+    app = start()
+    app.window.preferences.text_size = text_size
+    app.window.resize(700, 500)
+    welcome = app.window.transcript.welcome
+    app.until(lambda: welcome.recommended.isVisible() and welcome.recommended.y() > 0)
+    assert max(card.geometry().bottom() for card in welcome.cards) < welcome.recommended.y()
+    if text_size == 15:
+        assert welcome.cards[0].visibleRegion().boundingRect().height() == welcome.cards[0].height()
 
 
 def test_the_examples_have_two_columns_next_to_the_sidebar(start: Start) -> None:

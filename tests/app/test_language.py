@@ -14,6 +14,7 @@ import pytest
 from PySide6.QtCore import QTranslator
 
 from app import language
+from app.chat.welcome import examples
 from app.conversations import wording
 from app.conversations.comparison_record import short_verdict
 from app.language import LANGUAGES, tr
@@ -22,7 +23,7 @@ from app.models.survey import survey
 from app.tools.server_card import server_title
 from app.transcript.call_card import server_name
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.requests import ToolCall
+from mlx_engine.requests import LoadPair, ToolCall
 from mlx_engine.tools.config import BUILTINS
 from mlx_engine.tools.record import CallRecord
 from tests.app.conftest import Running
@@ -252,9 +253,37 @@ def test_the_demo_pair_has_the_same_name_everywhere(
     monkeypatch.delenv(language.VARIABLE, raising=False)
     language.use("de")
     window = start().window
-    window.transcript.welcome.recommended.show_pair(None)
     (listed,) = [pair.name for pair in survey().candidates if pair.id == "demo"]
-    assert listed == window.top_bar.name.text() == window.transcript.welcome.recommended.name.text() == "Demo-Paar"
+    assert listed == window.top_bar.name.text() == "Demo-Paar"
+
+
+@pytest.mark.parametrize("code", ["en", "de", "zh_CN"])
+def test_the_examples_of_the_demo_pair_are_english(
+    code: str, restored: None, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The demo pair understands only English, and the page didn't say so."""
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use(code)
+    app = start()
+    welcome = app.window.transcript.welcome
+    in_english, translations = [[example[at] for example in examples()] for at in (1, 2)]
+    assert [card.prompt for card in (welcome.calculation, *welcome.cards)] == in_english
+    assert (tr("The demo model understands only English.") in welcome.about_demo.text()) == (code != "en")
+    app.conductor.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
+    app.until(lambda: app.conductor.loader.pair is not None and not app.conductor.loader.running)
+    assert [card.prompt for card in (welcome.calculation, *welcome.cards)] == translations
+    assert code == "en" or not set(in_english) & set(translations)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [("en", "One. Two? Three."), ("de", "One. Two? Three."), ("zh_CN", "One。Two?Three.")]
+)
+def test_sentences_are_joined_as_in_the_language(code: str, expected: str, restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chinese sentences were joined with a Latin period and a space."""
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use(code)
+    assert language.sentences("One", "", "Two?", "Three.") == expected
+    assert language.sentences("", "") == ""
 
 
 def test_built_in_tools_have_the_same_names_in_cards_and_settings(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
