@@ -43,6 +43,7 @@ WINDOW_TEXTS = {
 }
 
 _ENDS = (".", "。", "!", "！", "?", "？", "…", ":", "：")
+_after_digit = re.compile(r"(?<=\d) (?=\w)")
 _size = re.compile(r"[\d.,]+ [KMG]B")
 
 _translator = QTranslator()
@@ -112,6 +113,11 @@ def sentences(*texts: str) -> str:
     chinese = QLocale().language() == QLocale.Language.Chinese
     period, space = ("。", "") if chinese else (".", " ")
     return space.join(text if text.endswith(_ENDS) else text + period for text in texts if text)
+
+
+def unbroken(text: str) -> str:
+    """Keep numbers and the words after them on one line."""
+    return _after_digit.sub("\N{NO-BREAK SPACE}", text)
 
 
 def figures(value: float, count: int = 3) -> str:

@@ -9,7 +9,7 @@ from app.chat.conductor import Conductor
 from app.conversations import wording
 from app.conversations.chat_tree import Turn
 from app.language import sentences, tr
-from app.transcript.call_card import one_line, server_name, tool_name
+from app.transcript.call_card import one_line, readable, server_name, tool_name
 from app.widgets.controls import announce
 
 MAX_LENGTH = 600  # characters announced of a reply
@@ -35,9 +35,12 @@ class Announcer(QObject):
     def _announce_calls(self, turn: Turn) -> None:
         for record in turn.reply.calls:
             if record.state == "waiting":
-                names = {"server": server_name(record), "tool": tool_name(record)}
-                arguments = one_line(record.call.arguments, MAX_LENGTH)
-                self._say(tr("{server} wants to run “{tool}”: {arguments}", **names, arguments=arguments))
+                server, tool = server_name(record), tool_name(record)
+                arguments = one_line(readable(record.call.arguments), MAX_LENGTH)
+                if server == tool:
+                    self._say(tr("{tool} needs approval: {arguments}", tool=tool, arguments=arguments))
+                else:
+                    self._say(tr("{server} wants to run “{tool}”: {arguments}", server=server, tool=tool, arguments=arguments))
 
 
 def sentence(turn: Turn) -> str:

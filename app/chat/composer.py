@@ -15,6 +15,7 @@ from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
 MAX_LINES = 8  # shown before the field scrolls
+SIDE = 34  # of the button at the default text size
 
 
 class Composer(QFrame):
@@ -230,6 +231,7 @@ class _RoundButton(QAbstractButton):
         self._ready = False  # whether pressing the button has an effect
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.changed.connect(self.update)
+        theme.text_resized.connect(self.updateGeometry)
 
     def show_as(self, shape: str, ready: bool) -> None:
         name = tr("Stop") if shape == "stop" else tr("Send")
@@ -239,7 +241,7 @@ class _RoundButton(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(34, 34)
+        return QSize(1, 1) * self._theme.scaled(SIDE)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -248,12 +250,15 @@ class _RoundButton(QAbstractButton):
         colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        scale = self.width() / SIDE
+        painter.scale(scale, scale)
+        area = QRectF(0, 0, SIDE, SIDE)
         ground = colors.accent if self._ready else colors.track
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(ground))
-        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        painter.drawEllipse(area.adjusted(1, 1, -1, -1))
         front = QColor(colors.on_accent if self._ready else colors.window)
-        center = QRectF(self.rect()).center()
+        center = area.center()
         if self._shape == "stop":
             painter.setBrush(front)
             painter.drawRoundedRect(QRectF(center.x() - 5, center.y() - 5, 10, 10), 2, 2)
@@ -265,5 +270,5 @@ class _RoundButton(QAbstractButton):
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(colors.text), 1))
-            painter.drawEllipse(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+            painter.drawEllipse(area.adjusted(0.5, 0.5, -0.5, -0.5))
         painter.end()

@@ -24,6 +24,7 @@ from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 
 NARROW = 620  # width in pixels below which legend and meter are stacked
 MAX_TITLE = 40  # characters
+FILLING = 100_000  # stretch factor; the rest is less than a pixel
 
 
 class Foot(QWidget):
@@ -43,17 +44,17 @@ class Foot(QWidget):
         self.waiting.button.clicked.connect(self.cancel_sending)
         self.legend = SourceLegend(theme)
         self.goes_to = small_label(theme, look="faint", elided=True)
-        self.notes = row((self.legend, 1), (self.goes_to, 1), spacing=0, margins=(18, 0, 18, 0))
+        self.notes = row((self.legend, 1), (self.goes_to, 1), spacing=0, margins=(0, 0, 0, 0))
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
-        inner.setMaximumWidth(COLUMN + 24)
+        inner.setMaximumWidth(COLUMN)
         self.unsaved = UnsavedBar(theme, conductor)
         self.notices = NoticeBar(theme)
         self.full = FullContextBar(theme, conductor, self._meter, self.composer)
         column(
             self.notices, self.unsaved, self.elsewhere, self.full, self.waiting, self.composer, self.notes, spacing=5, parent=inner
         )
-        row(None, (inner, 1000), None, spacing=0, margins=(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 8), parent=self)
+        row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
         self.composer.field.textChanged.connect(self._set_draft)
         self.composer.send_requested.connect(self.send)
         self._meter.changed.connect(self._show_obstacle)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from app.conversations.wording import size
-from app.language import is_english, number, sentences, tr, translated
+from app.language import is_english, number, sentences, tr, translated, unbroken
 from app.models.recommendation import Recommendation, fit_text, precision_note
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
@@ -70,7 +70,7 @@ class RecommendedPair(QFrame):
             low, high = number(min(speedups), 1), number(max(speedups), 1)
             facts.append(tr("{low} to {high}× as fast with DFlash", low=low, high=high))
         note = precision_note(found.target.bits) if len(found.entry.targets) > 1 else ""
-        self.facts.setText("\n".join(filter(None, (" · ".join(facts), note))))
+        self.facts.setText(unbroken("\n".join(filter(None, (" · ".join(facts), note)))))
 
 
 class Welcome(QWidget):

@@ -60,7 +60,7 @@ def size(count: float) -> str:
 
 
 def chip(reply: Reply, short: bool = False) -> str:
-    """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 93%".
+    """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 93% accepted".
 
     The text for an imported reply names its model. Unless `short`, the text for a plain reply includes the reason.
     """
@@ -80,7 +80,7 @@ def chip(reply: Reply, short: bool = False) -> str:
     if reply.tokens_per_round is not None:
         parts.append(tr("{count} tokens/round", count=number(reply.tokens_per_round, 1)))
     if reply.acceptance is not None:
-        parts.append(percent(reply.acceptance))
+        parts.append(tr("{share} accepted", share=percent(reply.acceptance)))
     elif reply.stats and not reply.running and reply.stats.share_of_drafts is not None:
         parts.append(tr("{share} of drafts", share=percent(reply.stats.share_of_drafts)))
     return " · ".join(parts)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import rate_range, size, tokens
-from app.language import number, sentences, tr, translated
+from app.language import number, sentences, tr, translated, unbroken
 from app.machine.this_mac import machine_title
 from app.models.downloads import PairState
 from app.models.picker import Picker
@@ -232,7 +232,7 @@ class FactTable(QWidget):
         for old in self.findChildren(QLabel):
             old.deleteLater()
         for index, (name, text) in enumerate(facts.items()):
-            value = _FactLabel(text)
+            value = _FactLabel(unbroken(text))
             self._theme.set_font(value, SMALL)
             value.setAccessibleName(f"{name}: {text}")
             for position, label in enumerate((small_label(self._theme, name, "secondary", wrap=True), value)):
@@ -415,7 +415,7 @@ class MemoryDetails(QWidget):
             return
         needed, budget = size(fit.needed), size(fit.budget or 0)
         if not estimated:
-            self.reason.setText(translated(fit.reason))
+            self.reason.setText(unbroken(translated(fit.reason)))
         elif fit.budget:
             self.reason.setText(
                 tr("The weights need about {needed} of the {budget} of memory available to models.", needed=needed, budget=budget)

@@ -9,6 +9,7 @@ from app.language import tr
 from app.models.downloads import PairState
 from app.models.picker import Picker
 from app.models.survey import Candidate
+from app.widgets.soft_edge import SoftEdge
 from app.widgets.theme import Theme
 
 CANDIDATE = Qt.ItemDataRole.UserRole
@@ -33,6 +34,7 @@ class PairList(QListView):
         self.selectionModel().currentChanged.connect(self._select)
         picker.changed.connect(self.refresh)
         theme.text_resized.connect(self.doItemsLayout)
+        self.soft_edge = SoftEdge(theme, self, "sidebar")
         self.refresh()
 
     @Slot()

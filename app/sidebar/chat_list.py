@@ -217,7 +217,7 @@ class ChatList(QTreeView):
     def describe(self, index: Index) -> Row:
         """Return a row's content.
 
-        A dot marks the chat whose reply is being generated, with a question mark if a call needs approval.
+        A dot marks the chat whose reply is being generated, or a question mark if a call needs approval.
         """
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
@@ -230,7 +230,7 @@ class ChatList(QTreeView):
             title,
             trailing="?" if asking else "",
             indented=index.parent().data(KIND) == "folder",
-            dotted=replying is not None and one == replying.id,
+            dotted=replying is not None and one == replying.id and not asking,
             chosen=one == self._conductor.chat.id or one in self._multiple,
             reserved=self.more.sizeHint().width() if one == self._button_chat else 0,
         )

@@ -1,14 +1,15 @@
 """Cards for tool calls. All of their text is untrusted and shown as plain text."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QApplication, QFrame, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QMenu, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.plain_text import clean
@@ -29,6 +30,8 @@ MAX_LINES = 14  # a longer text scrolls
 MAX_NAME = 80  # characters
 MAX_PREVIEW = 300  # characters
 ONE_LINE = 72  # characters; longer arguments are indented
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_LITERAL = re.compile(r"null|true|false|NaN|-?Infinity|[-+]?[\d.]+([eE][-+]?\d+)?")  # without quotes, these aren't text
 
 
 def shown(text: str) -> str:
@@ -42,22 +45,35 @@ def one_line(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def pretty(arguments: str) -> str:
-    """Return arguments as readable JSON, or unchanged if they aren't JSON."""
+def readable(arguments: str) -> str:
+    """Return simple arguments as lines such as “path: notes.md”, others as JSON, or unchanged if they aren't JSON."""
     try:
         value = json.loads(arguments)
+        if isinstance(value, dict) and value and all(map(_is_simple, value, value.values())):
+            lines = (f"{name}: {each if isinstance(each, str) else json.dumps(each)}" for name, each in value.items())
+            return shown("\n".join(lines))
         short = json.dumps(value, ensure_ascii=False)
         return shown(short if len(short) <= ONE_LINE else json.dumps(value, ensure_ascii=False, indent=2))
     except (ValueError, RecursionError):
         return shown(arguments)
 
 
+def _is_simple(name: str, value: object) -> bool:
+    """Return whether an argument can't be mistaken for another one when it is shown without quotes."""
+    if not isinstance(value, str):
+        return _NAME.fullmatch(name) is not None and (value is None or isinstance(value, bool | int | float))
+    return _NAME.fullmatch(name) is not None and value.splitlines() == [value.strip()] and not _LITERAL.fullmatch(value)
+
+
 def card_texts(record: CallRecord) -> tuple[str, str, str]:
     """Return a card's texts for searches: names, arguments, and result."""
-    return f"{tool_name(record)} {server_name(record)}", pretty(record.call.arguments), shown(record.result)
+    return f"{tool_name(record)} {server_name(record)}", readable(record.call.arguments), shown(record.result)
 
 
 def tool_name(record: CallRecord) -> str:
+    """Return a tool's name. The calculator, the only tool of its server, has the server's name."""
+    if (record.server, record.tool) == ("Calculator", "calculator"):
+        return server_name(record)
     return one_line(record.tool or record.call.name, MAX_NAME)
 
 
@@ -140,7 +156,8 @@ class CallCard(QFrame):
         self.header.setText(f"{'▾' if is_open else '▸'}  {name}")
         self.header.setAccessibleName(tr("Hide call to “{tool}”", tool=name) if is_open else tr("Show call to “{tool}”", tool=name))
         server = server_name(record)
-        self.preview.setText(server if is_open else f"{server} · {one_line(record.call.arguments, MAX_PREVIEW)}")
+        arguments = "" if is_open else one_line(readable(record.call.arguments), MAX_PREVIEW)
+        self.preview.setText(" · ".join(filter(None, (server if server != name else "", arguments))))
         self.status.setText(said)
         set_look(self.status, "danger" if record.state == "failed" else "secondary")
         if self.body is not None:
@@ -186,23 +203,10 @@ class CallCard(QFrame):
     def _parts(self) -> list[Item]:
         """Return the widgets below the header."""
         record, name = self.record, tool_name(self.record)
-        self.arguments = PlainTextView(self._theme, pretty(record.call.arguments), tr("Arguments"))
+        self.arguments = PlainTextView(self._theme, readable(record.call.arguments), tr("Arguments"))
         parts: list[Item] = [self.arguments]
         if record.state == "waiting":
-            choices: tuple[tuple[Decision, str, str], ...] = (
-                ("once", tr("Allow Once"), tr("Allow “{tool}” once", tool=name)),
-                ("chat", tr("Allow in This Chat"), tr("Allow “{tool}” in this chat", tool=name)),
-                ("always", tr("Always Allow"), tr("Always allow “{tool}”", tool=name)),
-                ("deny", tr("Deny"), tr("Deny the call to “{tool}”", tool=name)),
-            )
-            decide = self._actions.decided.emit
-            self.choices = [
-                button(title, label, "bordered", partial(decide, record.call.id, decision)) for decision, title, label in choices
-            ]
-            for made in self.choices[:-1]:
-                made.setEnabled(False)
-                QTimer.singleShot(ARM_MS, made, partial(made.setEnabled, True))
-            parts.append(flow(*self.choices))
+            parts.append(flow(*self._choices(record.call.id, name)))
         elif record.state == "running":
             cancel = partial(self._actions.call_canceled.emit, record.call.id)
             parts.append(row(button(tr("Cancel"), tr("Cancel the call to “{tool}”", tool=name), "bordered", cancel), None))
@@ -216,6 +220,28 @@ class CallCard(QFrame):
             copied = f"{record.call.name} {record.call.arguments}\n\n{record.result}"
             parts.append(row(None, copy_button(tr("Copy call"), lambda: copied)))
         return parts
+
+    def _choices(self, call_id: str, name: str) -> list[QPushButton]:
+        """Return the buttons of a call that needs approval. Lasting approvals are in a menu."""
+
+        def decide(decision: Decision) -> Callable[[], None]:
+            return partial(self._actions.decided.emit, call_id, decision)
+
+        once = button(tr("Allow Once"), tr("Allow “{tool}” once", tool=name), "primary", decide("once"))
+        deny = button(tr("Deny"), tr("Deny the call to “{tool}”", tool=name), "bordered", decide("deny"))
+        more = ElidedButton(tr("More ways to allow “{tool}”", tool=name), "bordered", opens_menu=True)
+        more.setText(tr("More"))
+        menu = QMenu(more)
+        self.lasting = [
+            menu.addAction(tr("Allow in This Chat"), decide("chat")),
+            menu.addAction(tr("Always Allow"), decide("always")),
+        ]
+        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, more.height()))))
+        for made in (once, more):
+            made.setEnabled(False)
+            QTimer.singleShot(ARM_MS, made, partial(made.setEnabled, True))
+        self.choices = [once, deny, more]
+        return self.choices
 
     def _release_focus(self, part: QWidget) -> None:
         """Move the focus out of a part. The next button might allow another call."""

@@ -126,18 +126,19 @@ class ReplyActions(QWidget):
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
         super().__init__(stats)
         self._turn, self._actions = turn, actions
-        self.details = button(tr("Details"), tr("How this reply was decoded"))
+        self.details = button(tr("Details"), tr("How this reply was decoded"), "action")
         self.details.setCheckable(True)
         self.details.toggled.connect(stats.show_details)
         self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.text)
-        self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), clicked=lambda: actions.retry.emit(turn))
+        set_look(self.copy, "action")
+        self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), "action", lambda: actions.retry.emit(turn))
         self.regenerate.setToolTip(tr("Regenerate (keeps this reply)"))
-        self.resume = button(tr("Continue"), tr("Continue this reply"), clicked=lambda: actions.resume.emit(turn))
-        self.compare = button(tr("Compare"), tr("Compare both modes on this prompt"), clicked=lambda: actions.compare.emit(turn))
+        self.resume = button(tr("Continue"), tr("Continue this reply"), "action", lambda: actions.resume.emit(turn))
+        self.compare = button(tr("Compare"), tr("Compare both modes on this prompt"), "action", lambda: actions.compare.emit(turn))
         self.compare.setToolTip(tr("Answer this prompt with and without DFlash, side by side"))
         self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
         self._buttons: tuple[QPushButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
-        flow = Flow(self, gap=2)
+        flow = Flow(self, gap=16)
         for made in self._buttons:
             flow.addWidget(made)
         if self.versions is not None:
@@ -201,7 +202,7 @@ class PromptView(MessageView):
             inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         self.blocks.show_plain(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if self.folded else self.text)
         bubble.setVisible(bool(self.text))
-        self.edit_button = button(tr("Edit"), tr("Edit message"), clicked=lambda: actions.edit.emit(turn))
+        self.edit_button = button(tr("Edit"), tr("Edit message"), "action", lambda: actions.edit.emit(turn))
         self.edit_button.setToolTip(tr("Edit (keeps this version)"))
         foot = row(None, self.edit_button)
         layout = column(row(None, bubble, margins=(48, 0, 0, 0)), foot, spacing=2, parent=self)

@@ -14,6 +14,7 @@ from app.transcript.message_views import DividerView, PromptView, ReplyView
 from app.transcript.scrolling_column import GAP, ScrollingColumn
 from app.transcript.selection import TextSelection
 from app.widgets.controls import button
+from app.widgets.soft_edge import SoftEdge
 from app.widgets.theme import Theme, set_look
 
 FRAME_MS = 16
@@ -34,6 +35,7 @@ class Transcript(ScrollingColumn):
         self.message_actions = MessageActions(self)
         self.welcome.chosen.connect(self.sample_chosen)
         self.selection = TextSelection(self)
+        self.soft_edge = SoftEdge(theme, self)
         self.find_bar = FindBar(theme, self)
         self.links = LinkNavigator(self, self.selection)
         self.jump_button = button(tr("New Text ↓"), tr("Go to the end"), "float", self.follow)

@@ -13,7 +13,8 @@ def _color(light: str, dark: str, light_contrast: str = "", dark_contrast: str =
 class Colors:
     """A palette of colors, named by purpose.
 
-    With high contrast, the contrast ratio is at least 7:1 for text on every background, and at least 4.5:1 for lines and icons.
+    The contrast ratio of text is at least 4.5:1 on every background. With high contrast, it is at least 7:1, and at least 4.5:1 for
+    lines and icons.
     """
 
     window: str = _color("#ffffff", "#1b1d20", "#ffffff", "#0b0c0d")
@@ -25,9 +26,10 @@ class Colors:
     chosen: str = _color("#dfe5ec", "#353b43", "#dfe5ec", "#30363d")  # the open chat's row
     line: str = _color("#dfe2e6", "#373b41", "#5f666e", "#9aa1aa")  # hairlines
     text: str = _color("#1b1f24", "#e7e9ec", "#000000", "#ffffff")
-    secondary: str = _color("#626a73", "#a2a9b2", "#2e343a", "#d5dae0")
-    faint: str = _color("#8b929b", "#7d858f", "#454c54", "#b4bac2")
-    accent: str = _color("#0b6bcb", "#5aa9f5", "#00458c", "#8cc6ff")
+    secondary: str = _color("#4f565f", "#b4bac2", "#2e343a", "#d5dae0")
+    faint: str = _color("#5f676f", "#a0a7b0", "#3f464d", "#c0c6cd")
+    disabled: str = _color("#8b929b", "#7d858f", "#454c54", "#b4bac2")  # text and icons that do nothing now
+    accent: str = _color("#0a61b9", "#5aa9f5", "#00458c", "#8cc6ff")
     on_accent: str = _color("#ffffff", "#0d1a26", "#ffffff", "#00121f")
     accent_ground: str = _color("#e7f1fb", "#1f3247", "#e3eefa", "#12263a")
     danger: str = _color("#b3261e", "#f2938c", "#8c0f08", "#ffb4ad")
@@ -36,7 +38,7 @@ class Colors:
     track: str = _color("#c3c8ce", "#4b5057", "#5f666e", "#8a919a")  # off switches and the empty part of bars
     knob: str = _color("#ffffff", "#f2f4f6")
     # code
-    comment: str = _color("#727a84", "#8b939d", "#434a52", "#b8bfc8")
+    comment: str = _color("#666e78", "#8b939d", "#434a52", "#b8bfc8")
     keyword: str = _color("#8a2da5", "#d2a0ec", "#6a1384", "#e3bdf7")
     string: str = _color("#1a7f37", "#8ccf9a", "#0b5a22", "#a9e5b5")
     number: str = _color("#9a5b00", "#e6b673", "#6b3d00", "#f5cd94")
@@ -48,11 +50,11 @@ class Colors:
     current_hit: str = _color("#ffc533", "#946800", "#ffb000", "#946800")
     on_hit: str = _color("#1b1f24", "#ffffff", "#000000", "#ffffff")
     # token sources
-    drafted: str = _color("#1a7f37", "#7fcf93")
+    drafted: str = _color("#187633", "#7fcf93")
     drafted_ground: str = _color("#e3f4e8", "#1d3526")
     copied: str = _color("#9a5b00", "#e6b673")
     copied_ground: str = _color("#fdf0d5", "#3a2e18")
-    own: str = _color("#7a828c", "#8b939d")
+    own: str = _color("#666e78", "#8b939d")
 
 
 LIGHT, DARK, LIGHT_CONTRAST, DARK_CONTRAST = (

@@ -257,7 +257,7 @@ class IconButton(QAbstractButton):
             painter.setBrush(QColor(colors.hover) if hovered else Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(area, 7, 7)
         resting = colors.accent if self.is_active else colors.secondary
-        color = QColor(colors.text if hovered else resting if self.isEnabled() else colors.faint)
+        color = QColor(colors.text if hovered else resting if self.isEnabled() else colors.disabled)
         size = self._theme.scaled(ICON_SIZE)
         painter.translate(area.center() - QPointF(size / 2, size / 2))
         draw_icon(painter, self._icon, color, size)

@@ -88,6 +88,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
     size = f"font-size: {small}px;"
     looks = {  # border, radius, padding, text, background, more
         "quiet": ("transparent", 6, "3px 7px", c.secondary, "transparent", size),
+        "action": ("transparent", 4, "3px 0px", c.secondary, "transparent", size),  # flush with the text above
         "arrow": ("transparent", 5, "0px 5px 1px 5px", c.secondary, "transparent", ""),
         "bordered": (c.line, 7, "5px 12px", c.text, c.raised, size),
         "filter": ("transparent", chip, "2px 8px", c.secondary, "transparent", size),
@@ -111,10 +112,10 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         + f"""
     QPushButton[look="filter"]:hover, QPushButton[look="float"]:hover {{ background: {c.hover}; color: {c.text}; }}
     QPushButton[look="filter"]:checked {{ background: {c.chosen}; color: {c.text}; }}
+    QPushButton[look="action"]:hover, QPushButton[look="action"]:checked {{ color: {c.text}; }}
     QPushButton[look]:focus {{ border-color: {c.accent}; }}
     QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
-    QPushButton[look]:disabled {{ color: {c.faint}; background: transparent; }}
-    QPushButton[look="arrow"]:disabled {{ color: {c.track}; }}
+    QPushButton[look]:disabled {{ color: {c.disabled}; background: transparent; }}
     QPushButton[look="card"]:disabled {{ background: {c.raised}; }}
     QPushButton[look="primary"]:disabled {{ color: {c.secondary}; background: {c.bubble}; border-color: {c.line}; }}
     """
@@ -132,7 +133,7 @@ def _controls(c: Colors, px: Callable[[int], int], selection: str) -> str:
     QComboBox {{ padding-right: {px(24)}px; combobox-popup: 0; }}
     QComboBox:hover {{ background: {c.hover}; }}
     QComboBox:focus, QAbstractSpinBox:focus, QLineEdit[look="entry"]:focus {{ border-color: {c.accent}; }}
-    QComboBox:disabled, QAbstractSpinBox:disabled {{ color: {c.faint}; background: transparent; }}
+    QComboBox:disabled, QAbstractSpinBox:disabled {{ color: {c.disabled}; background: transparent; }}
     QComboBox::drop-down {{ border: none; width: {px(24)}px; }}
     QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{icons}/down.svg"); width: {arrow}px; height: {arrow}px; }}
     QAbstractSpinBox::up-arrow {{ image: url("{icons}/up.svg"); width: {arrow}px; height: {arrow}px; }}
@@ -151,11 +152,11 @@ def _controls(c: Colors, px: Callable[[int], int], selection: str) -> str:
         border-radius: {knob_margin + groove // 2}px; background: {c.knob}; }}
     QSlider::handle:horizontal:focus {{ border: 2px solid {c.accent}; }}
     QCheckBox {{ spacing: 8px; color: {c.text}; }}
-    QCheckBox:disabled {{ color: {c.faint}; }}
+    QCheckBox:disabled {{ color: {c.disabled}; }}
     QCheckBox::indicator {{ width: {px(14)}px; height: {px(14)}px; border: 1px solid {c.faint}; border-radius: {px(4)}px;
         background: {c.raised}; }}
     QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
     QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{icons}/check-{check}.svg"); }}
     QCheckBox::indicator:disabled {{ border-color: {c.track}; background: transparent; }}
-    QCheckBox::indicator:checked:disabled {{ background: {c.faint}; }}
+    QCheckBox::indicator:checked:disabled {{ background: {c.disabled}; }}
     """

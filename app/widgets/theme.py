@@ -170,7 +170,7 @@ def _palette(c: Colors) -> QPalette:
     ):
         palette.setColor(role, QColor(color))
     for role in (roles.Text, roles.WindowText, roles.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(c.faint))
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(c.disabled))
     return palette
 
 

@@ -8,6 +8,7 @@ from app.sidebar.sidebar import DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH, Sidebar
 from app.widgets.theme import Theme
 
 MIN_CHAT_WIDTH = 440
+SHARE = 0.25  # of a narrow window
 
 
 class SidebarSplit(QSplitter):
@@ -20,7 +21,7 @@ class SidebarSplit(QSplitter):
         self._theme = theme
         self.sidebar = sidebar
         self._wanted = True
-        self._width = DEFAULT_WIDTH  # set by the user; the sidebar may be hidden or narrower
+        self._width = DEFAULT_WIDTH  # set by the user unless it is the default; the sidebar may be hidden or narrower
         chat.setMinimumWidth(MIN_CHAT_WIDTH)
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -85,4 +86,7 @@ class SidebarSplit(QSplitter):
     def _update(self) -> None:
         visible = self._wanted and self.window().width() >= self._room
         self.sidebar.setVisible(visible)
+        if self._width == DEFAULT_WIDTH and visible:
+            width = min(max(MIN_WIDTH, round(SHARE * self.width())), DEFAULT_WIDTH)
+            self.setSizes([width, self.width() - width])
         self.shown.emit(visible)

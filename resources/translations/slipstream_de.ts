@@ -49,6 +49,11 @@
             <translation>{server} möchte „{tool}“ ausführen: {arguments}</translation>
         </message>
         <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>{tool} needs approval: {arguments}</source>
+            <translation>{tool} braucht Ihre Erlaubnis: {arguments}</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/attachment_chips.py" />
             <source>1 page</source>
             <translation>1 Seite</translation>
@@ -1552,6 +1557,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens reused</source>
             <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{share} accepted</source>
+            <translation>{share} angenommen</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3985,11 +3995,6 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Allow “{tool}” in this chat</source>
-            <translation>„{tool}“ in diesem Chat erlauben</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/call_card.py" />
             <source>Allow “{tool}” once</source>
             <translation>„{tool}“ einmal erlauben</translation>
         </message>
@@ -3997,11 +4002,6 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Always Allow</source>
             <translation>Immer erlauben</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Always allow “{tool}”</source>
-            <translation>„{tool}“ immer erlauben</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -4042,6 +4042,16 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Hide call to “{tool}”</source>
             <translation>Aufruf von „{tool}“ ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>More</source>
+            <translation>Mehr</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>More ways to allow “{tool}”</source>
+            <translation>Weitere Möglichkeiten, „{tool}“ zu erlauben</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -5097,11 +5107,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Models: {pair_name}</source>
             <translation>Modelle: {pair_name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>More</source>
-            <translation>Mehr</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

@@ -49,6 +49,11 @@
             <translation>{server} 想要运行“{tool}”：{arguments}</translation>
         </message>
         <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>{tool} needs approval: {arguments}</source>
+            <translation>{tool}需要批准：{arguments}</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/attachment_chips.py" />
             <source>1 page</source>
             <translation>1 页</translation>
@@ -1552,6 +1557,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{reused} of {total} prompt tokens reused</source>
             <translation>{total} 个提示词词元中复用 {reused} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{share} accepted</source>
+            <translation>接受率 {share}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3985,11 +3995,6 @@
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
-            <source>Allow “{tool}” in this chat</source>
-            <translation>在此对话中允许“{tool}”</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/call_card.py" />
             <source>Allow “{tool}” once</source>
             <translation>允许“{tool}”一次</translation>
         </message>
@@ -3997,11 +4002,6 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Always Allow</source>
             <translation>始终允许</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Always allow “{tool}”</source>
-            <translation>始终允许“{tool}”</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -4042,6 +4042,16 @@
             <location filename="../../app/transcript/call_card.py" />
             <source>Hide call to “{tool}”</source>
             <translation>隐藏“{tool}”的调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>More</source>
+            <translation>更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/call_card.py" />
+            <source>More ways to allow “{tool}”</source>
+            <translation>允许“{tool}”的其他方式</translation>
         </message>
         <message>
             <location filename="../../app/transcript/call_card.py" />
@@ -5097,11 +5107,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Models: {pair_name}</source>
             <translation>模型：{pair_name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>More</source>
-            <translation>更多</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

@@ -12,6 +12,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.application import last_pair
+from app.language import unbroken
 from app.models.pair_card import facts_of
 from app.models.picker_dialog import PickerDialog
 from app.models.recommendation import MIN_SPEED, max_speed, recommend
@@ -106,8 +107,21 @@ def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: St
     assert "demo" in welcome.title.text() and "answers only a few kinds of questions" in welcome.about_demo.text()
     assert welcome.recommended.isVisible() and welcome.recommended.name.text() == "Qwen3.5 9B, 4-bit"
     facts = "About 7.4 GB · Fits comfortably · Up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash"
-    assert welcome.recommended.facts.text() == facts
+    assert welcome.recommended.facts.text().replace("\N{NO-BREAK SPACE}", " ") == facts
     assert len({card.accessibleName() for card in welcome.cards}) == 5
+
+
+def test_numbers_and_units_stay_on_one_line(start: Start, on_a_mac: None) -> None:
+    """“tok/s.” stood alone on a line."""
+    facts = start().window.transcript.welcome.recommended.facts.text()
+    assert "16\N{NO-BREAK SPACE}tok/s" in facts and "7.4\N{NO-BREAK SPACE}GB" in facts and "4.4× as fast" in facts
+    assert unbroken("34–41 tok/s. Each token reads 2.50 GB.").split(" ") == [
+        "34–41\xa0tok/s.",
+        "Each",
+        "token",
+        "reads",
+        "2.50\xa0GB.",
+    ]
 
 
 def test_the_recommendation_opens_the_picker_at_its_variant(start: Start, on_a_mac: None) -> None:

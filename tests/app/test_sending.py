@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.conversations.chat_tree import Chat
 from app.transcript.message_views import PromptView
 from app.transcript.transcript import Transcript
-from app.widgets.theme import Theme
+from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme
 from mlx_engine.events import Commit
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
@@ -186,3 +186,11 @@ def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_lo
     app.until(lambda: not app.conductor.loader.running)
     assert not app.window.foot.waiting.isVisible() and len(app.engine.requests) == 1
     assert app.window.composer.text == "Earlier" and app.window.composer.draft == "Too soon"
+
+
+def test_the_send_button_grows_with_the_text(start: Start) -> None:
+    app = start()
+    button = app.window.composer.button
+    side = button.width()
+    app.window.preferences.text_size = 2 * DEFAULT_TEXT_SIZE
+    app.until(lambda: button.width() == button.height() == 2 * side)

@@ -43,9 +43,9 @@ def test_one_arrival_gives_no_rate() -> None:
 def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(a_round(tested=6, accepted=5), 0.1)
-    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 83%"
+    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 83% accepted"
     reply.accept(done(), 0.2)
-    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 91%"
+    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 91% accepted"
     assert wording.facts(reply) == "512 tok/s · first token after 38 ms · 12 tokens"
 
 

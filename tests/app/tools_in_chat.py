@@ -67,5 +67,6 @@ def ask_for_call(app: Running, text: str = "What is 4817 × 392?") -> CallCard:
 
 def choose(app: Running, card: CallCard, number: int) -> None:
     """Click Allow Once, Allow in This Chat, Always Allow, or Deny."""
-    app.until(card.choices[number].isEnabled)
-    card.choices[number].click()
+    once, deny, more = card.choices
+    app.until(more.isEnabled)
+    (once.click, card.lasting[0].trigger, card.lasting[1].trigger, deny.click)[number]()

@@ -1,15 +1,18 @@
 """Cards of tool calls: what they show, and that nothing allows a call by accident."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
 
-from app.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, pretty
+from app.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, readable
 from app.transcript.message_views import ANSWER, AREAS, CALLS
 from mlx_engine.requests import ToolCall
 from tests.app.conftest import Running
@@ -34,9 +37,10 @@ def test_a_card_is_between_the_texts_of_its_steps(start: Start) -> None:
     first, last = app.reply.steps
     assert first.blocks.y() < card.y() < last.blocks.y()
     assert (card.status.text()[:8], card.body) == ("Done in ", None)
-    assert card.preview.text() == 'Calculator · {"expression": "4817 × 392"}'
+    assert (card.header.text(), card.preview.text()) == ("▸  Calculator", "expression: 4817 × 392")
     card.header.click()
-    assert (card.arguments.toPlainText(), card.result.toPlainText()) == ('{"expression": "4817 × 392"}', "1888264")
+    assert (card.arguments.toPlainText(), card.result.toPlainText()) == ("expression: 4817 × 392", "1888264")
+    assert (card.header.text(), card.preview.text()) == ("▾  Calculator", "")
     card.header.click()
     assert card.body is None
 
@@ -66,9 +70,36 @@ def test_nothing_of_a_tool_is_markup_or_invisible(start: Start) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": "\\ud800"}', "9" * 5000, "[" * 100_000, '{"a": 1e999}', "\0\ud800"])
 def test_any_arguments_are_shown(start: Start, text: str) -> None:
-    shown = PlainTextView(start(loaded=False).slipstream.theme, pretty(text), "Arguments").toPlainText()
+    shown = PlainTextView(start(loaded=False).slipstream.theme, readable(text), "Arguments").toPlainText()
     assert shown or not text
     assert len(one_line(text, 80)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ({"path": "notes.md", "limit": 5, "all": True, "of": None}, ["path: notes.md", "limit: 5", "all: true", "of: null"]),
+        ({"expression": "4817 * 392"}, ["expression: 4817 * 392"]),
+        ({"text": "\u202egpj.exe"}, ["text: <U+202E>gpj.exe"]),
+    ],
+)
+def test_simple_arguments_are_lines(arguments: dict[str, object], lines: list[str]) -> None:
+    assert readable(json.dumps(arguments)).split("\n") == lines
+
+
+VALUES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('ab1:\n.- \u2028"') | st.lists(st.integers())
+)
+
+
+@given(
+    st.dictionaries(st.text("ab: \n", max_size=3), VALUES, max_size=3),
+    st.dictionaries(st.text("ab: \n", max_size=3), VALUES, max_size=3),
+)
+def test_different_arguments_look_different(one: dict[str, object], other: dict[str, object]) -> None:
+    """What the user approves must not be another call in disguise."""
+    texts = json.dumps(one), json.dumps(other)
+    assert texts[0] == texts[1] or readable(texts[0]) != readable(texts[1])
 
 
 def test_names_are_cut_and_kept_on_one_line(start: Start) -> None:
@@ -96,7 +127,20 @@ def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
 def test_allowing_is_possible_only_after_a_moment_and_denying_at_once(start: Start) -> None:
     app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
     card = CallCard(app.slipstream.theme, ask_for_call(app).record, app.window.transcript.message_actions, app.reply)
-    assert [button.isEnabled() for button in card.choices] == [False, False, False, True]
+    assert {button.text(): button.isEnabled() for button in card.choices} == {"Allow Once": False, "Deny": True, "More": False}
+
+
+def test_one_choice_stands_out_and_lasting_ones_are_in_a_menu(start: Start) -> None:
+    """Four equal buttons gave no hint which one to press."""
+    app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
+    card = ask_for_call(app)
+    assert [button.text() for button in card.choices if button.property("look") == "primary"] == ["Allow Once"]
+    assert [action.text() for action in card.lasting] == ["Allow in This Chat", "Always Allow"]
+    app.until(card.choices[2].isEnabled)
+    card.choices[2].click()
+    menu = card.lasting[0].parent()
+    assert isinstance(menu, QMenu) and menu.isVisible()
+    menu.close()
 
 
 def test_the_keyboard_reaches_every_choice_and_a_second_press_allows_no_other_call(start: Start) -> None:

@@ -1,13 +1,31 @@
 """Colors: contrast on every background."""
 
+import re
 from dataclasses import fields
 
 import pytest
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
 
 from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
+from app.widgets.style_sheet import style_sheet
+from app.widgets.theme import Theme
 
 GROUNDS = ("window", "sidebar", "raised", "bubble", "code", "chosen", "hover")
+PAIRS = (
+    ("secondary", "accent_ground"),
+    ("accent", "accent_ground"),
+    ("on_accent", "accent"),
+    ("secondary", "danger_ground"),
+    ("danger", "danger_ground"),
+    ("text", "danger_ground"),
+    ("text", "selection"),
+    ("on_hit", "hit"),
+    ("on_hit", "current_hit"),
+    ("drafted", "drafted_ground"),
+    ("copied", "copied_ground"),
+    ("own", "window"),
+)
 SYNTAX = ("text", "comment", "keyword", "string", "number", "name", "builtin", "operator")
 
 
@@ -32,12 +50,29 @@ def test_the_contrast_of_black_on_white_is_21() -> None:
 def test_text_is_legible_on_every_background(colors: Colors) -> None:
     for ground in GROUNDS:
         assert contrast(colors.text, getattr(colors, ground)) >= 7, ground
-        assert contrast(colors.secondary, getattr(colors, ground)) >= 4.3, ground
+        for name in ("secondary", "faint", "accent", "danger"):
+            assert contrast(getattr(colors, name), getattr(colors, ground)) >= 4.5, (name, ground)
+    for name, ground in PAIRS:
+        assert contrast(getattr(colors, name), getattr(colors, ground)) >= 4.5, (name, ground)
     for name in SYNTAX:
-        assert contrast(getattr(colors, name), colors.code) >= 4, name
-    assert contrast(colors.accent, colors.accent_ground) >= 4.5
-    assert contrast(colors.on_accent, colors.accent) >= 4.5
-    assert contrast(colors.danger, colors.danger_ground) >= 4.5
+        assert contrast(getattr(colors, name), colors.code) >= 4.5, name
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_of_the_palette_is_legible(qapp: QApplication, dark: bool) -> None:
+    """Disabled text is left out: it says nothing that the user can act on."""
+    theme = Theme(qapp, "dark" if dark else "light")
+    roles = QPalette.ColorRole
+    for role in (roles.Text, roles.WindowText, roles.ButtonText, roles.PlaceholderText, roles.ToolTipText, roles.Link):
+        for ground in (roles.Window, roles.Base, roles.AlternateBase, roles.Button, roles.ToolTipBase):
+            assert contrast(qapp.palette().color(role).name(), qapp.palette().color(ground).name()) >= 4.5, (role, ground)
+    theme.set_appearance("system")
+
+
+def test_every_text_color_of_the_style_sheet_is_tested() -> None:
+    sheet = style_sheet(Colors(**{one.name: one.name for one in fields(Colors)}), 13, lambda pixels: pixels)
+    used = set(re.findall(r"(?<![-\w])color: (\w+)", sheet)) - {"disabled"}
+    assert used <= {"text", "secondary", "faint", "accent", "danger", *(name for name, _ in PAIRS)}
 
 
 @pytest.mark.parametrize("colors", [LIGHT_CONTRAST, DARK_CONTRAST], ids=["light", "dark"])
