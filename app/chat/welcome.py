@@ -102,9 +102,9 @@ class Welcome(QWidget):
             self.title,
             self.subtitle,
             (self.progress, 0, center),
-            self.about_demo,
             6,
             self._cards,
+            self.about_demo,
             self.recommended,
             self.private,
             spacing=12,
@@ -151,9 +151,7 @@ class Welcome(QWidget):
         elif pair.remote:
             self.subtitle.setText(tr("Connected to {host}", host=pair.remote))
         elif demo or not pair.why_plain:
-            self.subtitle.setText(
-                tr("DFlash runs models in pairs: a small one drafts, and a large one checks. The text is the same, only faster.")
-            )
+            self.subtitle.setText(tr("DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster."))
         else:
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 

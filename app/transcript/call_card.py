@@ -229,8 +229,7 @@ class CallCard(QFrame):
 
         once = button(tr("Allow Once"), tr("Allow “{tool}” once", tool=name), "primary", decide("once"))
         deny = button(tr("Deny"), tr("Deny the call to “{tool}”", tool=name), "bordered", decide("deny"))
-        more = ElidedButton(tr("More ways to allow “{tool}”", tool=name), "bordered", opens_menu=True)
-        more.setText(tr("More"))
+        more = button(f"{tr('More')} ▾", tr("More ways to allow “{tool}”", tool=name), "bordered")
         menu = QMenu(more)
         self.lasting = [
             menu.addAction(tr("Allow in This Chat"), decide("chat")),

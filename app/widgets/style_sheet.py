@@ -26,7 +26,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
         px: scales a length with the text size.
     """
     chip = round(small * 0.62)  # half the height of a chip
-    selection = f"selection-background-color: {c.selection}; selection-color: {c.text};"
+    selection = f"selection-background-color: {c.selection}; selection-color: {c.text}; placeholder-text-color: {c.faint};"
     return f"""
     QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 5px; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; }}

@@ -640,8 +640,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>DFlash runs models in pairs: a small one drafts, and a large one checks. The text is the same, only faster.</source>
-            <translation>DFlash verwendet Modelle paarweise: Ein kleines entwirft, ein großes prüft. Der Text bleibt gleich und entsteht schneller.</translation>
+            <source>DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster.</source>
+            <translation>DFlash verwendet ein Paar von Modellen: Ein kleines entwirft, ein großes prüft. Derselbe Text, schneller.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />

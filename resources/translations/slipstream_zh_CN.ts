@@ -640,8 +640,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>DFlash runs models in pairs: a small one drafts, and a large one checks. The text is the same, only faster.</source>
-            <translation>DFlash 成对运行模型：小模型起草，大模型检查。文本不变，只是更快。</translation>
+            <source>DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster.</source>
+            <translation>DFlash 运行一对模型：小模型起草，大模型检查。文本相同，速度更快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />

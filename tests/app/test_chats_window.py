@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QPalette
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,12 +16,14 @@ from app.chat.conductor import ANOTHER_WORDING
 from app.conversations.settings import ChatSettings
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
+from app.widgets.theme import Appearance
 from app.window.actions import show_list_menu
 from mlx_engine.events import Commit
 from mlx_engine.requests import Message, Sampling
 from tests.app.conftest import Running, draw_sidebar, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
+from tests.app.widgets.test_colors import contrast
 
 Start = Callable[..., Running]
 
@@ -458,6 +460,17 @@ def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> N
         assert details.width() - details.fontMetrics().horizontalAdvance(details.text()) <= 4
         assert edit.mapTo(app.window, QPoint(edit.width(), 0)).x() == right
         assert edit.width() - edit.fontMetrics().horizontalAdvance(edit.text()) <= 4
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+def test_placeholders_are_legible(start: Start, appearance: Appearance) -> None:
+    app = start()
+    app.slipstream.theme.set_appearance(appearance)
+    app.window.show()
+    for field in (app.window.sidebar.search, app.window.composer.field):
+        field.ensurePolished()
+        color = field.palette().color(QPalette.ColorRole.PlaceholderText)
+        assert color.alpha() == 255 and contrast(color.name(), app.slipstream.theme.colors.raised) >= 4.5
 
 
 def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:

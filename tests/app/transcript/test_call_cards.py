@@ -127,7 +127,7 @@ def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
 def test_allowing_is_possible_only_after_a_moment_and_denying_at_once(start: Start) -> None:
     app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
     card = CallCard(app.slipstream.theme, ask_for_call(app).record, app.window.transcript.message_actions, app.reply)
-    assert {button.text(): button.isEnabled() for button in card.choices} == {"Allow Once": False, "Deny": True, "More": False}
+    assert {button.text(): button.isEnabled() for button in card.choices} == {"Allow Once": False, "Deny": True, "More ▾": False}
 
 
 def test_one_choice_stands_out_and_lasting_ones_are_in_a_menu(start: Start) -> None:
