@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QAction, QKeySequence, QPalette
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,14 +16,12 @@ from app.chat.conductor import ANOTHER_WORDING
 from app.conversations.settings import ChatSettings
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
-from app.widgets.theme import Appearance
 from app.window.actions import show_list_menu
 from mlx_engine.events import Commit
 from mlx_engine.requests import Message, Sampling
 from tests.app.conftest import Running, draw_sidebar, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
-from tests.app.widgets.test_colors import contrast
 
 Start = Callable[..., Running]
 
@@ -431,61 +429,6 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
     app.window.close()
     again = start()
     app.until(lambda: again.window.sidebar.width() == 333)
-
-
-def test_the_sidebar_is_narrower_in_a_small_window(start: Start) -> None:
-    """It kept 250 of 700 pixels."""
-    app = start()
-    for window, sidebar in ((1000, 250), (700, 190), (800, 200), (1600, 250)):
-        app.window.resize(window, 700)
-        app.until(lambda sidebar=sidebar: app.window.sidebar.width() == sidebar)
-
-
-def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> None:
-    """Edges differed by 7 to 12 pixels."""
-    app = start(ScriptedEngine([answer("First.")]))
-    app.window.show()
-    app.ask("One")
-    for width in (700, 1000, 1600):
-        app.window.resize(width, 700)
-        app.until(lambda: not app.reply.buttons.isHidden() and app.window.foot.composer.width() > 0)
-        QApplication.processEvents()
-        left, right = (app.reply.mapTo(app.window, QPoint(x, 0)).x() for x in (0, app.reply.width()))
-        composer, context = (
-            QRect(widget.mapTo(app.window, QPoint()), widget.size()) for widget in (app.window.composer, app.window.foot.context)
-        )
-        assert (composer.left(), composer.right() + 1, context.right() + 1) == (left, right, right)
-        details, edit = app.reply.buttons.details, app.questions[0].edit_button
-        assert details.mapTo(app.window, QPoint()).x() == left
-        assert details.width() - details.fontMetrics().horizontalAdvance(details.text()) <= 4
-        assert edit.mapTo(app.window, QPoint(edit.width(), 0)).x() == right
-        assert edit.width() - edit.fontMetrics().horizontalAdvance(edit.text()) <= 4
-
-
-@pytest.mark.parametrize("appearance", ["light", "dark"])
-def test_placeholders_are_legible(start: Start, appearance: Appearance) -> None:
-    app = start()
-    app.slipstream.theme.set_appearance(appearance)
-    app.window.show()
-    for field in (app.window.sidebar.search, app.window.composer.field):
-        field.ensurePolished()
-        color = field.palette().color(QPalette.ColorRole.PlaceholderText)
-        assert color.alpha() == 255 and contrast(color.name(), app.slipstream.theme.colors.raised) >= 4.5
-
-
-def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:
-    app = start(ScriptedEngine([answer("word\n\n" * 100)]))
-    app.window.show()
-    app.ask("One")
-    transcript = app.window.transcript
-    bar = transcript.verticalScrollBar()
-    app.until(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
-    assert transcript.soft_edge.isHidden()
-    bar.setValue(0)
-    assert transcript.soft_edge.isVisible()
-    app.window.resize(app.window.width(), app.window.height() - 40)
-    below = transcript.soft_edge.geometry().bottom()
-    app.until(lambda: transcript.soft_edge.geometry().bottom() == transcript.viewport().geometry().bottom() and below > 0)
 
 
 def test_every_control_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
