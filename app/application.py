@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import child, crash_log, data_paths, language
 from app.chat.conductor import Conductor
-from app.conversations.database import open_store
+from app.conversations.database import FILE, open_store
 from app.data_paths import DataPaths
 from app.engine_adapter import EngineAdapter
 from app.garbage import GarbageCollector
@@ -29,6 +29,7 @@ from app.rendering.highlighting import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
 from app.tools.tool_box import ToolBox
+from app.tuning.tuning_job import TuningJob
 from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
@@ -61,7 +62,9 @@ class Slipstream(QObject):
         self.picker = Picker(self.conductor, self, paths.data if paths.data_writable else None)
         self.picker.downloads.changed.connect(self._hold_downloads)
         self.restarting = False  # start again after quitting
-        self.window = MainWindow(self.theme, self.conductor, self._settings, str(paths.logs), self.picker)
+        self.tuning = TuningJob(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
+        self.tuning.changed.connect(self._hold_tuning)
+        self.window = MainWindow(self.theme, self.conductor, self._settings, str(paths.logs), self.picker, self.tuning)
         self.window.closed.connect(self.close)
         self.window.preferences.restart_requested.connect(self.restart)
         self.engine.stopped.connect(self._save_and_end)
@@ -124,11 +127,16 @@ class Slipstream(QObject):
         self._activity.set_held("download", self.picker.downloads.running, tr("Downloading models"))
 
     @Slot()
+    def _hold_tuning(self) -> None:
+        self._activity.set_held("tuning", self.tuning.running, tr("Tuning a drafter"))
+
+    @Slot()
     def close(self) -> None:
         """Hide the window, stop generation, free the models, then emit `ended`."""
         self.window.hide()
         self.window.server.close()
         self.picker.close()
+        self.tuning.close()
         self.conductor.attachments.end()
         self.conductor.save_settings()
         self.conductor.reply_job.interrupt()
@@ -237,6 +245,8 @@ def run(arguments: list[str]) -> int:
     slipstream.conductor.reply_job.interrupt()
     slipstream.window.server.close(SERVER_TIMEOUT_S)
     slipstream.tools.close()
+    slipstream.tuning.close()
+    slipstream.tuning.wait(int(1000 * QUIT_TIMEOUT_S))
     ended = slipstream.door.wait(QUIT_TIMEOUT_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended

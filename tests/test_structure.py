@@ -249,6 +249,7 @@ NO_TERMINAL = {
     "mlx_engine/terminal/arguments.py": {"sys.stdin"},
     "mlx_engine/terminal/chat.py": {"sys.stdin"},
     "mlx_engine/terminal/models.py": {"sys.stdin", "getpass.getpass"},
+    "mlx_engine/terminal/tune_process.py": {"sys.stdin"},
 }
 
 

@@ -48,6 +48,7 @@ class PairCard(ScrollingPage):
         self.main.setMinimumHeight(32)
         self.pause = button(tr("Pause"), tr("Pause the download"), "bordered", picker.pause)
         self.cancel = button(tr("Cancel"), "", "bordered", picker.cancel)
+        self.tune = button(tr("Tune Drafter…"), tr("Tune the drafter to your messages"), "bordered")
         self.delete = button(tr("Remove Download"), tr("Delete this pair from disk"), "bordered", picker.delete)
         self.remove = button(
             tr("Remove from List"), tr("Remove this pair from the list and keep its files"), "bordered", picker.remove
@@ -65,7 +66,7 @@ class PairCard(ScrollingPage):
         column(
             self.title,
             flow(self.verdict, self.unconfirmed),
-            flow(self.main, self.variants, self.drafters, self.pause, self.cancel, self.delete, self.remove),
+            flow(self.main, self.variants, self.drafters, self.pause, self.cancel, self.tune, self.delete, self.remove),
             self.bar,
             self.progress,
             self._panel,
@@ -155,6 +156,8 @@ class PairCard(ScrollingPage):
             tr("Cancel loading") if state == "loading" else tr("Cancel the download and delete the partial files")
         )
         self.cancel.setToolTip(self.cancel.accessibleName())
+        loaded = self._conductor.loader.pair
+        self.tune.setVisible(state == "loaded" and loaded is not None and bool(loaded.drafter))
         self.delete.setVisible(bool(self._picker.deletable))
         self.remove.setVisible(one.custom is not None and state in ("absent", "unavailable", "ready"))
 

@@ -52,6 +52,7 @@ class Actions(QObject):
         self.new_chat = add(tr("&New Chat"), conductor.new_chat, _Keys.New)
         self.new_folder = add(tr("New &Folder"), commands.new_folder, "Ctrl+Shift+N")
         self.models = add(tr("&Models…"), dialogs.show_models, "Ctrl+Shift+M")
+        self.tune = add(tr("Tune &Drafter…"), dialogs.show_tuning)
         self.tools = add(tr("&Tools…"), partial(dialogs.show_settings, "tools"))
         self.attach = add(tr("&Attach Files…"), commands.attach_files, "Ctrl+Shift+A")
         self.import_chats = add(tr("&Import Chats…"), commands.import_chats)
@@ -237,8 +238,9 @@ class Actions(QObject):
 
 
 def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
-    file = (do.new_chat, do.new_folder, None, do.models, do.tools, do.attach, None, do.import_chats, do.export, do.export_all, None)
-    _fill(bar.addMenu(tr("&File")), *file, do.close_window, do.settings, do.quit)
+    models = (do.new_chat, do.new_folder, None, do.models, do.tune, do.tools, do.attach, None)
+    files = (do.import_chats, do.export, do.export_all, None, do.close_window, do.settings, do.quit)
+    _fill(bar.addMenu(tr("&File")), *models, *files)
     edit = (do.undo, do.redo, None, do.cut, do.copy, do.paste, None, do.select_all, None, do.copy_reply, None)
     find = (do.find, do.find_next, do.find_previous, do.next_link, do.previous_link, do.search, do.undo_delete)
     _fill(bar.addMenu(tr("&Edit")), *edit, *find)

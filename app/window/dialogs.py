@@ -18,12 +18,15 @@ from app.machine.this_mac import ThisMacDialog
 from app.models.model_settings import ModelSettings
 from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
+from app.notice import Notice
 from app.server.local_server import LocalServer
 from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
 from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from app.tools.tools_pane import ToolsPane
+from app.tuning.tune_dialog import TuneDialog
+from app.tuning.tuning_job import TuningJob
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import Form, column, line, row
@@ -50,16 +53,18 @@ class Dialogs(QObject):
         preferences: Preferences,
         saved_prompts: SavedPrompts,
         server: LocalServer,
+        tuning: TuningJob,
         release: Release,
         log_folder: str,
     ) -> None:
         super().__init__(window)
         self._window, self._theme, self._conductor, self._picker = window, theme, conductor, picker
-        self._saved_prompts = saved_prompts
+        self._saved_prompts, self._tuning = saved_prompts, tuning
         self._preferences, self._server, self._release, self._log_folder = preferences, server, release, log_folder
         self._dialogs: dict[type[QDialog], QDialog] = {}
         conductor.comparison_job.started.connect(self._show_comparison)
         picker.downloaded.connect(self._announce_download)
+        tuning.ended.connect(self._announce_tuning)
 
     def find(self, kind: type[D]) -> D | None:
         return cast(D | None, self._dialogs.get(kind))
@@ -74,6 +79,15 @@ class Dialogs(QObject):
         dialog = self._show(PickerDialog, self._picker, self._conductor)
         if is_new:
             dialog.settings_requested.connect(self._show_model_settings)
+            dialog.card.tune.clicked.connect(self.show_tuning)
+
+    @Slot()
+    def show_tuning(self) -> None:
+        is_new = self.find(TuneDialog) is None
+        dialog = self._show(TuneDialog, self._tuning, self._conductor)
+        if is_new:
+            dialog.models_requested.connect(self.show_models)
+            dialog.help_requested.connect(lambda: self.show_help("train-a-drafter"))
 
     @Slot()
     def show_this_mac(self) -> None:
@@ -187,6 +201,18 @@ class Dialogs(QObject):
     def _announce_download(self, name: str) -> None:
         if self.find(PickerDialog) is None:
             self._conductor.notify(tr("{name} has been downloaded. Choose File > Models to use it.", name=name))
+
+    @Slot()
+    def _announce_tuning(self) -> None:
+        """Tell how a run ended if its window is closed."""
+        if self.find(TuneDialog) is None and self._tuning.pair is not None:
+            name, result = self._tuning.pair.name, self._tuning.result
+            if result is None:
+                self._conductor.notify(Notice(tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error), "error"))
+            elif result.kept:
+                self._conductor.notify(tr("{name} has been tuned. Choose File > Tune Drafter to see the result.", name=name))
+            else:
+                self._conductor.notify(tr("Tuning {name} has ended, and its drafter is unchanged.", name=name))
 
     def _show(self, kind: type[D], *arguments: Any, sheet: bool = False, **options: Any) -> D:
         """Show a dialog. A sheet blocks the window until closed."""

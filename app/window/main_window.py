@@ -28,6 +28,7 @@ from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
 from app.tools.server_card import host
 from app.transcript.transcript import Transcript
+from app.tuning.tuning_job import TuningJob
 from app.updates import Updates, this_release
 from app.widgets.layout import column
 from app.widgets.save_dialog import confirm
@@ -54,7 +55,13 @@ class MainWindow(QMainWindow):
     closed = Signal()  # the app quits now
 
     def __init__(
-        self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "", picker: Picker | None = None
+        self,
+        theme: Theme,
+        conductor: Conductor,
+        settings: QSettings,
+        log_folder: str = "",
+        picker: Picker | None = None,
+        tuning: TuningJob | None = None,
     ) -> None:
         super().__init__()
         self.theme = theme
@@ -63,6 +70,7 @@ class MainWindow(QMainWindow):
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
         self.picker = picker or Picker(conductor, self)
+        self.tuning = tuning or TuningJob(parent=self)
         self.preferences = Preferences(theme, settings, self)
         self.saved_prompts = SavedPrompts(conductor.engine, self.preferences, self)
         conductor.library.removed.connect(self.saved_prompts.forget)
@@ -94,7 +102,16 @@ class MainWindow(QMainWindow):
         self.drop_target.dropped.connect(self._attach)
         self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
         self.dialogs = Dialogs(
-            self, theme, conductor, self.picker, self.preferences, self.saved_prompts, self.server, self.updates.release, log_folder
+            self,
+            theme,
+            conductor,
+            self.picker,
+            self.preferences,
+            self.saved_prompts,
+            self.server,
+            self.tuning,
+            self.updates.release,
+            log_folder,
         )
         self.chat_commands = ChatCommands(conductor, self.split, self)
         self.commands = Actions(
@@ -300,6 +317,7 @@ class MainWindow(QMainWindow):
             self._quitting = True
             self.closed.emit()
         else:
+            self.tuning.pause()
             event.ignore()
             self.hide()
             self._in_dock = True

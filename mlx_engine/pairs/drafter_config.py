@@ -188,6 +188,12 @@ class DrafterConfig:
         """Whether the drafter estimates if its proposals are accepted."""
         return self.dspark is not None and self.dspark.confidence > 0
 
+    @property
+    def tunable(self) -> bool:
+        """Whether the drafter can be trained."""
+        others = self.laguna, self.dspark, self.eagle3, self.mtp, self.assistant, self.draft_vocab_size
+        return not any(others)
+
     def row(self, window: int | None) -> int:
         """Return the number of keys and values per token in a layer with this window."""
         heads, dim = self.kv_heads, self.head_dim

@@ -5,7 +5,7 @@ The result of a run is an adapter: a small file next to the drafter. Until a run
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,8 +16,11 @@ from safetensors import SafetensorError, safe_open
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.data_files import cannot_delete, cannot_write
+from mlx_engine.pairs.data_files import cannot_delete, cannot_write, read_json, write_json
 from mlx_engine.pairs.locks import acquire
+from mlx_engine.requests import Message
+
+_PROMPTS, _PROGRESS = "prompts.json", "progress.json"  # in a run's folder
 
 
 @dataclass(frozen=True)
@@ -124,3 +127,39 @@ def delete_runs(keep: Path | None = None) -> None:
             if folder != keep and (lock := acquire(folder / "lock")):
                 shutil.rmtree(folder, ignore_errors=True)
                 lock.release()
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that the window started and that has not ended, with its prompts and progress from 0 to 1."""
+
+    prompts: tuple[tuple[Message, ...], ...]
+    fraction: float
+
+
+def unfinished_run(target: Path, drafter: Path) -> UnfinishedRun | None:
+    """Return the window's unfinished run of a pair, or None if there is none."""
+    folder = run_folder(target, drafter)
+    try:
+        prompts = tuple(tuple(Message(*message) for message in prompt) for prompt in read_json(folder / _PROMPTS))
+        return UnfinishedRun(prompts, float(read_json(folder / _PROGRESS) or 0.0))
+    except (UserError, TypeError, ValueError):
+        return None
+
+
+def save_run_prompts(folder: Path, prompts: Sequence[tuple[Message, ...]]) -> None:
+    """Save the prompts of the run in a folder, so that new chats don't change the run.
+
+    Raises:
+        UserError: the file can't be written.
+    """
+    write_json(folder / _PROMPTS, [[(message.role, message.content) for message in prompt] for prompt in prompts])
+
+
+def save_run_progress(folder: Path, fraction: float) -> None:
+    """Save the progress of the run in a folder.
+
+    Raises:
+        UserError: the file can't be written.
+    """
+    write_json(folder / _PROGRESS, fraction)

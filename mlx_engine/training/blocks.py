@@ -92,7 +92,7 @@ class BlockModel:
         bits: int = 16,
     ) -> None:
         c = self.config = config
-        if c.laguna or c.dspark or c.eagle3 or c.mtp or c.assistant or c.draft_vocab_size:
+        if not c.tunable:
             raise UserError("drafter_not_tunable", "Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.")
         self.dtype, self._embed, self._head = dtype, embed, head
         self._frequencies, self._rope_scale = frequencies(c.rope, c.head_dim)

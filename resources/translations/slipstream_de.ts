@@ -29,6 +29,11 @@
             <translation>In Slipstream ist etwas schiefgegangen. Details stehen in {log_file}.</translation>
         </message>
         <message>
+            <location filename="../../app/application.py" />
+            <source>Tuning a drafter</source>
+            <translation>Drafter wird angepasst</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/announcer.py" />
             <source>Reply ended: {ending}</source>
             <translation>Antwort fertig, {ending}</translation>
@@ -2570,6 +2575,16 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Tune Drafter…</source>
+            <translation>Drafter anpassen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Tune the drafter to your messages</source>
+            <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Up to {size} more</source>
             <translation>Bis zu {size} zusätzlich</translation>
         </message>
@@ -4329,6 +4344,266 @@
             <translation>Neuer Text ↓</translation>
         </message>
         <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
+            <translation>Ein Server wird verwendet, dessen Drafter sich von hier aus nicht anpassen lässt. Laden Sie dazu ein Modell auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>About {needed}, for a second copy of the pair ({free} free)</source>
+            <translation>Etwa {needed} für eine zweite Kopie des Paars ({free} frei)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>About {time} left for this part</source>
+            <translation>Noch etwa {time} für diesen Abschnitt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>After</source>
+            <translation>Nachher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Before</source>
+            <translation>Vorher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Change</source>
+            <translation>Änderung</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Discard</source>
+            <translation>Verwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Discard This Run?</source>
+            <translation>Diesen Durchgang verwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Discard…</source>
+            <translation>Verwerfen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>End and delete this run</source>
+            <translation>Diesen Durchgang beenden und löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>General prompts</source>
+            <translation>Allgemeine Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Learn More</source>
+            <translation>Weitere Infos</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Learn more about tuning</source>
+            <translation>Weitere Infos zum Anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Load a pair to tune its drafter.</source>
+            <translation>Laden Sie ein Paar, um dessen Drafter anzupassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Messages</source>
+            <translation>Nachrichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.</source>
+            <translation>Nicht übernommen, weil die Token pro Runde bei Ihren Nachrichten nicht gestiegen sind. Der Drafter ist unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.</source>
+            <translation>Nicht übernommen, weil die Token pro Runde bei allgemeinen Prompts um mehr als 1 % gesunken sind. Der Drafter ist unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Pause tuning</source>
+            <translation>Anpassung anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Paused at {share}. Nothing is lost.</source>
+            <translation>Bei {share} angehalten. Nichts geht verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Pausing…</source>
+            <translation>Wird angehalten …</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Reload</source>
+            <translation>Neu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Reload the pair</source>
+            <translation>Das Paar neu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Reload the pair to use the tuned drafter.</source>
+            <translation>Laden Sie das Paar neu, um den angepassten Drafter zu verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Remove the Tuned Drafter?</source>
+            <translation>Angepassten Drafter entfernen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Remove the tuned drafter</source>
+            <translation>Den angepassten Drafter entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Shown after the first steps</source>
+            <translation>Wird nach den ersten Schritten angezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Start</source>
+            <translation>Starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
+            <translation>Das Demo-Paar gehört zu Slipstream, daher lässt sich sein Drafter nicht ändern. Laden Sie ein anderes Paar, oder kopieren Sie den Ordner des Demo-Paars und fügen Sie die Kopie unter „Modelle“ hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The drafter will be used as it was published. You can tune it again at any time.</source>
+            <translation>Der Drafter wird wieder so verwendet, wie er veröffentlicht wurde. Sie können ihn jederzeit erneut anpassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The pair will be reloaded when the reply ends.</source>
+            <translation>Das Paar wird neu geladen, sobald die Antwort endet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
+            <translation>Der angepasste Drafter wurde entfernt. Laden Sie das Paar neu, damit er nicht mehr verwendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
+            <translation>Dieses Paar hat keinen Drafter, der sich anpassen lässt. Wählen Sie ein Paar mit einem DFlash-Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Time</source>
+            <translation>Dauer</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tokens per round</source>
+            <translation>Token pro Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tune Again</source>
+            <translation>Erneut anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tune Drafter</source>
+            <translation>Drafter anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuned on {date}. The tuned drafter is in use.</source>
+            <translation>Angepasst am {date}. Der angepasste Drafter wird verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Meanwhile, replies are slower.</source>
+            <translation>Passt den Drafter an dieses Modell und an Ihre Nachrichten an. Der Text von Antworten ändert sich nie, nur ihre Geschwindigkeit. Die Anpassung läuft mit niedriger Priorität im Hintergrund. Antworten sind währenddessen langsamer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuning progress</source>
+            <translation>Fortschritt der Anpassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Up to {needed}, until tuning ends ({free} free)</source>
+            <translation>Bis zu {needed}, bis die Anpassung endet ({free} frei)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>What was generated and learned so far will be deleted. To continue later, choose Pause instead.</source>
+            <translation>Was bisher erzeugt und gelernt wurde, wird gelöscht. Um später fortzufahren, wählen Sie stattdessen „Anhalten“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Your messages</source>
+            <translation>Ihre Nachrichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>{count} from {chats}, and {general} general ones. Private chats are left out.</source>
+            <translation>{count} aus {chats} und {general} allgemeine. Private Chats werden ausgelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
+            <source>Can't start tuning. If you moved or replaced Slipstream, restart it.</source>
+            <translation>Die Anpassung lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
+            <source>Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.</source>
+            <translation>Die Anpassung wurde unerwartet beendet. Einzelheiten stehen in {log_file}. Sie können sie fortsetzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>All saved messages are from one chat. Start another chat, then try again.</source>
+            <translation>Alle gesicherten Nachrichten stammen aus einem Chat. Beginnen Sie einen weiteren Chat, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Can't read the saved chats. Restart Slipstream, then try again.</source>
+            <translation>Die gesicherten Chats können nicht gelesen werden. Starten Sie Slipstream neu, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Chats aren't saved, so there are no messages to tune with.</source>
+            <translation>Chats werden nicht gesichert, daher gibt es keine Nachrichten zum Anpassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.</source>
+            <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Dieser ist von der Art {kind}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models.</source>
+            <translation>Der Ordner des Drafters lässt sich nicht ändern. Kopieren Sie das Paar in einen anderen Ordner, und fügen Sie es dann unter „Modelle“ hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Tuning needs about {needed} of memory, but only {free} is free. Quit other apps, then try again.</source>
+            <translation>Die Anpassung benötigt etwa {needed} Arbeitsspeicher, aber nur {free} sind frei. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Tuning needs at least {fewest} different messages in saved chats, but there are only {count}. Chat some more first.</source>
+            <translation>Zum Anpassen sind mindestens {fewest} verschiedene Nachrichten in gesicherten Chats nötig, es gibt aber nur {count}. Führen Sie zuerst weitere Chats.</translation>
+        </message>
+        <message>
             <location filename="../../app/updates.py" />
             <source>Can't check for updates: unexpected response from the server.</source>
             <translation>Nach Updates kann nicht gesucht werden: unerwartete Antwort des Servers.</translation>
@@ -4734,6 +5009,11 @@
             <translation>To&amp;ken-Quellen einblenden</translation>
         </message>
         <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Tune &amp;Drafter…</source>
+            <translation>Drafter anpa&amp;ssen …</translation>
+        </message>
+        <message>
             <location filename="../../app/window/chat_commands.py" />
             <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
             <translation>Alle {count} Chats werden gelöscht. Bis zum Beenden von Slipstream lässt sich das rückgängig machen.</translation>
@@ -4850,11 +5130,6 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Learn More</source>
-            <translation>Weitere Infos</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/dialogs.py" />
             <source>Learn more about privacy</source>
             <translation>Weitere Infos zum Datenschutz</translation>
         </message>
@@ -4905,6 +5180,16 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Tuning {name} has ended, and its drafter is unchanged.</source>
+            <translation>Die Anpassung von {name} ist beendet. Der Drafter ist unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Tuning {name} stopped: {reason}</source>
+            <translation>Die Anpassung von {name} wurde beendet: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Used for new chats.</source>
             <translation>Wird für neue Chats verwendet.</translation>
         </message>
@@ -4922,6 +5207,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} wurde heruntergeladen. Wählen Sie „Ablage“ &gt; „Modelle“, um das Paar zu verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>{name} has been tuned. Choose File &gt; Tune Drafter to see the result.</source>
+            <translation>{name} wurde angepasst. Wählen Sie „Ablage“ &gt; „Drafter anpassen“, um das Ergebnis zu sehen.</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5536,12 +5826,6 @@
             <source>no_drafter_to_compare</source>
             <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
             <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/adapter.py" />
-            <source>adapter_damaged</source>
-            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
-            <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Löschen Sie die Datei, oder passen Sie den Drafter erneut an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/adapter.py" />
@@ -6714,6 +6998,18 @@
             <translation>Der Download-Link ist abgelaufen. Versuchen Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <source>adapter_damaged</source>
+            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
+            <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Löschen Sie die Datei, oder passen Sie den Drafter erneut an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <source>tuning_already</source>
+            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
+            <translation>Dieser Drafter wird bereits angepasst. Warten Sie, bis das beendet ist, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/remote/body.py" />
             <source>remote_no_continue</source>
             <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
@@ -7323,13 +7619,13 @@
             <location filename="../../mlx_engine/training/tune.py" />
             <source>no_disk_to_tune</source>
             <extracomment>Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts.</extracomment>
-            <translation>Beim Anpassen bleiben immer {size:.0f} GB der Festplatte frei. Gib Speicherplatz frei oder verwende weniger Prompts.</translation>
+            <translation>Beim Anpassen bleiben immer {size:.0f} GB der Festplatte frei. Geben Sie Speicherplatz frei, oder verwenden Sie weniger Prompts.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>no_memory_to_tune</source>
             <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
-            <translation>Der Arbeitsspeicher reicht nicht aus, um den Drafter anzupassen. Beende andere Apps und versuche es dann erneut.</translation>
+            <translation>Der Arbeitsspeicher reicht nicht aus, um den Drafter anzupassen. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
@@ -7341,7 +7637,7 @@
             <location filename="../../mlx_engine/training/tune.py" />
             <source>one_chat_to_tune</source>
             <extracomment>All prompts are from one chat. Add prompts from other chats.</extracomment>
-            <translation>Alle Prompts stammen aus einem einzigen Chat. Füge Prompts aus anderen Chats hinzu.</translation>
+            <translation>Alle Prompts stammen aus einem einzigen Chat. Fügen Sie Prompts aus anderen Chats hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
@@ -7354,12 +7650,6 @@
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
             <translation>Der geladene Drafter ist bereits angepasst. Laden Sie ihn ohne die Anpassung, und passen Sie ihn dann erneut an.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/training/tune.py" />
-            <source>tuning_already</source>
-            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
-            <translation>Dieser Drafter wird bereits angepasst. Warte, bis das beendet ist, und versuche es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

@@ -29,6 +29,11 @@
             <translation>Slipstream 出现问题。详细信息见 {log_file}。</translation>
         </message>
         <message>
+            <location filename="../../app/application.py" />
+            <source>Tuning a drafter</source>
+            <translation>正在调优草稿模型</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/announcer.py" />
             <source>Reply ended: {ending}</source>
             <translation>回复完成，{ending}</translation>
@@ -2570,6 +2575,16 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Tune Drafter…</source>
+            <translation>调优草稿模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Tune the drafter to your messages</source>
+            <translation>根据您的消息调优草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Up to {size} more</source>
             <translation>另外最多 {size}</translation>
         </message>
@@ -4329,6 +4344,266 @@
             <translation>新内容 ↓</translation>
         </message>
         <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
+            <translation>正在使用服务器，无法从这里调优其草稿模型。要调优，请载入这台电脑上的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>About {needed}, for a second copy of the pair ({free} free)</source>
+            <translation>约 {needed}，用于模型对的第二份副本（{free} 可用）</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>About {time} left for this part</source>
+            <translation>此阶段还剩约 {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>After</source>
+            <translation>之后</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Before</source>
+            <translation>之前</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Change</source>
+            <translation>变化</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Discard</source>
+            <translation>放弃</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Discard This Run?</source>
+            <translation>要放弃这次调优吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Discard…</source>
+            <translation>放弃…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>End and delete this run</source>
+            <translation>结束并删除这次调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>General prompts</source>
+            <translation>通用提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Learn More</source>
+            <translation>了解更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Learn more about tuning</source>
+            <translation>了解有关调优的更多信息</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Load a pair to tune its drafter.</source>
+            <translation>载入模型对后即可调优其草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Messages</source>
+            <translation>消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.</source>
+            <translation>未保留，因为您的消息的每轮词元数没有提高。草稿模型未更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.</source>
+            <translation>未保留，因为通用提示词的每轮词元数下降超过 1%。草稿模型未更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Pause tuning</source>
+            <translation>暂停调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Paused at {share}. Nothing is lost.</source>
+            <translation>已在 {share} 处暂停。进度不会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Pausing…</source>
+            <translation>正在暂停…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Reload</source>
+            <translation>重新载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Reload the pair</source>
+            <translation>重新载入模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Reload the pair to use the tuned drafter.</source>
+            <translation>重新载入模型对以使用调优后的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Remove the Tuned Drafter?</source>
+            <translation>要移除调优后的草稿模型吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Remove the tuned drafter</source>
+            <translation>移除调优后的草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Shown after the first steps</source>
+            <translation>在最初几步之后显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Start</source>
+            <translation>开始</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
+            <translation>演示模型对是 Slipstream 的一部分，因此无法更改其草稿模型。请载入其他模型对，或拷贝演示模型对的文件夹，然后在“模型”中添加该副本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The drafter will be used as it was published. You can tune it again at any time.</source>
+            <translation>将使用公布时的草稿模型。您可以随时重新调优。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The pair will be reloaded when the reply ends.</source>
+            <translation>回复结束后将重新载入模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
+            <translation>调优后的草稿模型已移除。请重新载入模型对以停止使用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
+            <translation>此模型对没有可调优的草稿模型。请选取带有 DFlash 草稿模型的模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Time</source>
+            <translation>时间</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tokens per round</source>
+            <translation>每轮词元数</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tune Again</source>
+            <translation>重新调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tune Drafter</source>
+            <translation>调优草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuned on {date}. The tuned drafter is in use.</source>
+            <translation>调优日期：{date}。正在使用调优后的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Meanwhile, replies are slower.</source>
+            <translation>调优使草稿模型适应此模型和您的消息。回复的文本绝不会改变，改变的只是速度。调优在后台以低优先级运行，期间回复会较慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuning progress</source>
+            <translation>调优进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Up to {needed}, until tuning ends ({free} free)</source>
+            <translation>最多 {needed}，直到调优结束（{free} 可用）</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>What was generated and learned so far will be deleted. To continue later, choose Pause instead.</source>
+            <translation>到目前为止生成和学习的内容将被删除。要稍后继续，请改为选取“暂停”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Your messages</source>
+            <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
+            <source>{count} from {chats}, and {general} general ones. Private chats are left out.</source>
+            <translation>{count} 条来自 {chats}，另有 {general} 条通用消息。不包括私密对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
+            <source>Can't start tuning. If you moved or replaced Slipstream, restart it.</source>
+            <translation>无法开始调优。如果您移动或替换过 Slipstream，请重新启动它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
+            <source>Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.</source>
+            <translation>调优意外停止。详细信息见 {log_file}。您可以继续调优。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>All saved messages are from one chat. Start another chat, then try again.</source>
+            <translation>所有已存储的消息都来自同一个对话。请开始另一个对话，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Can't read the saved chats. Restart Slipstream, then try again.</source>
+            <translation>无法读取已存储的对话。请重新启动 Slipstream，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Chats aren't saved, so there are no messages to tune with.</source>
+            <translation>对话不会被存储，因此没有可用于调优的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.</source>
+            <translation>只有 DFlash 和 DFlash 2 草稿模型可以调优。此草稿模型的类型是 {kind}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models.</source>
+            <translation>无法更改草稿模型的文件夹。请将模型对拷贝到其他文件夹，然后在“模型”中添加。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Tuning needs about {needed} of memory, but only {free} is free. Quit other apps, then try again.</source>
+            <translation>调优约需 {needed} 内存，但只有 {free} 可用。请退出其他 App，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_survey.py" />
+            <source>Tuning needs at least {fewest} different messages in saved chats, but there are only {count}. Chat some more first.</source>
+            <translation>调优至少需要已存储的对话中有 {fewest} 条不同的消息，但只有 {count} 条。请先多聊几次。</translation>
+        </message>
+        <message>
             <location filename="../../app/updates.py" />
             <source>Can't check for updates: unexpected response from the server.</source>
             <translation>无法检查更新：服务器返回了意外的应答。</translation>
@@ -4734,6 +5009,11 @@
             <translation>显示词元来源(&amp;K)</translation>
         </message>
         <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Tune &amp;Drafter…</source>
+            <translation>调优草稿模型(&amp;D)…</translation>
+        </message>
+        <message>
             <location filename="../../app/window/chat_commands.py" />
             <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
             <translation>将删除全部 {count} 个对话。退出 Slipstream 之前可以撤销。</translation>
@@ -4850,11 +5130,6 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Learn More</source>
-            <translation>了解更多</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/dialogs.py" />
             <source>Learn more about privacy</source>
             <translation>了解有关隐私的更多信息</translation>
         </message>
@@ -4905,6 +5180,16 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Tuning {name} has ended, and its drafter is unchanged.</source>
+            <translation>{name} 的调优已结束，其草稿模型未更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Tuning {name} stopped: {reason}</source>
+            <translation>{name} 的调优已停止：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Used for new chats.</source>
             <translation>用于新对话。</translation>
         </message>
@@ -4922,6 +5207,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
             <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>{name} has been tuned. Choose File &gt; Tune Drafter to see the result.</source>
+            <translation>{name} 已调优。选取“文件”&gt;“调优草稿模型”来查看结果。</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5536,12 +5826,6 @@
             <source>no_drafter_to_compare</source>
             <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
             <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/adapter.py" />
-            <source>adapter_damaged</source>
-            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
-            <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请删除该文件，或重新调优。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/adapter.py" />
@@ -6714,6 +6998,18 @@
             <translation>下载链接已过期。请重试。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <source>adapter_damaged</source>
+            <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
+            <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请删除该文件，或重新调优。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <source>tuning_already</source>
+            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
+            <translation>此草稿模型正在调优中。请等待其结束后再试。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/remote/body.py" />
             <source>remote_no_continue</source>
             <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
@@ -7354,12 +7650,6 @@
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
             <translation>载入的草稿模型已经调优过。请在不使用调优结果的情况下载入，然后重新调优。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/training/tune.py" />
-            <source>tuning_already</source>
-            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
-            <translation>此草稿模型正在调优中。请等待其结束后再试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

@@ -145,6 +145,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
             running.engine.load_gate.set()
         running.window.close()
         running.window.server.close(120)
+        running.slipstream.tuning.wait(120_000)
         assert running.slipstream.door.wait(120)
         assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")

@@ -46,9 +46,15 @@ from app.application import Slipstream  # noqa: E402
 from app.data_paths import DataPaths  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.transcript.call_card import CallCard  # noqa: E402
+from app.tuning.tune_dialog import TuneDialog  # noqa: E402
+from app.tuning.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
+from mlx_engine.errors import EngineText  # noqa: E402
+from mlx_engine.events import TuningProgress  # noqa: E402
+from mlx_engine.pairs.tuning_files import AdapterRecord  # noqa: E402
+from mlx_engine.pairs.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
 from mlx_engine.requests import RemoteConnection, ToolCall  # noqa: E402
@@ -177,6 +183,35 @@ def show_server_in_use(window: MainWindow) -> None:
     window.dialogs.show_server()
 
 
+def show_tuning(window: MainWindow) -> None:
+    """Open the Tune Drafter window, with a paused run, an error, and the gains of an earlier run."""
+    window.dialogs.show_tuning()
+    job = window.tuning
+    job.pair = TuningPair("Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", Path("target"), Path("drafter"))
+    job.surveyed = TuningSurvey(
+        prompts=[()] * 148,
+        chats=57,
+        general=24,
+        needs=TuningNeeds(31_400_000_000, 4_300_000_000),
+        free_memory=12_500_000_000,
+        free_disk=210_000_000_000,
+        tuned=True,
+        record=AdapterRecord("", "", "2026-11-23", 3.21, 3.71, 4.02, 4.01),
+        paused_at=0.31,
+    )
+    job.error = job.surveyed.short_of_memory
+    job.changed.emit()
+
+
+def show_tuning_progress(window: MainWindow) -> None:
+    """Show a run in that window."""
+    job = window.tuning
+    values = {"number": 68, "total": 218}
+    job.progress = TuningProgress(0.31, EngineText.of("tuning_replies", "Generating reply {number} of {total}", **values))
+    job.starting, job.remaining.seconds = True, 4300.0
+    job.changed.emit()
+
+
 def show_calls(window: MainWindow) -> None:
     """Add calls in all states to the last reply, and expand one."""
     turn = window.conductor.chat.turns[-1]
@@ -289,6 +324,16 @@ def main(code: str, folder: Path | None) -> int:
         if dialog.isVisible():
             look(type(dialog).__name__, dialog)
             dialog.close()
+    window.dialogs.show_tuning()
+    tune = window.dialogs.find(TuneDialog)
+    assert tune is not None
+    look("tune-demo", tune)
+    show_tuning(window)
+    look("tune-paused", tune)
+    show_tuning_progress(window)
+    look("tune-running", tune)
+    window.tuning.starting = False
+    tune.close()
     window.dialogs.show_models()
     picker, models = window.picker, window.dialogs.find(PickerDialog)
     assert models is not None

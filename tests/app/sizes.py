@@ -18,6 +18,7 @@ from tests.app.screens import (  # before Qt: it sets folders and the language
     show_calls,
     show_result,
     show_server_in_use,
+    show_tuning,
     skip_report_checks,
 )
 
@@ -68,6 +69,7 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_report()
     window.dialogs.show_about()
     show_server_in_use(window)
+    show_tuning(window)
     window.dialogs.show_models()
     conductor.compare()
     while not window.picker.rows or conductor.busy:

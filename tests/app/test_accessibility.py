@@ -99,6 +99,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
     window.dialogs.show_server()
+    window.dialogs.show_tuning()
     window.dialogs.show_models()
     app.until(lambda: bool(window.picker.rows))
     window.picker.put_connection(SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000")))
@@ -119,6 +120,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
         "Palette",
         "CompareDialog",
         "ServerDialog",
+        "TuneDialog",
         "PickerDialog",
         "ConnectionForm",
     } <= set(found)

@@ -1,0 +1,301 @@
+"""The Tune Drafter window: what tuning does and needs, its progress, and its result."""
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
+
+from app.chat.conductor import Conductor
+from app.conversations.wording import chats, percent, size
+from app.language import number, tr, translated
+from app.models.downloads import duration
+from app.tuning.tuning_job import TuningJob
+from app.tuning.tuning_survey import TuningPair
+from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
+from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
+from app.widgets.save_dialog import confirm
+from app.widgets.theme import Theme, set_look
+from mlx_engine.pairs.pair import demo_pair
+
+
+class TuneDialog(QDialog):
+    """A modeless window. The run continues when it closes, and is paused when Slipstream quits."""
+
+    models_requested = Signal()
+    help_requested = Signal()
+
+    def __init__(self, theme: Theme, job: TuningJob, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._job, self._conductor, self._loader = job, conductor, conductor.loader
+        self._reloads = False  # once no reply is running
+        self.setWindowTitle(tr("Tune Drafter"))
+        self.setAccessibleName(tr("Tune Drafter"))
+        self.resize(QSize(theme.scaled(580), theme.scaled(440)))
+        self.title = styled_label(theme, size=1.3, bold=True, wrap=True)
+        about = tr(
+            "Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. "
+            "It runs in the background with low priority. Meanwhile, replies are slower."
+        )
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        self.prompts, self.memory, self.disk, self.time = (
+            _add_fact(theme, grid, name) for name in (tr("Messages"), tr("Memory"), tr("Disk space"), tr("Time"))
+        )
+        self.facts = QWidget()
+        self.facts.setLayout(grid)
+        grid.setContentsMargins(0, 0, 0, 0)
+        self.notice, self.error = NoticeView(""), NoticeView("", "error")
+        self.models = button(tr("Models…"), tr("Choose models"), "bordered", self.models_requested.emit)
+        self.notice.add_button(self.models)
+        self.state = styled_label(theme, wrap=True)
+        self.bar = ThinBar(theme, tr("Tuning progress"))
+        self.gains = GainTable(theme)
+        self.outcome = styled_label(theme, wrap=True, selectable=True)
+        self.main = button("", look="primary", clicked=job.start)
+        self.pause = button(tr("Pause"), tr("Pause tuning"), "bordered", job.pause)
+        self.discard = button(tr("Discard…"), tr("End and delete this run"), "bordered", self._discard)
+        self.reload = button(tr("Reload"), tr("Reload the pair"), "primary", self._reload)
+        self.remove = button(tr("Remove…"), tr("Remove the tuned drafter"), "bordered", self._remove)
+        learn = button(tr("Learn More"), tr("Learn more about tuning"), "bordered", self.help_requested.emit)
+        page = column(
+            self.title,
+            styled_label(theme, about, "secondary", wrap=True),
+            self.facts,
+            self.notice,
+            self.error,
+            self.state,
+            self.bar,
+            self.gains,
+            self.outcome,
+            row(learn, None),
+            None,
+            spacing=12,
+            margins=(24, 20, 24, 12),
+        )
+        close = button(tr("Close"), look="bordered", clicked=self.accept)
+        actions = flow(self.reload, self.main, self.pause, self.discard, self.remove)
+        foot = row((actions, 1), close, margins=(24, 12, 24, 14))
+        column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
+        job.changed.connect(self.refresh)
+        conductor.busy_changed.connect(self._reload_when_idle)
+        self._loader.changed.connect(self.refresh)
+        self._loader.loaded.connect(self._look)
+        self._look()
+        close.setFocus()
+
+    @property
+    def _loaded(self) -> TuningPair | None:
+        """The loaded pair, if its files are on this disk and can be changed."""
+        pair, info = self._loader.pair, self._loader.info
+        here = self._loader.loaded_from
+        if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
+            return None
+        is_demo = info.drafter_folder == demo_pair()[1]
+        return None if is_demo else TuningPair(pair.name, here.target, info.drafter_folder)
+
+    def _why_not(self) -> str:
+        """Return why there is nothing to tune, or an empty string."""
+        pair, info = self._loader.pair, self._loader.info
+        if self._job.pair is not None:
+            return self._job.surveyed.why_not if self._job.surveyed else ""
+        if pair is None or info is None:
+            return tr("Load a pair to tune its drafter.")
+        if pair.remote:
+            return tr("A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.")
+        if self._loader.has_demo or info.drafter_folder == demo_pair()[1]:
+            return tr(
+                "The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's "
+                "folder and add the copy in Models."
+            )
+        return tr("This pair has no drafter to tune. Choose a pair with a DFlash drafter.")
+
+    @Slot()
+    def _look(self) -> None:
+        """Read what is known about the loaded pair."""
+        self._job.look_at(self._loaded)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the state of the run and of the loaded pair."""
+        job, why_not = self._job, self._why_not()
+        shown = job.pair
+        known, running = job.surveyed, job.running
+        paused_at = known.paused_at if known and not running else None
+        self.title.setText(shown.name if shown else self._loader.pair.name if self._loader.pair else "")
+        self.title.setVisible(bool(self.title.text()))
+        self._show_facts()
+        self.notice.label.setText("" if running else why_not)
+        self.notice.setVisible(bool(why_not) and not running)
+        self.models.setVisible(shown is None)
+        self.error.label.setText("" if running else job.error)
+        self.error.setVisible(bool(job.error) and not running)
+        self.state.setText(self._state())
+        self.state.setVisible(bool(self.state.text()))
+        fraction = job.progress.fraction if job.progress else paused_at
+        self.bar.setVisible(fraction is not None)
+        self.bar.show_fraction(fraction)
+        self._show_result()
+        tuned = bool(known and known.tuned)
+        text = tr("Continue") if paused_at is not None else tr("Tune Again") if tuned or job.result else tr("Start")
+        self.main.setText(text)
+        set_look(self.main, "bordered" if text == tr("Tune Again") else "primary")
+        self.main.setAccessibleName(tr("{action}: {name}", action=text, name=shown.name) if shown else text)
+        self.main.setVisible(not running)
+        self.main.setEnabled(known is not None and not why_not and not job.reading)
+        self.main.setToolTip(why_not)
+        self.pause.setVisible(running)
+        self.pause.setEnabled(not job.pausing)
+        self.discard.setVisible(running or paused_at is not None)
+        self.remove.setVisible(tuned and not running)
+        self.reload.setVisible(self._outdated and not running)
+        self.reload.setEnabled(not self._reloads and not self._loader.running)
+
+    def _show_facts(self) -> None:
+        known = self._job.surveyed
+        needs = known.needs if known else None
+        self.facts.setVisible(needs is not None and self._job.result is None)
+        if known is None or needs is None:
+            return
+        count, general = number(len(known.prompts)), number(known.general)
+        values = {"count": count, "chats": chats(known.chats), "general": general}
+        self.prompts.setText(tr("{count} from {chats}, and {general} general ones. Private chats are left out.", **values))
+        free = size(known.free_memory) if known.free_memory is not None else "–"
+        needed = size(needs.memory) if needs.memory is not None else "–"
+        self.memory.setText(tr("About {needed}, for a second copy of the pair ({free} free)", needed=needed, free=free))
+        self.disk.setText(
+            tr("Up to {needed}, until tuning ends ({free} free)", needed=size(needs.disk or 0), free=size(known.free_disk))
+        )
+        remaining = self._job.remaining.seconds if self._job.running else None
+        self.time.setText(
+            tr("Shown after the first steps")
+            if remaining is None
+            else tr("About {time} left for this part", time=duration(remaining))
+        )
+
+    def _state(self) -> str:
+        job = self._job
+        if job.pausing:
+            return tr("Pausing…")
+        if job.progress is not None:
+            return translated(job.progress.step)
+        if job.reading:
+            return tr("Checking…")
+        if job.surveyed is not None and job.surveyed.paused_at is not None:
+            return tr("Paused at {share}. Nothing is lost.", share=percent(job.surveyed.paused_at))
+        return ""
+
+    def _show_result(self) -> None:
+        job, record = self._job, self._job.surveyed.record if self._job.surveyed else None
+        found = job.result or record
+        self.gains.setVisible(found is not None and not job.running)
+        if found is not None:
+            self.gains.show_gains((found.before, found.after), (found.general_before, found.general_after))
+        self.outcome.setText(self._outcome())
+        self.outcome.setVisible(bool(self.outcome.text()))
+
+    def _outcome(self) -> str:
+        job, known, info = self._job, self._job.surveyed, self._loader.info
+        if job.running or known is None or info is None:
+            return ""
+        if self._reloads:
+            return tr("The pair will be reloaded when the reply ends.")
+        if job.result is not None and not job.result.kept:
+            return why_not_kept(job.result.before, job.result.after)
+        if self._outdated:
+            return (
+                tr("Reload the pair to use the tuned drafter.")
+                if known.tuned
+                else tr("The tuned drafter was removed. Reload the pair to stop using it.")
+            )
+        if known.record is not None and info.tuned:
+            return tr("Tuned on {date}. The tuned drafter is in use.", date=known.record.date)
+        return translated(info.why_not_tuned) if info.why_not_tuned else ""
+
+    @property
+    def _outdated(self) -> bool:
+        """Whether the loaded pair doesn't use the drafter as stored."""
+        job, info = self._job, self._loader.info
+        if job.pair is None or self._loaded != job.pair or job.surveyed is None or info is None or info.why_not_tuned:
+            return False
+        return job.surveyed.tuned != info.tuned or bool(job.result and job.result.kept)
+
+    # Commands
+
+    @Slot()
+    def _discard(self) -> None:
+        question = tr("What was generated and learned so far will be deleted. To continue later, choose Pause instead.")
+        if confirm(self, tr("Discard This Run?"), question, tr("Discard")):
+            self._job.discard()
+
+    @Slot()
+    def _remove(self) -> None:
+        question = tr("The drafter will be used as it was published. You can tune it again at any time.")
+        if confirm(self, tr("Remove the Tuned Drafter?"), question, tr("Remove")):
+            self._job.remove()
+
+    @Slot()
+    def _reload(self) -> None:
+        self._reloads = True
+        self._reload_when_idle()
+
+    @Slot()
+    def _reload_when_idle(self) -> None:
+        if self._reloads and not self._conductor.busy:
+            self._reloads = False
+            self._job.result = None
+            self._conductor.use(self._loader.here)
+        self.refresh()
+
+
+class GainTable(QWidget):
+    """Tokens per round before and after tuning, on prompts that weren't learned."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(20)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(0, 1)
+        right = Qt.AlignmentFlag.AlignRight
+        titles = (tr("Before"), tr("After"), tr("Change"))
+        grid.addWidget(small_label(theme, tr("Tokens per round"), "secondary"), 0, 0)
+        for index, title in enumerate(titles, 1):
+            grid.addWidget(small_label(theme, title, "secondary"), 0, index, right)
+        self.rows: list[list[Label]] = []
+        for at, name in enumerate((tr("Your messages"), tr("General prompts")), 1):
+            cells = [styled_label(theme, name), *(styled_label(theme, selectable=True) for _ in titles)]
+            for index, cell in enumerate(cells):
+                grid.addWidget(cell, at, index, right if index else Qt.AlignmentFlag.AlignLeft)
+                if index:
+                    cell.setAccessibleName(f"{name}: {titles[index - 1]}")
+            self.rows.append(cells)
+
+    def show_gains(self, *gains: tuple[float, float]) -> None:
+        """Show tokens per round before and after for each kind of prompts; 0 if there were none."""
+        for cells, (before, after) in zip(self.rows, gains, strict=True):
+            texts = (number(before, 2), number(after, 2), _change(before, after)) if before else ("–",) * 3
+            for cell, text in zip(cells[1:], texts, strict=True):
+                cell.setText(text)
+
+
+def why_not_kept(before: float, after: float) -> str:
+    """Return why the result of a run isn't used, from tokens per round on the user's prompts."""
+    if after <= before:
+        return tr("Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.")
+    return tr("Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.")
+
+
+def _change(before: float, after: float) -> str:
+    change = after / before - 1
+    return ("+" if change >= 0 else "−") + tr("{count}%", count=number(100 * abs(change), 1))
+
+
+def _add_fact(theme: Theme, grid: QGridLayout, name: str) -> Label:
+    """Add a row with a name and a text, and return the text."""
+    text, index = small_label(theme, wrap=True), grid.rowCount()
+    text.setAccessibleName(name)
+    grid.addWidget(small_label(theme, name, bold=True), index, 0, Qt.AlignmentFlag.AlignTop)
+    grid.addWidget(text, index, 1)
+    return text

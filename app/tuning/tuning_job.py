@@ -1,0 +1,274 @@
+"""The process that tunes a drafter, which exchanges JSON lines with the window."""
+
+import json
+import logging
+import time
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
+
+from app import child
+from app.language import tr, translated
+from app.models.storage import Background
+from app.tuning.tuning_survey import TuningPair, TuningSurvey, survey
+from mlx_engine.errors import EngineText
+from mlx_engine.events import Tuned, TuningProgress
+from mlx_engine.pairs.download_queue import text_from_json
+from mlx_engine.pairs.tuning_files import delete_runs, remove_adapter
+
+log = logging.getLogger(__name__)
+
+MODULE = "mlx_engine.terminal.tune_process"
+KILL_MS = 120_000  # a training step of a large drafter takes seconds, a reply can take longer
+LONGEST_LINE = 1 << 20  # bytes
+_COUNTS = (("number", "total"), ("step", "steps"))  # values of progress texts
+
+
+class TuningJob(QObject):
+    """A run that tunes a drafter in its own process.
+
+    A run ends with a result, or is paused: by the user, when Slipstream quits, or by an error. It can be continued, even after a
+    restart.
+
+    Args:
+        chats: the database of the saved chats, or None if chats aren't saved.
+        log_file: gets the process's error messages.
+
+    Attributes:
+        pair: the pair of the current or last run, or else the one in `surveyed`.
+        surveyed: what is known about the pair, or None before that was read.
+        reading: whether that is being read again.
+        starting: whether the process will start once that was read.
+        pausing: whether the run has been told to end.
+        result: of the last run, or None.
+        error: why the last run stopped, or an empty string.
+    """
+
+    changed = Signal()
+    ended = Signal()  # with a result or an error
+
+    def __init__(self, chats: Path | None = None, log_file: Path | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._chats, self._log_file = chats, log_file
+        self._background = Background(self, threads=1)
+        self._background.failed.connect(self._fail)
+        self._process: QProcess | None = None
+        self._incomplete = b""
+        self._kill_timer = QTimer(self, singleShot=True, interval=KILL_MS)
+        self._kill_timer.timeout.connect(self._kill)
+        self._discards = False  # delete the run once the process has ended
+        self._closed = False
+        self.pair: TuningPair | None = None
+        self.surveyed: TuningSurvey | None = None
+        self.reading = False
+        self.starting = False
+        self.pausing = False
+        self.progress: TuningProgress | None = None
+        self.remaining = RemainingTime()
+        self.result: Tuned | None = None
+        self.error = ""
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None or self.starting
+
+    # What is known
+
+    def look_at(self, pair: TuningPair | None) -> None:
+        """Read what is known about a pair, unless a run is in progress."""
+        if self.running:
+            return
+        if pair != self.pair:
+            self.pair, self.surveyed, self.result, self.error = pair, None, None, ""
+        self.reading = pair is not None
+        if pair is not None:
+            self._background.run(lambda: survey(pair, self._chats), lambda found: self._show_survey(pair, found))
+        self.changed.emit()
+
+    def _show_survey(self, pair: TuningPair, found: TuningSurvey) -> None:
+        if pair == self.pair:
+            self.surveyed, self.reading = found, False
+            self.changed.emit()
+
+    @Slot(str)
+    def _fail(self, reason: str) -> None:
+        self.starting, self.reading, self.progress, self.error = False, False, None, reason
+        self.changed.emit()
+
+    # Commands
+
+    @Slot()
+    def start(self) -> None:
+        """Start a run, or continue the paused one, unless memory doesn't suffice."""
+        pair = self.pair
+        if pair is None or self.running:
+            return
+        self.starting, self.pausing, self._discards = True, False, False
+        self.result, self.error, self.remaining = None, "", RemainingTime()
+        self.progress = TuningProgress(0.0, EngineText("", tr("Starting")))
+        self._background.run(lambda: survey(pair, self._chats), lambda found: self._start_if_possible(pair, found))
+        self.changed.emit()
+
+    def _start_if_possible(self, pair: TuningPair, found: TuningSurvey) -> None:
+        self.starting, self.surveyed = False, found
+        self.error = found.why_not or found.short_of_memory
+        if self.error or self._closed or self.pausing:
+            self.progress = None
+        else:
+            self._launch(pair, found)
+        self.changed.emit()
+
+    def _launch(self, pair: TuningPair, found: TuningSurvey) -> None:
+        self._process, self._incomplete = QProcess(self), b""
+        self._process.setStandardErrorFile(str(self._log_file) if self._log_file else QProcess.nullDevice())
+        self._process.readyReadStandardOutput.connect(self._read)
+        self._process.finished.connect(self._finish)
+        self._process.errorOccurred.connect(self._handle_error)
+        self._process.start(*child.command(MODULE))
+        prompts = [[(message.role, message.content) for message in prompt] for prompt in found.prompts]
+        order = {"target": str(pair.target), "drafter": str(pair.drafter), "prompts": prompts, "log": self._log_name}
+        self._process.write(json.dumps(order).encode() + b"\n")
+
+    @Slot()
+    def pause(self) -> None:
+        """Let the process save the run and end."""
+        if self.running and not self.pausing:
+            self.pausing = True
+            if self._process is not None:
+                self._process.closeWriteChannel()
+                self._kill_timer.start()
+            self.changed.emit()
+
+    @Slot()
+    def discard(self) -> None:
+        """End the run, and delete what was generated and learned."""
+        self._discards = True
+        if self.running:
+            self.pause()
+        else:
+            self._discard()
+
+    @Slot()
+    def remove(self) -> None:
+        """Remove the result of earlier runs for the pair."""
+        if (pair := self.pair) is not None and not self.running:
+            self.result, self.error = None, ""
+            self._background.run(lambda: remove_adapter(pair.drafter, pair.target), lambda _: self.look_at(pair))
+
+    def close(self) -> None:
+        """Pause the run, because Slipstream quits. `wait` for its end."""
+        self._closed = True
+        self.pause()
+
+    def wait(self, milliseconds: int) -> None:
+        """Wait until the process has saved the run and ended, and kill a process that takes longer."""
+        self._background.close()
+        process, self._process = self._process, None
+        if process is not None:
+            process.blockSignals(True)
+            if not process.waitForFinished(milliseconds):
+                process.kill()
+                process.waitForFinished(milliseconds)
+
+    # The process
+
+    @property
+    def _log_name(self) -> str:
+        return str(self._log_file or "the log")
+
+    @Slot()
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    @Slot()
+    def _read(self) -> None:
+        if self._process is not None:
+            self.receive(bytes(self._process.readAllStandardOutput().data()))
+
+    def receive(self, data: bytes) -> None:
+        """Handle output of the process, buffering an incomplete line."""
+        *lines, self._incomplete = (self._incomplete + data).split(b"\n")
+        self._incomplete = self._incomplete[:LONGEST_LINE]
+        for line in lines:
+            try:
+                self._accept(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                log.warning("Can't read a line from the process that tunes a drafter")
+        if lines:
+            self.changed.emit()
+
+    def _accept(self, event: dict[str, Any]) -> None:
+        match event.pop("event"):
+            case "progress" if (step := text_from_json(event["step"])) is not None:
+                self.progress = TuningProgress(min(max(float(event["fraction"]), 0.0), 1.0), step)
+                self.remaining.note(step, time.monotonic())
+            case "result":
+                self.result = Tuned(**event)
+            case "failed" if (reason := text_from_json(event["reason"])) is not None:
+                self.error = translated(reason)
+            case "paused":
+                self.pausing = True
+
+    @Slot(QProcess.ProcessError)
+    def _handle_error(self, error: QProcess.ProcessError) -> None:
+        """Handle a process that can't start, which doesn't emit `finished`."""
+        if error == QProcess.ProcessError.FailedToStart and self._process is not None:
+            log.error("Can't start the process that tunes a drafter: %s", self._process.errorString())
+            self.error = tr("Can't start tuning. If you moved or replaced Slipstream, restart it.")
+            self._finish()
+
+    @Slot()
+    def _finish(self) -> None:
+        process, self._process = self._process, None
+        self._kill_timer.stop()
+        if process is not None:
+            self.receive(bytes(process.readAllStandardOutput().data()))
+            process.deleteLater()
+        if self.result is None and not self.error and not self.pausing:
+            self.error = tr("Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.", log_file=self._log_name)
+        self.progress, self.pausing = None, False
+        if self._discards:
+            self._discard()
+        else:
+            self.look_at(self.pair)
+        if self.result is not None or self.error:
+            self.ended.emit()
+
+    def _discard(self) -> None:
+        pair, self._discards, self.error = self.pair, False, ""
+        self._background.run(delete_runs, lambda _: self.look_at(pair))
+        self.changed.emit()
+
+
+class RemainingTime:
+    """The time that the rest of a phase takes, measured from its latest steps."""
+
+    FEWEST, LATEST = 3, 20  # steps to measure
+    _SHORT = 0.1  # share of the mean below which a step was only read from the disk
+
+    def __init__(self) -> None:
+        self._code, self._at = "", 0.0
+        self._durations: list[float] = []
+        self.seconds: float | None = None
+
+    def note(self, step: EngineText, now: float) -> None:
+        """Note that a step has begun.
+
+        Args:
+            step: its text, whose values count the steps of its phase.
+            now: seconds from any time.
+        """
+        values = dict(step.values)
+        done, total = next(((values[one], values[all]) for one, all in _COUNTS if one in values and all in values), (None, None))
+        if step.code != self._code:
+            self._code, self._durations, self.seconds = step.code, [], None
+        else:
+            self._durations = [*self._durations[1 - self.LATEST :], now - self._at]
+        self._at = now
+        if isinstance(done, int) and isinstance(total, int) and len(self._durations) >= self.FEWEST:
+            mean = fmean(self._durations)
+            real = [duration for duration in self._durations if duration >= self._SHORT * mean]
+            self.seconds = (total - done) * fmean(real)

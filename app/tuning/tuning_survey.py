@@ -1,0 +1,127 @@
+"""What the Tune Drafter window knows before a run: prompts, needs, earlier results, and why a drafter can't be tuned."""
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.conversations.wording import size
+from app.language import number, tr
+from mlx_engine.errors import UserError
+from mlx_engine.limits import FEWEST_PROMPTS, MOST_PROMPTS
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, read_record, run_folder, unfinished_run
+from mlx_engine.pairs.tuning_needs import TuningNeeds, predict_needs
+from mlx_engine.terminal.tune import Prompts, general_prompts, saved_prompts
+
+_FEWEST_CHATS = 2
+
+
+@dataclass(frozen=True)
+class TuningPair:
+    """A pair on this disk whose drafter can be tuned, with the name that the window shows."""
+
+    name: str
+    target: Path
+    drafter: Path
+
+
+@dataclass(frozen=True)
+class TuningSurvey:
+    """What is known about tuning a pair.
+
+    Attributes:
+        why_not: why the drafter can't be tuned, or an empty string.
+        prompts: those in the saved chats that a run would use, oldest first.
+        chats: number of chats that they come from.
+        general: number of built-in prompts.
+        needs: memory and disk space of a run.
+        free_memory: bytes available now, or None if unknown.
+        free_disk: bytes.
+        tuned: whether the result of an earlier run is stored.
+        record: what that run gained, unless its file is damaged.
+        paused_at: progress of a paused run from 0 to 1, or None if there is none.
+    """
+
+    why_not: str = ""
+    prompts: Prompts = field(default_factory=list)
+    chats: int = 0
+    general: int = 0
+    needs: TuningNeeds | None = None
+    free_memory: int | None = None
+    free_disk: int = 0
+    tuned: bool = False
+    record: AdapterRecord | None = None
+    paused_at: float | None = None
+
+    @property
+    def short_of_memory(self) -> str:
+        """Why memory doesn't suffice, or an empty string."""
+        needed, free = self.needs.memory if self.needs else None, self.free_memory
+        if needed is None or free is None or needed <= free:
+            return ""
+        return tr(
+            "Tuning needs about {needed} of memory, but only {free} is free. Quit other apps, then try again.",
+            needed=size(needed),
+            free=size(free),
+        )
+
+
+def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
+    """Read what is known about tuning a pair. Takes a moment, so call it in the background.
+
+    Args:
+        pair: the pair.
+        chats: the database of the saved chats, or None if chats aren't saved.
+
+    Raises:
+        UserError: the pair's files can't be read.
+    """
+    target, drafter = pair.target, pair.drafter
+    config = parse(read_config(drafter))
+    if not config.tunable:
+        return TuningSurvey(tr("Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.", kind=config.kind))
+    if not os.access(drafter, os.W_OK):
+        return TuningSurvey(tr("The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models."))
+    prompts, why_not = _prompts(chats)
+    count, general = len({next(message.content for message in prompt) for prompt in prompts}), len(general_prompts(demo=False))
+    if not why_not and len(prompts) < FEWEST_PROMPTS:
+        why_not = tr(
+            "Tuning needs at least {fewest} different messages in saved chats, but there are only {count}. Chat some more first.",
+            fewest=number(FEWEST_PROMPTS),
+            count=number(len(prompts)),
+        )
+    elif not why_not and count < _FEWEST_CHATS:
+        why_not = tr("All saved messages are from one chat. Start another chat, then try again.")
+    folder, run = run_folder(target, drafter), unfinished_run(target, drafter)
+    return TuningSurvey(
+        why_not,
+        prompts,
+        count,
+        general,
+        predict_needs(target, drafter, prompts, general, machine.load_facts()),
+        machine.free_memory(),
+        shutil.disk_usage(next(one for one in folder.parents if one.is_dir())).free,
+        *_stored(adapter_path(drafter, target)),
+        run.fraction if run else None,
+    )
+
+
+def _prompts(chats: Path | None) -> tuple[Prompts, str]:
+    """Return the prompts that a run would use, and why there are none."""
+    if chats is None or not chats.exists():
+        return [], tr("Chats aren't saved, so there are no messages to tune with.") if chats is None else ""
+    try:
+        return list(dict.fromkeys(saved_prompts(chats)))[-MOST_PROMPTS:], ""
+    except UserError:
+        return [], tr("Can't read the saved chats. Restart Slipstream, then try again.")
+
+
+def _stored(file: Path) -> tuple[bool, AdapterRecord | None]:
+    """Return whether an adapter exists, and its record."""
+    with suppress(UserError):
+        return file.exists(), read_record(file) if file.exists() else None
+    return True, None

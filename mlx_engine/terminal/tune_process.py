@@ -1,0 +1,143 @@
+"""Tuning as a process of its own that the window starts, so that replies never wait for it.
+
+It reads one JSON line from standard input: {"target": …, "drafter": …, "prompts": …, "log": a file name}. A prompt is a list of
+[role, content]. It writes JSON lines to standard output, where "event" is progress, result, failed, or paused. When standard input
+ends, because the window pauses the run or has quit, it saves the run and ends. Another process continues the run.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mlx_engine import blas
+from mlx_engine.errors import UserError
+from mlx_engine.events import Event, LoadProgress, Tuned, TuningProgress
+from mlx_engine.host import EngineHost, Job, events
+from mlx_engine.limits import FEWEST_PROMPTS, MOST_PROMPTS
+from mlx_engine.pairs.download_queue import text_to_json
+from mlx_engine.pairs.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
+from mlx_engine.requests import LoadPair, Message, Request
+from mlx_engine.terminal import arguments
+from mlx_engine.terminal.console import discard_unreadable, flush, print_json
+from mlx_engine.terminal.tune import Prompts, general_prompts, request
+
+_NICENESS = 10
+_SAVE_S = 2.0  # between two writes of the progress
+_GRACE_S = 5.0  # for the engine to free its models
+
+
+class PausableHost:
+    """An engine whose requests end when a pause is requested."""
+
+    def __init__(self, host: EngineHost) -> None:
+        self._host = host
+        self._lock = threading.Lock()
+        self._job: Job | None = None
+        self.paused = False
+
+    def pause(self) -> None:
+        """End the request in progress, and all later ones. Can be called from any thread."""
+        with self._lock:
+            self.paused = True
+            if self._job is not None:
+                self._job.cancel()
+
+    def events(self, request: Request) -> Iterator[Event]:
+        """Yield a request's events until a pause."""
+
+        def started(job: Job) -> None:
+            with self._lock:
+                self._job = job
+                if self.paused:
+                    job.cancel()
+
+        yield from events(self._host, request, started)
+
+
+def chosen_prompts(target: Path, drafter: Path, saved: Prompts) -> Prompts:
+    """Return the prompts of the unfinished run that are still saved, or else the latest saved ones."""
+    saved = list(dict.fromkeys(saved))
+    run, still = unfinished_run(target, drafter), set(saved)
+    kept = [prompt for prompt in run.prompts if prompt in still] if run else []
+    return kept if len(kept) >= FEWEST_PROMPTS else saved[-MOST_PROMPTS:]
+
+
+def tune(host: PausableHost, target: Path, drafter: Path, saved: Prompts) -> Iterator[dict[str, Any]]:
+    """Tune a drafter, or continue, and yield what the window is to know.
+
+    Args:
+        host: the engine.
+        target, drafter: folders of the pair.
+        saved: the prompts in the saved chats, oldest first.
+
+    Raises:
+        UserError: the pair can't be loaded or tuned.
+    """
+    prompts, folder = chosen_prompts(target, drafter, saved), run_folder(target, drafter)
+    parser = argparse.ArgumentParser()
+    arguments.add_tune(parser)
+    tuning = request(parser.parse_args([]), prompts, general_prompts(demo=False))
+    for event in host.events(LoadPair(target, drafter, tuned=False)):
+        if isinstance(event, LoadProgress):
+            yield {"event": "progress", "fraction": 0.0, "step": text_to_json(event.step)}
+    saved_at = 0.0
+    for event in host.events(tuning) if not host.paused else ():
+        if isinstance(event, Tuned):
+            delete_runs()  # the files below may have been written after the run ended
+            yield {"event": "result", **asdict(event)}
+            return
+        if isinstance(event, TuningProgress):
+            if not saved_at:  # now the folder exists and is locked
+                save_run_prompts(folder, prompts)
+            if time.monotonic() - saved_at > _SAVE_S:
+                saved_at = time.monotonic()
+                with suppress(UserError):  # on a full disk, the run ends by itself
+                    save_run_progress(folder, event.fraction)
+            yield {"event": "progress", "fraction": event.fraction, "step": text_to_json(event.step)}
+    yield {"event": "paused"}
+
+
+def main() -> int:
+    """Tune until the result, an error, or the end of standard input."""
+    os.nice(_NICENESS)
+    blas.prepare()
+    order = json.loads(sys.stdin.readline())
+    engine = EngineHost(log_file=order["log"])
+    host = PausableHost(engine)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal of the window
+    signal.signal(signal.SIGTERM, lambda *_: host.pause())
+
+    def watch() -> None:
+        while os.read(0, 4096):  # not `sys.stdin`, whose lock would be held when Python ends
+            pass
+        host.pause()
+
+    threading.Thread(target=watch, daemon=True).start()
+    status = 0
+    try:
+        saved = [tuple(Message(*message) for message in prompt) for prompt in order["prompts"]]
+        for message in tune(host, Path(order["target"]), Path(order["drafter"]), saved):
+            print_json(message)
+            flush()
+    except BrokenPipeError:
+        pass
+    except UserError as error:
+        print_json({"event": "failed", "reason": text_to_json(error.text)})
+        status = 1
+    discard_unreadable()
+    if not engine.wait(_GRACE_S):  # MLX aborts the process if Python ends while MLX runs
+        os._exit(status)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""A whole run in its own process, with a copy of the demo pair: killed, paused, and continued."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.conversations.database import FILE
+from app.conversations.store import Store
+from app.tuning.tuning_job import TuningJob
+from app.tuning.tuning_survey import TuningPair
+from mlx_engine.pairs import tuning_files
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.pairs.tuning_files import run_folder, unfinished_run
+from tests.app.conftest import PATIENCE_MS
+from tests.app.test_store import chat_of, save
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_and_paused_ends_with_a_result(
+    qapp: object, qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache" / "Slipstream")
+    target, drafter = (tmp_path / folder.name for folder in demo_pair())
+    for folder, copy in zip(demo_pair(), (target, drafter), strict=True):
+        shutil.copytree(folder, copy)
+    with closing(Store(tmp_path / FILE)) as store:
+        for number in range(10):
+            save(store, chat_of(f"What is {number} + 3?"))
+    job = TuningJob(tmp_path / FILE, tmp_path / "tuning.log")
+
+    def until(condition: Callable[[], object]) -> None:
+        qtbot.waitUntil(lambda: bool(condition()) or bool(job.error), timeout=5 * PATIENCE_MS)
+
+    def replies() -> int:
+        return len(list(run_folder(target, drafter).glob("*.safetensors")))
+
+    job.look_at(TuningPair("Copy", target, drafter))
+    until(lambda: not job.reading)
+    job.start()
+    until(lambda: replies() >= 3)
+    assert job._process is not None
+    job._process.kill()
+    qtbot.waitUntil(lambda: not job.running and not job.reading, timeout=PATIENCE_MS)
+    assert "stopped unexpectedly" in job.error and replies() >= 3
+    assert job.surveyed is not None and job.surveyed.paused_at is not None
+    job.start()
+    until(lambda: job.progress and job.progress.step.code == "tuning_step")
+    job.pause()
+    until(lambda: not job.running and not job.reading)
+    assert not job.error and job.surveyed.paused_at is not None and job.surveyed.paused_at > 0.4
+    assert list(run_folder(target, drafter).glob("state-*"))
+    job.start()
+    until(lambda: job.progress and job.progress.step.code == "tuning_step")
+    assert job.progress is not None and dict(job.progress.step.values)["step"] > 1  # type: ignore[operator]
+    until(lambda: not job.running and not job.reading)
+    assert not job.error and job.result is not None and job.result.before > 1 and job.result.general_before > 1
+    assert (tmp_path / "tuning.log").read_text() == "" and unfinished_run(target, drafter) is None
+    assert job.surveyed.tuned == job.result.kept
+    job.close()
+    job.wait(PATIENCE_MS)
