@@ -69,6 +69,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("a new drafter, instead of tuning one")
     group.add_argument("--new", type=Path, metavar="DIR", help="train a new drafter from scratch, and save it in DIR")
     group.add_argument("--layers", type=whole(1, 64), default=2, metavar="N", help="layers of the drafter (default 2)")
+    group.add_argument("--mlp", type=whole(1), metavar="N", help="width of its MLPs (default: the target's)")
     group.add_argument("--taps", type=whole(1, 32), default=3, metavar="N", help="layers of the target that it reads (default 3)")
     group.add_argument("--block", type=whole(2, 32), default=16, metavar="N", help="tokens per block (default 16)")
     group.add_argument("--mask-token", type=whole(0), metavar="ID", help="a token that no text contains (default: the last one)")

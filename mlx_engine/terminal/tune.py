@@ -31,7 +31,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if given.new:
         from mlx_engine.training import fresh  # imports MLX, before which the BLAS is chosen
 
-        fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed)
+        fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed, given.mlp)
         given.drafter = given.new
     prompts = list(dict.fromkeys(prompts))
     most = given.most or (len(prompts) if given.new else MOST_PROMPTS)
@@ -72,8 +72,8 @@ def table(found: Tuned, count: int) -> list[str]:
 def read_prompts(file: Path) -> Prompts:
     """Return the prompts in a file.
 
-    Each line of a .jsonl file is a string, or a list of messages with `role` and `content`. Each line of other files is the text of
-    a prompt.
+    Each line of a .jsonl file is a string, or a list of messages with `role` and `content`, which may end with the reply. Each line
+    of other files is the text of a prompt.
 
     Raises:
         UserError: the file can't be read.

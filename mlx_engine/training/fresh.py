@@ -21,7 +21,9 @@ from mlx_engine.training.blocks import matrices, vectors
 _GAIN, _SMALL_GAIN = 0.7, 0.2  # of random matrices; the small one for those that add to the residual
 
 
-def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_token: int | None, seed: int) -> None:
+def create(
+    folder: Path, target: Path, layers: int, taps: int, block: int, mask_token: int | None, seed: int, mlp: int | None = None
+) -> None:
     """Write a DFlash drafter with random weights into a new folder, unless an earlier call with the same sizes did.
 
     Args:
@@ -32,6 +34,7 @@ def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_
         block: block size.
         mask_token: token that no text contains; None for the last one of the vocabulary, which is usually unused.
         seed: seed of the weights.
+        mlp: width of the MLPs; None for the target's.
 
     Raises:
         UserError: the folder has other content or can't be written, or DFlash can't run with the target.
@@ -40,6 +43,7 @@ def create(folder: Path, target: Path, layers: int, taps: int, block: int, mask_
     if problem := dflash_problem(read_config(target)):
         raise UserError.of(problem)
     config = _config(text_config(read_config(target)), layers, taps, block, mask_token)
+    config["intermediate_size"] = mlp or config["intermediate_size"]
     if folder.exists():
         if _read(folder) != config:
             template = "“{folder}” exists, and isn't a new drafter with these options. Choose another folder."

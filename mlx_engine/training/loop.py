@@ -13,8 +13,8 @@ import numpy as np
 from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.pairs.drafter_config import DrafterConfig
-from mlx_engine.training.blocks import BlockModel, Trained, matrices, vectors
-from mlx_engine.training.replies import TargetReply, batch
+from mlx_engine.training.blocks import Batch, BlockModel, Trained, matrices, vectors
+from mlx_engine.training.replies import TargetReply, batches
 
 SAVE_EVERY = 20  # steps
 _WARM_UP = 40  # steps
@@ -101,25 +101,34 @@ class Trainer:
             ends: end tokens.
         """
         plan, block = self._plan, self._model.config.block_size
-        gradients = mx.value_and_grad(self._model.loss)
         while self.step < plan.steps:
             draw = np.random.default_rng((plan.seed, self.step))  # so that an interruption changes nothing
             others = plan.replies // 2 if general else 0
             drawn = [replies[i] for i in draw.choice(len(replies), plan.replies - others)]
             drawn += [general[i] for i in draw.choice(len(general), others)] if others else []
-            found = batch(drawn, plan.anchors, block, ends, draw)
-            loss, gradient = gradients(self.trained, found)
+            loss, gradient = self._gradient(batches(drawn, plan.anchors, block, ends, draw))
             gradient, _ = optimizers.clip_grad_norm(gradient, _MOST_NORM)
             scale = min(1.0, (self.step + 1) / min(_WARM_UP, plan.steps)) * (1 - self.step / plan.steps)
             for optimizer, rate, names in self._optimizers:
                 optimizer.learning_rate = rate * scale
                 part = {name: self.trained[name] for name in names}
                 self.trained |= optimizer.apply_gradients({name: gradient[name] for name in names}, part)
-            mx.eval(self.trained, loss, [optimizer.state for optimizer, _, _ in self._optimizers])
+            mx.eval(self.trained, [optimizer.state for optimizer, _, _ in self._optimizers])
             self.step += 1
             if self.step % SAVE_EVERY == 0 or self.step == plan.steps:
                 self.save()
-            yield cast(float, loss.item())
+            yield loss
+
+    def _gradient(self, parts: Sequence[Batch]) -> tuple[float, Trained]:
+        """Return the loss of several batches and its gradient, with one batch in memory at a time."""
+        loss, gradient = 0.0, {name: mx.zeros_like(array) for name, array in self.trained.items()}
+        sizes = [cast(float, part.weights.sum().item()) for part in parts]
+        for part, size in zip(parts, sizes, strict=True):
+            some, slopes = mx.value_and_grad(self._model.loss)(self.trained, part)
+            gradient = {name: array + slopes[name] * (size / sum(sizes)) for name, array in gradient.items()}
+            mx.eval(gradient, some)
+            loss += cast(float, some.item()) * size / sum(sizes)
+        return loss, gradient
 
     def save(self) -> None:
         """Save weights and the optimizers' moments, to continue from here.

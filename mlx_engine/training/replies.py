@@ -19,12 +19,13 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
 from mlx_engine.loading import LoadedPair
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.requests import GenerationRequest, Message
 from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.training.blocks import DECAY, Batch
 
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur
+_TOGETHER = 2  # replies in a batch
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class TargetReply:
 def record(
     pair: LoadedPair, generate: Generate, request: GenerationRequest, file: Path, cancel: threading.Event
 ) -> TargetReply | EngineText:
-    """Generate a reply and save it with its features.
+    """Generate a reply, unless the request has it in `continue_from`, and save it with its features.
 
     Returns:
         The reply, or why it can't be used.
@@ -59,15 +60,19 @@ def record(
     """
     tokens: list[int] = []
     try:
-        prompt = chat.render(pair.tokenizer, request, cancel, pair.info.context_limit).tokens
+        rendered = chat.render(pair.tokenizer, request, cancel, pair.info.context_limit)
+        if request.continue_from:
+            tokens = [*rendered.continued, *_end(pair, request, cancel)]
     except UserError as error:  # such as a chat that the template rejects
         return error.text
     except RenderingCancelled:
         return UNUSABLE
+    prompt = rendered.tokens[: len(rendered.tokens) - len(rendered.continued)]
     most = min(MOST_REPLY_TOKENS, pair.info.context_limit) - len(prompt)
-    if most < 2:
+    if most < max(2, len(tokens)):
         return UNUSABLE
-    for event in generate(replace(request, max_tokens=min(request.max_tokens, most)), cancel):
+    request = replace(request, max_tokens=min(request.max_tokens, most))
+    for event in () if tokens else generate(request, cancel):
         if isinstance(event, Commit):
             tokens += event.tokens
         if isinstance(event, Failed):
@@ -79,6 +84,13 @@ def record(
     return save(pair, [*prompt, *tokens], len(prompt), file)
 
 
+def _end(pair: LoadedPair, request: GenerationRequest, cancel: threading.Event) -> list[int]:
+    """Return the end token that the chat template writes after a reply, if any."""
+    messages = (*request.messages, Message("assistant", request.continue_from))
+    tokens = chat.template(pair.tokenizer, messages, request.thinking, None, (), reply=False, cancel=cancel)
+    return [token for token in reversed(tokens) if token in pair.tokenizer.eos_token_ids][:1]
+
+
 def save(pair: LoadedPair, tokens: Sequence[int], start: int, file: Path) -> TargetReply:
     """Save a prompt and a reply, `start` tokens after its beginning, with the target's features.
 
@@ -88,7 +100,7 @@ def save(pair: LoadedPair, tokens: Sequence[int], start: int, file: Path) -> Tar
     ids, caches, parts = mx.array(list(tokens), mx.int32), pair.target.caches(), list[mx.array]()
     for at in range(0, len(tokens) - 1, PREFILL_ROWS):
         _, features = pair.target.forward_tapped(ids[at : min(at + PREFILL_ROWS, len(tokens) - 1)], caches)
-        mx.eval(features, caches.state)
+        mx.eval(features)  # not the caches: layers after the last tap are never computed
         parts.append(features)
     save_tensors(file, {"tokens": ids, "features": mx.concatenate(parts)}, {"start": str(start)})
     return TargetReply(file, np.array(tokens, np.int32), start)
@@ -103,17 +115,29 @@ def load(file: Path) -> TargetReply | None:
         return None
 
 
+def batches(
+    replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator
+) -> list[Batch]:
+    """Draw anchors in replies, and return their blocks in batches of replies of similar lengths, which need little padding.
+
+    See `batch` for the arguments.
+    """
+    ordered = sorted(replies, key=lambda reply: len(reply.tokens))
+    return [batch(ordered[at : at + _TOGETHER], anchors, block, ends, draw) for at in range(0, len(ordered), _TOGETHER)]
+
+
 def batch(replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator) -> Batch:
     """Draw anchors in replies, and return their blocks.
 
     Args:
         replies: N replies.
-        anchors: number of anchors in each.
+        anchors: number of anchors in each, if the longest reply has so many.
         block: the drafter's block size.
         ends: end tokens, after which nothing counts.
         draw: draws the anchors.
     """
     features = [reply.features for reply in replies]
+    anchors = min(anchors, max(len(reply.tokens) - 1 - reply.start for reply in replies))
     length = -(-max(each.shape[0] for each in features) // _PADDING) * _PADDING
     positions = np.zeros((len(replies), anchors), np.int32)
     blocks = np.zeros((len(replies), anchors, block), np.uint32)

@@ -34,7 +34,8 @@ from mlx_engine.training.blocks import BlockModel, Trained
 from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights, fitting
 from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rounds
 
-_HELD_OUT = 4  # every fourth chat
+_HELD_OUT = 4  # every fourth chat, of the first ones
+_MOST_HELD_OUT = 200  # chats
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
 _TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
 _FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
@@ -133,7 +134,9 @@ class _Run:
                 if isinstance(reply, EngineText):
                     why = reply
                 else:
-                    (group.learned if chats[_first(prompt)] % _HELD_OUT else group.held_out).append(reply)
+                    number = chats[_first(prompt)]
+                    held_out = number % _HELD_OUT == 0 and number < _HELD_OUT * _MOST_HELD_OUT
+                    (group.held_out if held_out else group.learned).append(reply)
                 done += 1
         if not found[0].learned or not found[0].held_out:
             raise UserError.of(why)
@@ -148,8 +151,10 @@ class _Run:
 
     def _reply_request(self, prompt: tuple[Message, ...]) -> GenerationRequest:
         request = self.request
+        has_reply = prompt[-1].role == "assistant"
         return GenerationRequest(
-            prompt,
+            prompt[:-1] if has_reply else prompt,
+            continue_from=prompt[-1].content if has_reply else "",
             sampling=request.sampling,
             seed=request.seed,
             max_tokens=request.max_tokens,

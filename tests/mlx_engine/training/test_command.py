@@ -72,6 +72,8 @@ def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, 
         "16",
         "--layers",
         "1",
+        "--mlp",
+        "24",
         "--taps",
         "2",
         "--block",
@@ -82,6 +84,7 @@ def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, 
         assert "your prompts" in capsys.readouterr().out
     config = json.loads((new / "config.json").read_text())
     assert (config["num_hidden_layers"], config["block_size"], len(config["dflash_config"]["target_layer_ids"])) == (1, 4, 2)
+    assert config["intermediate_size"] == 24
 
 
 @pytest.mark.parametrize(("new", "given", "used"), [(False, [], 200), (True, [], 250), (True, ["--most", "20"], 20)])

@@ -109,8 +109,8 @@ def test_it_is_kept_if_it_rises_on_own_prompts_and_falls_by_at_most_1_percent_on
 
 def test_held_out_replies_are_never_learned(engine, monkeypatch):
     learned, measured = set[Path](), set[Path]()
-    draw, count = loop.batch, tune.rounds
-    monkeypatch.setattr(loop, "batch", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
+    draw, count = loop.batches, tune.rounds
+    monkeypatch.setattr(loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
     monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
     run(engine, replace(REQUEST, prompts=PROMPTS + PROMPTS[:6], epochs=30))  # repeated prompts count once
     assert len(learned) == 15 and len(measured) == 5 and not learned & measured
@@ -137,8 +137,8 @@ def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monk
 
 def test_a_chat_is_held_out_as_a_whole(engine, monkeypatch):
     learned, measured = set[Path](), set[Path]()
-    draw, count = loop.batch, tune.rounds
-    monkeypatch.setattr(loop, "batch", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
+    draw, count = loop.batches, tune.rounds
+    monkeypatch.setattr(loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
     monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
     chats = [(one[0], Message("assistant", "t3"), Message("user", f"t{turn + 50}")) for one in PROMPTS[:5] for turn in range(3)]
     run(engine, TuneDrafter((*PROMPTS[:5], *chats), epochs=30, max_tokens=24))
