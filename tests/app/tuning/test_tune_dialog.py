@@ -154,54 +154,36 @@ def test_a_kept_result_is_shown_and_loaded_when_no_reply_runs(
     app.until(lambda: app.conductor.loader.progress is None)
 
 
-@pytest.mark.parametrize(
-    ("found", "reason"),
-    [
+def test_a_result_that_was_not_kept_says_why(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+    app, window = opened(start, folders, tmp_path)
+    for found, reason in (
         (replace(KEPT, after=3.1, kept=False), "didn't rise for your messages"),
         (replace(KEPT, general_after=3.0, kept=False), "fell by more than 1% on general prompts"),
-    ],
-)
-def test_a_result_that_was_not_kept_says_why(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, found: Tuned, reason: str
-) -> None:
-    play(READ, result(found))
-    app, window = opened(start, folders, tmp_path)
-    window.main.click()
-    ended(app)
-    assert reason in window.outcome.text() == why_not_kept(found.before, found.after)
-    assert window.gains.isVisible() and window.reload.isHidden() and window.main.text() == "Tune Again"
+    ):
+        play(READ, result(found))
+        window.main.click()
+        ended(app)
+        assert reason in window.outcome.text() == why_not_kept(found.before, found.after)
+        assert window.gains.isVisible() and window.reload.isHidden() and window.main.text() == "Tune Again"
 
 
-@pytest.mark.parametrize(
-    ("steps", "reason"),
-    [
-        ((READ, step(2, 9), "os.kill(os.getpid(), 9)"), "stopped unexpectedly"),
-        (
-            (READ, "sys.stdout.buffer.write(bytes(range(256)) * 20)", "print('[1]')", 'print(\'{"event": "progress"}\')', "x"),
-            "stopped",
-        ),
-        (("sys.exit(3)",), "stopped unexpectedly"),
-        (
-            (
-                READ,
-                {
-                    "event": "failed",
-                    "reason": text_to_json(EngineText.of("no_disk_to_tune", "Tuning always leaves {size:.0f} GB free.", size=5.0)),
-                },
-            ),
-            "leaves 5 GB",
-        ),
-    ],
-)
 def test_a_process_that_fails_leaves_a_clear_message_and_can_be_continued(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, steps: tuple[Any, ...], reason: str
+    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
 ) -> None:
-    play(*steps)
     app, window = opened(start, folders, tmp_path)
-    window.main.click()
-    ended(app)
-    assert window.error.isVisible() and reason in window.error.label.text()
-    assert window.main.isVisible() and window.main.isEnabled()
+    full = EngineText.of("no_disk_to_tune", "Tuning always leaves {size:.0f} GB free.", size=5.0)
+    garbage = ("sys.stdout.buffer.write(bytes(range(256)) * 20)", "print('[1]')", 'print(\'{"event": "progress"}\')', "x")
+    for steps, reason in (
+        ((READ, step(2, 9), "os.kill(os.getpid(), 9)"), "stopped unexpectedly"),
+        ((READ, *garbage), "stopped unexpectedly"),
+        (("sys.exit(3)",), "stopped unexpectedly"),
+        ((READ, {"event": "failed", "reason": text_to_json(full)}), "leaves 5 GB"),
+    ):
+        play(*steps)
+        window.main.click()
+        ended(app)
+        assert window.error.isVisible() and reason in window.error.label.text()
+        assert window.main.isVisible() and window.main.isEnabled()
     play(READ, result(KEPT))
     window.main.click()
     ended(app)
@@ -326,21 +308,16 @@ def test_a_discarded_run_is_deleted(
     assert window.discard.isHidden() and window.error.isHidden()
 
 
-@pytest.mark.parametrize(
-    ("last", "text"), [(result(KEPT), "has been tuned"), (result(replace(KEPT, kept=False)), "unchanged"), ("x", "stopped")]
-)
 def test_the_end_of_a_run_is_announced_if_the_window_is_closed(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, last: Any, text: str
+    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
 ) -> None:
-    gate = tmp_path / "gate"
-    play(READ, step(1, 9), f"while not os.path.exists({str(gate)!r}): pass", last)
     app, window = opened(start, folders, tmp_path)
-    window.main.click()
-    app.until(lambda: window.state.text() == "Generating reply 1 of 9")
     window.close()
-    gate.touch()
-    ended(app)
-    assert any(text in notice for notice in app.notices)
+    for last, text in ((result(KEPT), "has been tuned"), (result(replace(KEPT, kept=False)), "unchanged"), ("x", "stopped")):
+        play(READ, last)
+        app.slipstream.tuning.start()
+        ended(app)
+        assert text in app.notices[-1]
 
 
 def test_quitting_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:

@@ -1,6 +1,7 @@
 """A whole run in its own process, with a copy of the demo pair: killed, paused, and continued."""
 
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from app.conversations.database import FILE
 from app.conversations.store import Store
+from app.tuning import tuning_job
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair
 from mlx_engine.pairs import tuning_files
@@ -17,11 +19,21 @@ from mlx_engine.pairs.tuning_files import run_folder, unfinished_run
 from tests.app.conftest import PATIENCE_MS
 from tests.app.test_store import chat_of, save
 
+# Tunes for a moment only, and with the priority of the tests
+SHORT = """
+import dataclasses, os, sys
+from mlx_engine.terminal import tune_process
+os.nice, whole = (lambda niceness: niceness), tune_process.request
+tune_process.request = lambda *given: dataclasses.replace(whole(*given), epochs=1.0, max_tokens=48)
+sys.exit(tune_process.main())
+"""
+
 
 @pytest.mark.long
 def test_a_run_that_is_killed_and_paused_ends_with_a_result(
     qapp: object, qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tuning_job.child, "command", lambda module: (sys.executable, ["-c", SHORT]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache" / "Slipstream")
     target, drafter = (tmp_path / folder.name for folder in demo_pair())
