@@ -71,6 +71,7 @@ class Slipstream(QObject):
         self._activity = Activity()
         self._memory = MemoryWatch(self)
         self._memory.short.connect(self.conductor.notify)
+        self._memory.critical.connect(self.tuning.pause_for_memory)
         self.conductor.busy_changed.connect(self._hold_reply)
         self.window.server.activity_changed.connect(self._hold_server)
         self.conductor.reply_job.finished.connect(self._watch_peak)

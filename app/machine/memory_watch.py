@@ -30,6 +30,7 @@ class MemoryWatch(QObject):
     """
 
     short = Signal(str)  # the warning
+    critical = Signal()
 
     def __init__(
         self, parent: QObject | None = None, read: Callable[[], Pressure] | None = None, budget: int | None = None
@@ -58,6 +59,8 @@ class MemoryWatch(QObject):
             self._warned = level
             log.warning("Memory pressure: %s", level)
             self._warn(tr("Memory is running low.") if level == "warning" else tr("Memory is almost full."))
+        if level == "critical":
+            self.critical.emit()
 
     def note_peak(self, peak: int) -> None:
         """Warn once if a reply used nearly all memory for models. `peak` is in bytes."""

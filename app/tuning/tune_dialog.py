@@ -7,9 +7,10 @@ from app.chat.conductor import Conductor
 from app.conversations.wording import chats, percent, size
 from app.language import number, tr, translated
 from app.models.downloads import duration
+from app.models.pair_loader import PairLoader
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair
-from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
+from app.widgets.controls import Label, ThinBar, announce, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
@@ -77,21 +78,12 @@ class TuneDialog(QDialog):
         foot = row((actions, 1), close, margins=(24, 12, 24, 14))
         column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
         job.changed.connect(self.refresh)
+        job.ended.connect(self._announce)
         conductor.busy_changed.connect(self._reload_when_idle)
         self._loader.changed.connect(self.refresh)
         self._loader.loaded.connect(self._look)
         self._look()
         close.setFocus()
-
-    @property
-    def _loaded(self) -> TuningPair | None:
-        """The loaded pair, if its files are on this disk and can be changed."""
-        pair, info = self._loader.pair, self._loader.info
-        here = self._loader.loaded_from
-        if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
-            return None
-        is_demo = info.drafter_folder == demo_pair()[1]
-        return None if is_demo else TuningPair(pair.name, here.target, info.drafter_folder)
 
     def _why_not(self) -> str:
         """Return why there is nothing to tune, or an empty string."""
@@ -112,7 +104,7 @@ class TuneDialog(QDialog):
     @Slot()
     def _look(self) -> None:
         """Read what is known about the loaded pair."""
-        self._job.look_at(self._loaded)
+        self._job.look_at(loaded_pair(self._loader))
         self.refresh()
 
     @Slot()
@@ -212,11 +204,17 @@ class TuneDialog(QDialog):
             return tr("Tuned on {date}. The tuned drafter is in use.", date=known.record.date)
         return translated(info.why_not_tuned) if info.why_not_tuned else ""
 
+    @Slot()
+    def _announce(self) -> None:
+        """Let a screen reader read how a run ended."""
+        result = self._job.result
+        announce(self, self._job.error or (tr("Tuning has ended.") if result else ""))
+
     @property
     def _outdated(self) -> bool:
         """Whether the loaded pair doesn't use the drafter as stored."""
         job, info = self._job, self._loader.info
-        if job.pair is None or self._loaded != job.pair or job.surveyed is None or info is None or info.why_not_tuned:
+        if job.pair is None or loaded_pair(self._loader) != job.pair or job.surveyed is None or info is None or info.why_not_tuned:
             return False
         return job.surveyed.tuned != info.tuned or bool(job.result and job.result.kept)
 
@@ -246,6 +244,15 @@ class TuneDialog(QDialog):
             self._job.result = None
             self._conductor.use(self._loader.here)
         self.refresh()
+
+
+def loaded_pair(loader: PairLoader) -> TuningPair | None:
+    """Return the loaded pair, or None if it has no drafter on this disk or is the demo pair."""
+    pair, info, here = loader.pair, loader.info, loader.loaded_from
+    if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
+        return None
+    is_demo = info.drafter_folder == demo_pair()[1]
+    return None if is_demo else TuningPair(pair.name, here.target, info.drafter_folder)
 
 
 class GainTable(QWidget):

@@ -16,7 +16,7 @@ from app.tuning.tuning_survey import TuningPair, TuningSurvey, survey
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Tuned, TuningProgress
 from mlx_engine.pairs.download_queue import text_from_json
-from mlx_engine.pairs.tuning_files import delete_runs, remove_adapter
+from mlx_engine.pairs.tuning_files import UnfinishedRun, delete_runs, remove_adapter, unfinished_run
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ class TuningJob(QObject):
     """
 
     changed = Signal()
+    paused_found = Signal(str, float)  # name of a pair, and the progress of its paused run
     ended = Signal()  # with a result or an error
 
     def __init__(self, chats: Path | None = None, log_file: Path | None = None, parent: QObject | None = None) -> None:
@@ -86,6 +87,15 @@ class TuningJob(QObject):
         if pair is not None:
             self._background.run(lambda: survey(pair, self._chats), lambda found: self._show_survey(pair, found))
         self.changed.emit()
+
+    def find_paused(self, pair: TuningPair) -> None:
+        """Look for a paused run of a pair, unless a run is in progress. `paused_found` may follow."""
+
+        def show(run: UnfinishedRun | None) -> None:
+            if run is not None and not self.running:
+                self.paused_found.emit(pair.name, run.fraction)
+
+        self._background.run(lambda: unfinished_run(pair.target, pair.drafter), show)
 
     def _show_survey(self, pair: TuningPair, found: TuningSurvey) -> None:
         if pair == self.pair:
@@ -140,6 +150,13 @@ class TuningJob(QObject):
                 self._process.closeWriteChannel()
                 self._kill_timer.start()
             self.changed.emit()
+
+    @Slot()
+    def pause_for_memory(self) -> None:
+        """Pause the run, because memory is almost full."""
+        if self.running and not self.pausing:
+            self.error = tr("Tuning was paused, because memory is almost full. Quit other apps, then continue.")
+            self.pause()
 
     @Slot()
     def discard(self) -> None:

@@ -13,6 +13,7 @@ from app.chat.conductor import Conductor
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_job import Comparison
 from app.conversations.settings import ChatSettings
+from app.conversations.wording import percent
 from app.language import tr
 from app.machine.this_mac import ThisMacDialog
 from app.models.model_settings import ModelSettings
@@ -25,7 +26,7 @@ from app.settings.preferences import Pane, Preferences
 from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from app.tools.tools_pane import ToolsPane
-from app.tuning.tune_dialog import TuneDialog
+from app.tuning.tune_dialog import TuneDialog, loaded_pair
 from app.tuning.tuning_job import TuningJob
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
@@ -65,6 +66,9 @@ class Dialogs(QObject):
         conductor.comparison_job.started.connect(self._show_comparison)
         picker.downloaded.connect(self._announce_download)
         tuning.ended.connect(self._announce_tuning)
+        tuning.paused_found.connect(self._announce_paused_run)
+        conductor.loader.loaded.connect(self._find_paused_run)
+        self._looked_for_run = False
 
     def find(self, kind: type[D]) -> D | None:
         return cast(D | None, self._dialogs.get(kind))
@@ -201,6 +205,20 @@ class Dialogs(QObject):
     def _announce_download(self, name: str) -> None:
         if self.find(PickerDialog) is None:
             self._conductor.notify(tr("{name} has been downloaded. Choose File > Models to use it.", name=name))
+
+    @Slot()
+    def _find_paused_run(self) -> None:
+        """Look for a run that was paused when Slipstream quit."""
+        if not self._looked_for_run and (pair := loaded_pair(self._conductor.loader)) is not None:
+            self._looked_for_run = True
+            self._tuning.find_paused(pair)
+
+    @Slot(str, float)
+    def _announce_paused_run(self, name: str, fraction: float) -> None:
+        if self.find(TuneDialog) is None:
+            share = percent(fraction)
+            text = tr("Tuning {name} is paused at {share}. To continue, choose File > Tune Drafter.", name=name, share=share)
+            self._conductor.notify(text)
 
     @Slot()
     def _announce_tuning(self) -> None:

@@ -4535,6 +4535,11 @@
         </message>
         <message>
             <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuning has ended.</source>
+            <translation>Die Anpassung ist beendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
             <source>Tuning progress</source>
             <translation>Fortschritt der Anpassung</translation>
         </message>
@@ -4567,6 +4572,11 @@
             <location filename="../../app/tuning/tuning_job.py" />
             <source>Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.</source>
             <translation>Die Anpassung wurde unerwartet beendet. Einzelheiten stehen in {log_file}. Sie können sie fortsetzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
+            <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
+            <translation>Die Anpassung wurde angehalten, weil der Arbeitsspeicher fast voll ist. Beenden Sie andere Apps, und fahren Sie dann fort.</translation>
         </message>
         <message>
             <location filename="../../app/tuning/tuning_survey.py" />
@@ -5182,6 +5192,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Tuning {name} has ended, and its drafter is unchanged.</source>
             <translation>Die Anpassung von {name} ist beendet. Der Drafter ist unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Tuning {name} is paused at {share}. To continue, choose File &gt; Tune Drafter.</source>
+            <translation>Die Anpassung von {name} ist bei {share} angehalten. Wählen Sie „Ablage“ &gt; „Drafter anpassen“, um fortzufahren.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

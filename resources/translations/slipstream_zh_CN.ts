@@ -4535,6 +4535,11 @@
         </message>
         <message>
             <location filename="../../app/tuning/tune_dialog.py" />
+            <source>Tuning has ended.</source>
+            <translation>调优已结束。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tune_dialog.py" />
             <source>Tuning progress</source>
             <translation>调优进度</translation>
         </message>
@@ -4567,6 +4572,11 @@
             <location filename="../../app/tuning/tuning_job.py" />
             <source>Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.</source>
             <translation>调优意外停止。详细信息见 {log_file}。您可以继续调优。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
+            <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
+            <translation>内存几乎已满，因此调优已暂停。请退出其他 App，然后继续。</translation>
         </message>
         <message>
             <location filename="../../app/tuning/tuning_survey.py" />
@@ -5182,6 +5192,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Tuning {name} has ended, and its drafter is unchanged.</source>
             <translation>{name} 的调优已结束，其草稿模型未更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Tuning {name} is paused at {share}. To continue, choose File &gt; Tune Drafter.</source>
+            <translation>{name} 的调优已在 {share} 处暂停。要继续，请选取“文件”&gt;“调优草稿模型”。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

@@ -331,6 +331,38 @@ def test_quitting_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_p
     assert saved.exists()
 
 
+def test_a_run_paused_earlier_is_mentioned_once(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = run_folder(*folders)
+    folder.mkdir(parents=True)
+    save_run_prompts(folder, [(Message("user", "Question 1?"),)])
+    save_run_progress(folder, 0.25)
+    app = start(data=tmp_path)
+    app.conductor.use(LoadPair(*folders))
+    app.until(lambda: bool(app.notices))
+    assert "is paused at 25%. To continue, choose File > Tune Drafter." in app.notices[0]
+    app.window.foot.notices.clear()
+    app.until(lambda: app.conductor.loader.progress is None)
+    app.conductor.use(LoadPair(*folders))
+    app.until(lambda: app.conductor.loader.progress is None)
+    assert dialog(app).main.text() == "Continue" and app.notices == []
+
+
+def test_critical_memory_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+    play(READ, step(1, 9), WAIT, PAUSED)
+    app, window = opened(start, folders, tmp_path)
+    watch = app.slipstream._memory
+    watch._read = lambda: "warning"
+    window.main.click()
+    app.until(lambda: window.state.text() == "Generating reply 1 of 9")
+    watch.check()
+    assert not app.slipstream.tuning.pausing
+    watch._read = lambda: "critical"
+    watch.check()
+    assert app.slipstream.tuning.pausing
+    ended(app)
+    assert "memory is almost full" in window.error.label.text() and window.main.isEnabled()
+
+
 def test_closing_the_window_on_a_mac_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
     play(READ, step(1, 9), WAIT, PAUSED)
     app, window = opened(start, folders, tmp_path)
