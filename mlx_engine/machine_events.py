@@ -110,7 +110,7 @@ class Roofline:
         return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
 
     def reached(self, phase: Phase) -> float:
-        """Return minimum / measured seconds, 0 to 1; above 1 if weights were cached."""
+        """Return the minimum time over the measured time, above 1 if weights were cached."""
         return self.floor_s(phase) / phase.seconds
 
     @property

@@ -129,7 +129,7 @@ class Welcome(QWidget):
             sentences(
                 tr("The demo pair answers only a few kinds of questions."),
                 "" if is_english() else tr("The demo model understands only English."),
-                tr("Compare shows the speedup side by side."),
+                tr("Compare shows both speeds side by side."),
             )
         )
         self.about_demo.setVisible(demo and pair is not None)

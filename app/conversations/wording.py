@@ -82,7 +82,7 @@ def chip(reply: Reply, short: bool = False) -> str:
     if reply.acceptance is not None:
         parts.append(tr("{share} accepted", share=percent(reply.acceptance)))
     elif reply.stats and not reply.running and reply.stats.share_of_drafts is not None:
-        parts.append(tr("{share} of drafts", share=percent(reply.stats.share_of_drafts)))
+        parts.append(tr("{share} of drafts accepted", share=percent(reply.stats.share_of_drafts)))
     return " · ".join(parts)
 
 

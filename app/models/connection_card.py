@@ -130,5 +130,5 @@ def server_facts(pair: PairInfo, models: int = 0, lacking: tuple[str, ...] = ())
         tr("Model"): tr("{model} (1 of {count})", model=model, count=number(models)) if models > 1 else model,
         tr("Context"): tokens(pair.context_limit) if pair.context_known else tr("Unknown"),
         tr("Speculative decoding"): tr("Not reported") if pair.why_plain else one_line(speculation, MAX_NAME),
-        tr("Not available"): "; ".join(lacking) or tr("Nothing"),
+        **({tr("Not available"): "; ".join(lacking)} if lacking else {}),
     }

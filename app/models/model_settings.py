@@ -46,7 +46,7 @@ class ModelSettings(QWidget):
         self.token.textChanged.connect(self.refresh)
         self.save = button(tr("Save"), tr("Check the token and save it in the keychain"), "bordered", self._log_in)
         self.remove = button(tr("Remove"), tr("Remove the token from the keychain"), "bordered", self._log_out)
-        needed = tr("Needed for gated models, stored in the keychain, and sent only to the hub.")
+        needed = tr("Needed for gated models. It is stored in the keychain and sent only to the hub.")
         form.add_row(tr("Hub token"), self.token, self.save, self.remove, help=needed)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))

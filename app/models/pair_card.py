@@ -294,7 +294,7 @@ def _context(shown: Variant) -> str:
     if shown.config is None or not shown.config.windowed or shown.context <= WINDOWED_CONTEXT:
         return tokens(shown.context)
     least = number(WINDOWED_CONTEXT)
-    return tr("{context}. DFlash gains little beyond about {least}.", context=tokens(shown.context), least=least)
+    return tr("{context}. DFlash helps little beyond about {least}.", context=tokens(shown.context), least=least)
 
 
 def _drafter_name(variant: Variant) -> str:
@@ -421,7 +421,7 @@ class MemoryDetails(QWidget):
             self.reason.setText(unbroken(translated(fit.reason)))
         elif fit.budget:
             self.reason.setText(
-                tr("The weights need about {needed} of the {budget} of memory available to models.", needed=needed, budget=budget)
+                tr("The weights need about {needed} of the {budget} available to models.", needed=needed, budget=budget)
             )
         else:
             self.reason.setText(tr("The weights need about {needed} of memory.", needed=needed))

@@ -143,7 +143,7 @@ class Preferences(QObject):
         True,
         lambda: tr("Save prompts on disk"),
         help=lambda: tr(
-            "Speeds up replies in earlier chats and to coding agents. Deleting a chat also deletes its saved prompts. "
+            "Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. "
             "Turning this off deletes all saved prompts."
         ),
         pane="privacy",

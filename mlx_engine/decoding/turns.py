@@ -18,14 +18,14 @@ class Turns:
 
 
 class ReplyClock:
-    """Clock of the seconds since a reply was requested, excluding waiting time.
+    """A clock that counts seconds since a reply was requested, except for waiting time.
 
     Args:
         turns: the replies in progress.
         submitted: time of the request on `time.perf_counter`; None for now.
 
     Attributes:
-        waited: seconds in the queue, and from one turn to the next if another reply had a turn in between.
+        waited: seconds spent in the queue or during the turns of other replies.
     """
 
     def __init__(self, turns: Turns, submitted: float | None = None) -> None:

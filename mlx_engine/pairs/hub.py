@@ -162,7 +162,9 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
 
 
 def no_ranges(repo: str, file: str) -> UserError:
-    template = "The host of {file} can't send a part of it, so the MTP head of {repo} can't be downloaded. Choose another drafter."
+    template = (
+        "The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter."
+    )
     return UserError("no_ranges", template, file=file, repo=repo)
 
 

@@ -399,7 +399,9 @@ class FileTransfer:
             if file.partial is not None:
                 file.partial.restart()
         if again:
-            template = "{file} in {repo} was corrupted in two downloads, and deleted. Try again later, or use another mirror."
+            template = (
+                "{file} in {repo} was corrupted in two downloads and has been deleted. Try again later, or use another mirror."
+            )
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
         template = "{file} was corrupted during download and is being downloaded again."
         self._note(EngineText.of("file_damaged", template, file=file.remote.path))

@@ -112,7 +112,7 @@ def locked_run(target: Path, drafter: Path) -> Iterator[Path]:
     except OSError as error:
         raise cannot_write(folder, error) from None
     if lock is None:
-        raise UserError("tuning_already", "This drafter is being tuned already. Wait until that ends, then try again.")
+        raise UserError("tuning_already", "This drafter is already being tuned. Wait for it to finish, then try again.")
     try:
         delete_runs(keep=folder)
         yield folder

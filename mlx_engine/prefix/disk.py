@@ -77,7 +77,7 @@ class DiskPrefixes:
         self._writer.close(seconds)
 
     def flush(self) -> None:
-        """Wait a few seconds at most for the writer to write all its parts."""
+        """Wait up to a few seconds until the writer has written all parts."""
         self._writer.flush(_FLUSH_S)
 
     # Reading

@@ -210,7 +210,7 @@ class RemoteEngine:
         if request.mode == "plain" and server.speculates and server.kind != "slipstream":
             url = connection.plain_url
             if not url:
-                template = "“{host}” can't turn off speculative decoding. Add the address of a server without it to the connection."
+                template = "“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection."
                 raise UserError("remote_no_plain", template, host=connection.host)
         elif not server.speculates:
             request = replace(request, mode="plain")
@@ -279,7 +279,11 @@ class RemoteEngine:
 
 
 def _attempts(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int, int]]:
-    """Yield messages to send, how many of the oldest are left out, and the length of results, or 0 for whole ones."""
+    """Yield what to send in each attempt, from most to least.
+
+    Yields:
+        Messages, the number of oldest messages left out, and the maximum length of tool results (0 for no limit).
+    """
     messages, left_out = request.messages, 0
     for messages, left_out in _windows(request):
         yield messages, left_out, 0
@@ -288,7 +292,7 @@ def _attempts(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...],
 
 
 def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
-    """Yield the messages to send, and how many of the oldest are left out, with ever fewer turns."""
+    """Yield the messages to send and the number of oldest ones left out, with fewer turns each time."""
     messages = request.messages
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]

@@ -58,7 +58,7 @@ class RemoteServer:
 
     @property
     def can_count(self) -> bool:
-        """Whether it can count a prompt's tokens before the reply."""
+        """Whether the server can count a prompt's tokens before the reply."""
         return self.kind in ("slipstream", "vllm", "llamacpp")
 
     def pair(self, connection: RemoteConnection) -> PairInfo:

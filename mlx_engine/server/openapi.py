@@ -1,4 +1,4 @@
-"""A description of the endpoints in OpenAPI's format, from the route table."""
+"""An OpenAPI description of the endpoints, generated from the route table."""
 
 from collections.abc import Mapping
 from importlib.metadata import version

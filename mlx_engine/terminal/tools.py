@@ -30,7 +30,7 @@ class TerminalTools:
 
     Args:
         given: the command line.
-        asks: whether there is a user to ask. Without one, only the tools of `--allow` run.
+        asks: whether a user can be asked. If not, only tools given with `--allow` run.
     """
 
     def __init__(self, given: argparse.Namespace, asks: bool) -> None:

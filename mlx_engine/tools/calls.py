@@ -71,7 +71,7 @@ class CallFormat:
         return cls(start, end, parse, re.compile(rf"({one})\s*", re.DOTALL) if one else None, _VALUES.get(module))
 
     def in_value(self, text: str) -> bool:
-        """Return whether this beginning of a block ends inside a value."""
+        """Return whether `text`, the beginning of a block, ends inside a value."""
         if self.value is not None:
             opening, closing = self.value
             return text.count(opening) % 2 == 1 if opening == closing else text.count(opening) > text.count(closing)
@@ -261,7 +261,7 @@ class CallReader:
 
 
 def last_calls(form: CallFormat, text: str, tools: Sequence[dict]) -> tuple[ToolCall, ...]:
-    """Return the calls with which a text ends."""
+    """Return the calls at the end of a text."""
     reader, found = CallReader(form, tools), tuple[ToolCall, ...]()
     for part in (*reader.add(text), *reader.finish(ended=True)):
         if part.calls or part.text.strip():

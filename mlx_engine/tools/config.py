@@ -80,7 +80,7 @@ BUILTINS = (ServerConfig("Calculator", "calculator", enabled=False), ServerConfi
 
 
 def read_config(file: Path) -> tuple[ServerConfig, ...]:
-    """Return the servers in a file, and the built-in ones. A missing file is empty.
+    """Return the built-in servers and those in a file, which may be missing.
 
     Raises:
         UserError: the file can't be read, or an entry is invalid.

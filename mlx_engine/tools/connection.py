@@ -115,7 +115,7 @@ class Connection:
         except ValueError:
             return failed(EngineText.of("tool_bad_result", "“{tool}” didn't return a valid result.", tool=tool.name))
         if isinstance(result, InputRequiredResult):
-            template = "“{tool}” requested something that Slipstream doesn't share with servers."
+            template = "“{tool}” requested data that Slipstream doesn't share with servers."
             return failed(EngineText.of("tool_asked", template, tool=tool.name))
         return ToolResult(_text(result), failed=bool(result.is_error))
 

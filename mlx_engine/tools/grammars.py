@@ -97,10 +97,10 @@ def reply_rules(
 
 
 class _Writer:
-    """Writer of the grammars of one reply.
+    """A writer of the grammars for one reply.
 
     Args:
-        form: the target's format of calls.
+        form: the target's call format.
         functions: the tools that may be called.
         marker: as in `reply_rules`.
         any_arguments: as in `reply_rules`.

@@ -117,7 +117,7 @@ class ToolServers:
             thread.join(_END_S + 2 * _KILL_S)
 
     def _post(self, work: Callable[..., None], *arguments: Any) -> bool:
-        """Run on the servers' thread. Returns False after `close`."""
+        """Run a function on the servers' thread. Return False after `close`."""
         with self._lock:
             if self._closed:
                 return False

@@ -46,7 +46,7 @@ def create(
     config["intermediate_size"] = mlp or config["intermediate_size"]
     if folder.exists():
         if _read(folder) != config:
-            template = "“{folder}” exists, and isn't a new drafter with these options. Choose another folder."
+            template = "“{folder}” already contains something else. Choose another folder, or use the same options as before."
             raise UserError("drafter_exists", template, folder=str(folder))
         return
     parsed = parse(config)

@@ -81,7 +81,9 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
     general = [prompt for prompt in dict.fromkeys(request.general) if prompt not in set(prompts)]
     output = drafter / "model.safetensors" if request.whole else adapter_path(drafter, target)
     if not os.access(drafter, os.W_OK) or drafter == demo_pair()[1]:
-        template = "The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first."
+        template = (
+            "The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first."
+        )
         raise UserError("drafter_not_writable", template, folder=str(drafter))
     with locked_run(target, drafter) as folder, memory.enough_for(_NO_MEMORY):
         run = _Run(pair, generate, request, cancel, folder)
@@ -124,7 +126,9 @@ class _Run:
                 step = EngineText.of("tuning_replies", "Generating reply {number} of {total}", number=done + 1, total=total)
                 yield TuningProgress(_SHARES[0] * done / total, step)
                 if shutil.disk_usage(self.folder).free < _FREE:
-                    template = "Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts."
+                    template = (
+                        "There isn't enough disk space to tune: {size:.0f} GB must stay free. Free up space, or use fewer prompts."
+                    )
                     raise UserError("no_disk_to_tune", template, size=_FREE / 1e9)
                 file = self._file(prompt)
                 reply = load(file) or record(self.pair, self.generate, self._reply_request(prompt), file, self.cancel)

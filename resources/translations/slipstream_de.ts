@@ -635,7 +635,7 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Compare shows the speedup side by side.</source>
+            <source>Compare shows both speeds side by side.</source>
             <translation>„Vergleichen“ zeigt beide Geschwindigkeiten nebeneinander.</translation>
         </message>
         <message>
@@ -1570,8 +1570,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{share} of drafts</source>
-            <translation>{share} der Entwürfe</translation>
+            <source>{share} of drafts accepted</source>
+            <translation>{share} der Entwürfe angenommen</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1852,11 +1852,6 @@
             <location filename="../../app/models/connection_card.py" />
             <source>Not reported</source>
             <translation>Nicht gemeldet</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Nothing</source>
-            <translation>Nichts</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
@@ -2225,8 +2220,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
-            <translation>Für zugangsbeschränkte Modelle; im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+            <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
+            <translation>Für zugangsbeschränkte Modelle. Wird im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2535,8 +2530,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed} of the {budget} of memory available to models.</source>
-            <translation>Die Gewichte brauchen etwa {needed} der {budget} Speicher für Modelle.</translation>
+            <source>The weights need about {needed} of the {budget} available to models.</source>
+            <translation>Die Gewichte brauchen etwa {needed} der {budget}, die für Modelle verfügbar sind.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2625,7 +2620,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{context}. DFlash gains little beyond about {least}.</source>
+            <source>{context}. DFlash helps little beyond about {least}.</source>
             <translation>{context}. Ab etwa {least} bringt DFlash wenig.</translation>
         </message>
         <message>
@@ -3405,6 +3400,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>Antworten in früheren Chats und für Coding-Agenten beginnen früher. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Requests the newest version number and sends nothing else.</source>
             <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
         </message>
@@ -3422,11 +3422,6 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Space for saved prompts</source>
             <translation>Platz für gesicherte Prompts</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Speeds up replies in earlier chats and to coding agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>Beschleunigt Antworten in früheren Chats und Agenten. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -6625,8 +6620,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_ranges</source>
-            <extracomment>The host of {file} can't send a part of it, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
-            <translation>Der Server von {file} kann keinen Teil davon senden, daher kann der MTP-Kopf von {repo} nicht geladen werden. Wählen Sie einen anderen Drafter.</translation>
+            <extracomment>The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
+            <translation>Der Server von {file} kann keine Teile von Dateien senden, daher kann der MTP-Kopf von {repo} nicht geladen werden. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6985,8 +6980,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} in {repo} was corrupted in two downloads, and deleted. Try again later, or use another mirror.</extracomment>
-            <translation>{file} in {repo} wurde zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
+            <extracomment>{file} in {repo} was corrupted in two downloads and has been deleted. Try again later, or use another mirror.</extracomment>
+            <translation>{file} in {repo} wurde beim Laden zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -7021,8 +7016,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/tuning_files.py" />
             <source>tuning_already</source>
-            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
-            <translation>Dieser Drafter wird bereits angepasst. Warten Sie, bis das beendet ist, und versuchen Sie es dann erneut.</translation>
+            <extracomment>This drafter is already being tuned. Wait for it to finish, then try again.</extracomment>
+            <translation>Dieser Drafter wird bereits angepasst. Warten Sie, bis das abgeschlossen ist, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/body.py" />
@@ -7159,8 +7154,8 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
-            <extracomment>“{host}” can't turn off speculative decoding. Add the address of a server without it to the connection.</extracomment>
-            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung die Adresse eines Servers ohne Spekulation hinzu.</translation>
+            <extracomment>“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection.</extracomment>
+            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung eine Adresse für einfache Antworten hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
@@ -7465,8 +7460,8 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_asked</source>
-            <extracomment>“{tool}” requested something that Slipstream doesn't share with servers.</extracomment>
-            <translation>„{tool}“ hat etwas angefordert, das Slipstream Servern nicht gibt.</translation>
+            <extracomment>“{tool}” requested data that Slipstream doesn't share with servers.</extracomment>
+            <translation>„{tool}“ hat Daten angefordert, die Slipstream nicht an Server weitergibt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
@@ -7609,8 +7604,8 @@
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>drafter_exists</source>
-            <extracomment>“{folder}” exists, and isn't a new drafter with these options. Choose another folder.</extracomment>
-            <translation>„{folder}“ existiert bereits und ist kein neuer Drafter mit diesen Optionen. Wählen Sie einen anderen Ordner.</translation>
+            <extracomment>“{folder}” already contains something else. Choose another folder, or use the same options as before.</extracomment>
+            <translation>„{folder}“ enthält schon etwas anderes. Wählen Sie einen anderen Ordner oder dieselben Optionen wie zuvor.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
@@ -7627,14 +7622,14 @@
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>drafter_not_writable</source>
-            <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
+            <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first.</extracomment>
             <translation>Der Drafter in „{folder}“ gehört zu Slipstream oder kann nicht geändert werden. Kopieren Sie das Paar zuerst in einen eigenen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>no_disk_to_tune</source>
-            <extracomment>Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts.</extracomment>
-            <translation>Beim Anpassen bleiben immer {size:.0f} GB der Festplatte frei. Geben Sie Speicherplatz frei, oder verwenden Sie weniger Prompts.</translation>
+            <extracomment>There isn't enough disk space to tune: {size:.0f} GB must stay free. Free up space, or use fewer prompts.</extracomment>
+            <translation>Der Speicherplatz reicht zum Anpassen nicht: {size:.0f} GB müssen frei bleiben. Geben Sie Speicherplatz frei, oder verwenden Sie weniger Prompts.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

@@ -635,8 +635,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Compare shows the speedup side by side.</source>
-            <translation>“比较”会并排显示加速效果。</translation>
+            <source>Compare shows both speeds side by side.</source>
+            <translation>“比较”会并排显示两种速度。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -1570,8 +1570,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{share} of drafts</source>
-            <translation>草稿的 {share}</translation>
+            <source>{share} of drafts accepted</source>
+            <translation>草稿接受率 {share}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1852,11 +1852,6 @@
             <location filename="../../app/models/connection_card.py" />
             <source>Not reported</source>
             <translation>未报告</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Nothing</source>
-            <translation>无</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
@@ -2225,8 +2220,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models, stored in the keychain, and sent only to the hub.</source>
-            <translation>用于受限模型；存放在钥匙串中，只发送给 Hub。</translation>
+            <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
+            <translation>用于受限模型。存放在钥匙串中，只发送给 Hub。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2535,8 +2530,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed} of the {budget} of memory available to models.</source>
-            <translation>权重约需要模型可用的 {budget} 内存中的 {needed}。</translation>
+            <source>The weights need about {needed} of the {budget} available to models.</source>
+            <translation>权重约需要 {needed}，模型可用内存为 {budget}。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2625,7 +2620,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>{context}. DFlash gains little beyond about {least}.</source>
+            <source>{context}. DFlash helps little beyond about {least}.</source>
             <translation>{context}。超过约 {least} 后，DFlash 提升很小。</translation>
         </message>
         <message>
@@ -3405,6 +3400,11 @@
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
+            <source>Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>在以前的对话中以及对编程智能体的回复会更快开始。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
             <source>Requests the newest version number and sends nothing else.</source>
             <translation>只查询最新版本号，不发送其他任何内容。</translation>
         </message>
@@ -3422,11 +3422,6 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Space for saved prompts</source>
             <translation>已存储提示词的空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Speeds up replies in earlier chats and to coding agents. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>以前的对话和智能体可更快回复。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -6625,8 +6620,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_ranges</source>
-            <extracomment>The host of {file} can't send a part of it, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
-            <translation>{file} 所在的服务器无法只发送其中一部分，因此无法下载 {repo} 的 MTP 头。请选取其他草稿模型。</translation>
+            <extracomment>The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
+            <translation>{file} 所在的服务器无法发送文件的一部分，因此无法下载 {repo} 的 MTP 头。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6985,8 +6980,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
-            <extracomment>{file} in {repo} was corrupted in two downloads, and deleted. Try again later, or use another mirror.</extracomment>
-            <translation>{repo} 中的 {file} 两次损坏，已被删除。请稍后重试，或使用其他镜像。</translation>
+            <extracomment>{file} in {repo} was corrupted in two downloads and has been deleted. Try again later, or use another mirror.</extracomment>
+            <translation>{repo} 中的 {file} 在两次下载中均损坏，已被删除。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -7021,7 +7016,7 @@
         <message>
             <location filename="../../mlx_engine/pairs/tuning_files.py" />
             <source>tuning_already</source>
-            <extracomment>This drafter is being tuned already. Wait until that ends, then try again.</extracomment>
+            <extracomment>This drafter is already being tuned. Wait for it to finish, then try again.</extracomment>
             <translation>此草稿模型正在调优中。请等待其结束后再试。</translation>
         </message>
         <message>
@@ -7159,8 +7154,8 @@
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
             <source>remote_no_plain</source>
-            <extracomment>“{host}” can't turn off speculative decoding. Add the address of a server without it to the connection.</extracomment>
-            <translation>“{host}”无法在不使用推测的情况下解码。请在连接中添加一个不使用推测的服务器地址。</translation>
+            <extracomment>“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection.</extracomment>
+            <translation>“{host}”无法关闭推测解码。请在连接中添加普通回复的地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
@@ -7465,8 +7460,8 @@
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
             <source>tool_asked</source>
-            <extracomment>“{tool}” requested something that Slipstream doesn't share with servers.</extracomment>
-            <translation>“{tool}”请求了 Slipstream 不会与服务器共享的内容。</translation>
+            <extracomment>“{tool}” requested data that Slipstream doesn't share with servers.</extracomment>
+            <translation>“{tool}”请求了 Slipstream 不会与服务器共享的数据。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tools/connection.py" />
@@ -7609,8 +7604,8 @@
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
             <source>drafter_exists</source>
-            <extracomment>“{folder}” exists, and isn't a new drafter with these options. Choose another folder.</extracomment>
-            <translation>“{folder}”已存在，且不是使用这些选项创建的新草稿模型。请选择其他文件夹。</translation>
+            <extracomment>“{folder}” already contains something else. Choose another folder, or use the same options as before.</extracomment>
+            <translation>“{folder}”中已有其他内容。请选择其他文件夹，或使用与之前相同的选项。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/fresh.py" />
@@ -7627,14 +7622,14 @@
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>drafter_not_writable</source>
-            <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to a folder of yours first.</extracomment>
+            <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first.</extracomment>
             <translation>“{folder}”中的草稿模型属于 Slipstream 或无法更改。请先将这对模型拷贝到您自己的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />
             <source>no_disk_to_tune</source>
-            <extracomment>Tuning always leaves {size:.0f} GB of the disk free. Free up space, or use fewer prompts.</extracomment>
-            <translation>调优时始终保留 {size:.0f} GB 可用磁盘空间。请释放空间，或使用更少的提示词。</translation>
+            <extracomment>There isn't enough disk space to tune: {size:.0f} GB must stay free. Free up space, or use fewer prompts.</extracomment>
+            <translation>磁盘空间不足，无法调优：必须保留 {size:.0f} GB 可用空间。请释放空间，或使用更少的提示词。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/training/tune.py" />

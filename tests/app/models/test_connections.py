@@ -355,7 +355,7 @@ def test_the_address_without_speculation_is_tested_too(start: Start, vllm: Repla
     assert "uses speculative decoding too" in verdict(app, form)
     with replaying({MODELS: recorded("vllm_dflash/v1_models")}) as plain:
         form.plain_url.setText(plain.url)
-        assert reply_of(app, form)["Not available"] == "Nothing"
+        assert "Not available" not in reply_of(app, form)
     assert "isn't responding" in verdict(app, form)
     form.close()
 

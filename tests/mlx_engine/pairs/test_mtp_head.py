@@ -191,7 +191,7 @@ def test_a_quantized_head_is_downloaded(local_hub: LocalHub, cache: Cache) -> No
 
 def test_a_host_without_ranges_is_refused(local_hub: LocalHub, cache: Cache) -> None:
     offer(local_hub).ranges = False
-    with pytest.raises(UserError, match=r"can't send a part of it, so the MTP head of owner/whole#mtp can't be downloaded"):
+    with pytest.raises(UserError, match=r"can't send parts of files, so the MTP head of owner/whole#mtp can't be downloaded"):
         fetch(local_hub, cache, PAIR)
 
 

@@ -72,7 +72,7 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
             r"\(status 403\)\. Downloaded data is kept\. Try again later\.$",
         ),
         (451, r"^The download server refused .* \(status 451\)\. Downloaded data is kept\. Try again later\.$"),
-        (416, r"was corrupted in two downloads, and deleted\. Try again later, or use another mirror\.$"),
+        (416, r"was corrupted in two downloads and has been deleted\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "permanent", "no such range"],
 )

@@ -105,7 +105,7 @@ def test_a_published_drafter_is_not_trained_as_a_new_one(options, capsys):
     drafter = Path(options[4])
     before = (drafter / "model.safetensors").read_bytes()
     assert main(["tune", *options[1:3], "--new", str(drafter), *options[5:7]]) == 1
-    assert "isn't a new drafter" in capsys.readouterr().err and (drafter / "model.safetensors").read_bytes() == before
+    assert "already contains something else" in capsys.readouterr().err and (drafter / "model.safetensors").read_bytes() == before
 
 
 @pytest.mark.parametrize(

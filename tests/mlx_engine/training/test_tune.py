@@ -176,7 +176,7 @@ def test_a_run_in_progress_is_left_alone(engine, cache):
         next(running)
     tuning_files.delete_runs()
     assert len(list(cache.glob("*/*.safetensors"))) == 2
-    with pytest.raises(UserError, match="being tuned already"):
+    with pytest.raises(UserError, match="already being tuned"):
         run(engine, REQUEST)
     running.close()
     assert len(list(cache.glob("*/*.safetensors"))) == 2
@@ -331,7 +331,7 @@ def test_a_new_drafter_never_replaces_a_folder(tmp_path):
     target = GOLDEN / "e2e_qwen3" / "target"
     fresh.create(tmp_path / "new", target, 1, 2, 4, 0, 1)
     for folder, layers in ((tmp_path, 1), (GOLDEN / "e2e_qwen3" / "drafter", 1), (tmp_path / "new", 2)):
-        with pytest.raises(UserError, match="exists"):
+        with pytest.raises(UserError, match="already contains"):
             fresh.create(folder, target, layers, 2, 4, 0, 1)
 
 
