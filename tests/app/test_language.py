@@ -78,7 +78,8 @@ def test_each_translation_uses_one_word_for_one_thing() -> None:
 
     german = {text: re.sub(r"\bdes (\w+ )?Tokens\b", "", found) for text, found in texts("de").items()}  # the genitive ends in -s
     assert [found for found in german.values() if "Tokens" in found] == []  # plural: Token
-    informal = r"(?:^|[.!?,;] |\bund )(Beende|Füge|Gib|Kürze|Lade|Lösche|Prüfe|Starte|Versuche|Verwende|Warte|Wähle)\b|\b(du|dein\w*)\b(?!&)"
+    verbs = "Beende|Füge|Gib|Kürze|Lade|Lösche|Prüfe|Starte|Versuche|Verwende|Warte|Wähle"
+    informal = rf"(?:^|[.!?,;] |\bund )({verbs})\b|\b(du|dein\w*)\b(?!&)"
     assert [found for found in german.values() if re.search(informal, found, re.I)] == []  # Sie
     chinese = texts("zh_CN")
     assert [found for found in chinese.values() if re.search(r"(?i)(?<![\w/{])tokens?(?![\w}.])", found)] == []  # 词元, 令牌
