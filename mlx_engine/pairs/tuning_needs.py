@@ -16,7 +16,7 @@ from mlx_engine.requests import Message
 
 _REPLY_TOKENS = 512  # most tokens of a reply, by default
 _CHARACTERS = 3  # per token of a prompt; more in English, fewer in other languages
-_REPLIES, _BLOCKS, _LOGITS = 4, 128, 64_000_000  # most of a training step
+_REPLIES, _BLOCKS, _LOGITS = 2, 64, 32_000_000  # most of a pass of training
 _PROCESS = 300_000_000  # bytes of Python and its libraries
 
 
@@ -25,7 +25,7 @@ class TuningNeeds:
     """The bytes that tuning needs at most, or None if unknown.
 
     Attributes:
-        memory: of a second copy of the pair and of a training step.
+        memory: of a second copy of the pair and of a pass of training.
         disk: of the replies to learn from.
     """
 
@@ -61,7 +61,7 @@ def predict_needs(
 
 
 def _step(config: DrafterConfig, features: int) -> int:
-    """Return the bytes of a training step, in float32: logits, attention scores, their gradients, and features."""
+    """Return the bytes of a pass of training, in float32: logits, attention scores, their gradients, and features."""
     logits = config.block_size * (config.vocab_size or 1 << 18)
     blocks = min(_BLOCKS, max(2, _LOGITS // logits))
     scores = config.layers * config.heads * config.block_size * (MOST_REPLY_TOKENS + config.block_size)
