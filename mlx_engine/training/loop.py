@@ -20,6 +20,7 @@ SAVE_EVERY = 20  # steps
 _WARM_UP = 40  # steps
 _LOGITS = 64_000_000  # most logits of a step, which bounds its memory
 _MOST_NORM = 1.0  # of the gradients
+_WEIGHT_DECAY = 0.01  # of the matrices that Muon trains
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Trainer:
         self._model, self._plan, self._file = model, plan, file
         self.trained, self.step = trained, 0
         adam = optimizers.AdamW(plan.rate, betas=[0.9, 0.95], weight_decay=0.0)
-        muon = optimizers.Muon(plan.muon, momentum=0.95, weight_decay=0.01)
+        muon = optimizers.Muon(plan.muon, momentum=0.95, weight_decay=0.0)  # MLX adds the decay to the gradient
         self._optimizers: tuple[tuple[Any, float, list[str]], ...] = (
             (adam, plan.rate, [name for name, array in trained.items() if not plan.muon or array.ndim < 2]),
             (muon, plan.muon, [name for name, array in trained.items() if plan.muon and array.ndim == 2]),
@@ -111,7 +112,8 @@ class Trainer:
             scale = min(1.0, (self.step + 1) / min(_WARM_UP, plan.steps)) * (1 - self.step / plan.steps)
             for optimizer, rate, names in self._optimizers:
                 optimizer.learning_rate = rate * scale
-                part = {name: self.trained[name] for name in names}
+                kept = 1 - rate * scale * _WEIGHT_DECAY if isinstance(optimizer, optimizers.Muon) else 1.0
+                part = {name: self.trained[name] * kept for name in names}
                 self.trained |= optimizer.apply_gradients({name: gradient[name] for name in names}, part)
             mx.eval(self.trained, [optimizer.state for optimizer, _, _ in self._optimizers])
             self.step += 1

@@ -1,4 +1,6 @@
-"""The trainer in MLX has the loss and the gradients of the script in torch."""
+"""The trainer in MLX has the loss, the gradients, and Muon's steps of the script in torch."""
+
+from types import SimpleNamespace
 
 import mlx.core as mx
 import numpy as np
@@ -6,7 +8,9 @@ import pytest
 
 from mlx_engine.drafters.tensors import read
 from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.training import loop
 from mlx_engine.training.blocks import DECAY, Batch, BlockModel
+from mlx_engine.training.loop import Trainer, TrainingPlan
 from tests.mlx_engine.conftest import loaded
 
 torch = pytest.importorskip("torch")
@@ -38,3 +42,32 @@ def test_loss_and_gradients_are_those_of_the_script():
     for name, weight in drafter.named_parameters():
         reference = weight.grad.numpy()
         assert np.linalg.norm(np.array(gradient[name]) - reference) < 1e-4 * np.linalg.norm(reference), name
+
+
+def test_muon_takes_the_steps_of_the_script(monkeypatch, tmp_path):
+    from training.optimizer import Optimizer, Schedule
+
+    rng, steps, sizes = np.random.default_rng(2), 3, {"tall": (96, 64), "wide": (48, 160), "norm": (64,)}
+    first = {name: (0.05 * rng.normal(size=size)).astype(np.float32) for name, size in sizes.items()}
+    slopes = [{name: (2e-3 * rng.normal(size=size)).astype(np.float32) for name, size in sizes.items()} for _ in range(steps)]
+    plan = TrainingPlan(steps=steps, replies=1, anchors=1, rate=3e-3, muon=0.02, rank=0, seed=0)
+    model = SimpleNamespace(config=SimpleNamespace(block_size=16))
+    trainer = Trainer(model, plan, {name: mx.array(weight) for name, weight in first.items()}, tmp_path / "state.safetensors")
+    monkeypatch.setattr(loop, "batches", lambda *_: ())
+    monkeypatch.setattr(
+        trainer, "_gradient", lambda _: (0.0, {name: mx.array(slope) for name, slope in slopes[trainer.step].items()})
+    )
+    for _ in trainer.run([None], [], frozenset()):
+        pass
+
+    script = torch.nn.ParameterDict({name: torch.nn.Parameter(torch.tensor(weight)) for name, weight in first.items()})
+    optimizer, schedule = Optimizer(script), Schedule(steps)
+    for step, slope in enumerate(slopes):
+        for name, weight in script.items():
+            weight.grad = torch.tensor(slope[name])
+        optimizer.step(schedule.scale(step, schedule.progress(step, 0.0)) * 40 / steps)  # the trainer warms up in 3 steps of 3
+    for name in ("tall", "wide"):
+        weight = script[name]
+        changed, expected = np.array(trainer.trained[name]) - first[name], weight.detach().numpy() - first[name]
+        # torch's Muon computes in bfloat16
+        assert np.linalg.norm(changed - expected) < 0.03 * np.linalg.norm(expected), name
