@@ -27,7 +27,7 @@ from mlx_engine.events import (
     TokenCount,
 )
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
-from mlx_engine.loading import LoadedPair, check, load
+from mlx_engine.loading import LoadedPair, TargetModel, check, load, read_target
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
@@ -60,6 +60,7 @@ from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.training.tune import tune
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
+_CHECKING = EngineText.of("checking_files", "Checking files")
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
 
 
@@ -144,6 +145,8 @@ class Engine:
     ) -> Iterator[LoadProgress | PairInfo]:
         """Replace the loaded pair. The current pair stays if the new files are refused.
 
+        A target that is already loaded isn't read again, unless its files have changed.
+
         Args:
             target: folder with config.json, weights, and tokenizer.
             drafter: folder of the DFlash drafter, or None for plain decoding.
@@ -156,14 +159,56 @@ class Engine:
         Raises:
             UserError: the pair can't be run.
         """
-        yield LoadProgress(0.0, EngineText.of("checking_files", "Checking files"))
+        yield LoadProgress(0.0, _CHECKING)
         check(target, drafter)
+        source = yield from self._read(target, drafter)
+        yield from self._combine(source, drafter, drafter_bits, tuned)
+
+    def _load_fastest(self, target: Path, drafter: Path | None, request: LoadPair) -> Iterator[LoadProgress | PairInfo]:
+        """Load a target with the drafter that was fastest here.
+
+        If a drafter can't be loaded, the next one is tried, and plain decoding last. See `load`.
+        """
+        yield LoadProgress(0.0, _CHECKING)
+        check(target, None)
+        source: TargetModel | None = None
+        left_out: list[tuple[Path, UserError]] = []
+        for one in (*MeasuredSpeeds().ranked(target, installed_drafters(target, drafter)), None):
+            try:
+                check(target, one)
+            except UserError as error:
+                assert one is not None
+                left_out.append((one, error))
+                continue
+            source = source or (yield from self._read(target, one))
+            try:
+                for event in self._combine(source, one, request.drafter_bits, request.tuned):
+                    if isinstance(event, PairInfo) and left_out:
+                        event = replace(event, why_not_fastest=_why_not_fastest(*left_out[0], one))
+                    yield event
+                return
+            except UserError as error:
+                if one is None:
+                    raise
+                left_out.append((one, error))
+
+    def _read(self, target: Path, drafter: Path | None) -> Generator[LoadProgress, None, TargetModel]:
+        """Unload the pair, and return the model of the next one's target."""
+        known = self._pair.model if self._pair is not None else None
         self.unload()
         memory.bound_spare_buffers()
-        size = sum(pair_bytes(target, drafter)) / 1e9
-        template = "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model."
-        with memory.enough_for(EngineText.of("no_memory_to_load", template, size=size)):
-            for event in load(target, drafter, drafter_bits, tuned):
+        if known is not None and known.is_of(target):
+            return known
+        known = None
+        with memory.enough_for(_no_memory(target, drafter)):
+            return (yield from read_target(target))
+
+    def _combine(
+        self, source: TargetModel, drafter: Path | None, drafter_bits: int | None, tuned: bool
+    ) -> Iterator[LoadProgress | PairInfo]:
+        target = source.folder
+        with memory.enough_for(_no_memory(target, drafter)):
+            for event in load(source, drafter, drafter_bits, tuned):
                 if not isinstance(event, LoadedPair):
                     yield event
                     continue
@@ -180,22 +225,6 @@ class Engine:
                     kernels_selected=plain or not kernel_selection.available() or kernels is not None,
                     kernels=kernels,
                 )
-
-    def _load_fastest(self, target: Path, drafter: Path | None, request: LoadPair) -> Iterator[LoadProgress | PairInfo]:
-        """Load a target with the drafter that was fastest here, or if that fails with the next one; see `load`."""
-        drafters = installed_drafters(target, drafter)
-        first = MeasuredSpeeds().fastest(target, drafters) if drafters else drafter
-        failures: list[tuple[Path | None, UserError]] = []
-        for one in dict.fromkeys((first, *drafters)):
-            try:
-                for event in self.load(target, one, request.drafter_bits, request.tuned):
-                    if isinstance(event, PairInfo) and failures:
-                        event = replace(event, why_not_fastest=_why_not_fastest(*failures[0]))
-                    yield event
-                return
-            except UserError as error:
-                failures.append((one, error))
-        raise failures[0][1]
 
     def unload(self) -> None:
         """Free the pair and its snapshots. Replies in progress end without more events."""
@@ -345,14 +374,18 @@ class Engine:
         return self.pair
 
 
-def _why_not_fastest(drafter: Path | None, error: UserError) -> EngineText:
-    name = model_name(drafter) if drafter else ""
-    return EngineText.of(
-        "drafter_skipped",
-        "The drafter “{drafter}” can't be loaded, so another one is used. {reason}",
-        drafter=name,
-        reason=error.text,
-    )
+def _why_not_fastest(drafter: Path, error: UserError, used: Path | None) -> EngineText:
+    name, reason = model_name(drafter), error.text
+    if used is None:
+        template = "No drafter can be loaded, so DFlash is off. “{drafter}”: {reason}"
+        return EngineText.of("no_drafter_usable", template, drafter=name, reason=reason)
+    template = "The drafter “{drafter}” can't be loaded, so another one is used. {reason}"
+    return EngineText.of("drafter_skipped", template, drafter=name, reason=reason)
+
+
+def _no_memory(target: Path, drafter: Path | None) -> EngineText:
+    template = "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model."
+    return EngineText.of("no_memory_to_load", template, size=sum(pair_bytes(target, drafter)) / 1e9)
 
 
 def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:

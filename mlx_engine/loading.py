@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -65,6 +65,35 @@ def _exact_operations() -> Operations:
     return replace(PLAIN, row_exact=True)
 
 
+@dataclass(frozen=True)
+class TargetModel:
+    """A target's model in memory. A `Target` wraps it for one drafter, and its `release` frees it for the next one.
+
+    Attributes:
+        folder: where it was read.
+        config: contents of config.json.
+        dtype: number format of its computations.
+        weights: its weights.
+        vocabulary: number of tokens, as config.json states it.
+        context_limit: the most tokens of a chat.
+        files: names, sizes, and times of the files in the folder.
+    """
+
+    folder: Path
+    model: nn.Module
+    tokenizer: TokenizerWrapper
+    config: dict
+    dtype: mx.Dtype
+    weights: Weights
+    vocabulary: int
+    context_limit: int
+    files: tuple[tuple[str, int, int], ...]
+
+    def is_of(self, folder: Path) -> bool:
+        """Return whether reading this folder would return the same model."""
+        return folder == self.folder and _files(folder) == self.files
+
+
 @dataclass
 class LoadedPair:
     """A target in memory, and its drafter if it has one.
@@ -72,6 +101,7 @@ class LoadedPair:
     Attributes:
         dtype: number format of the target's computations.
         weights: the target's weights.
+        model: the target's model.
         history: measured speed and acceptance of the pair.
         folders: folders of the target and the drafter.
         ranges: operations by the context length from which they run; the first length is 0.
@@ -87,6 +117,7 @@ class LoadedPair:
     dtype: mx.Dtype
     info: PairInfo
     weights: Weights
+    model: TargetModel
     history: PairHistory
     folders: tuple[Path, Path | None]
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
@@ -183,15 +214,37 @@ def check(target: Path, drafter: Path | None) -> None:
     weight_files(drafter)
 
 
-def load(
-    target_folder: Path, drafter_folder: Path | None, drafter_bits: int | None = None, tuned: bool = True
-) -> Iterator[LoadProgress | LoadedPair]:
-    """Load a pair from two folders that have passed `check`.
+def read_target(folder: Path) -> Generator[LoadProgress, None, TargetModel]:
+    """Read a target that has passed `check`. Yield progress, and return the model.
 
     On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
 
+    Raises:
+        UserError: the files can't be read as a model.
+    """
+    renderer.start()
+    yield LoadProgress(0.1, EngineText.of("reading_target", "Reading the target"))
+    files = _files(folder)
+    model, tokenizer, config = _read_target(folder)
+    on_cpu = mx.default_device() == mx.Device(mx.cpu)
+    if on_cpu:
+        model.set_dtype(mx.float32)
+    mx.eval(model.parameters())
+    _refuse_nonfinite(cast(list[tuple[str, mx.array]], tree_flatten(model.parameters())), folder)
+    text = text_config(config)
+    vocabulary = _positive(text, "vocab_size", len(tokenizer), folder)
+    context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, folder)
+    dtype = mx.float32 if on_cpu else _dtype(model)
+    return TargetModel(folder, model, tokenizer, config, dtype, Weights(model), vocabulary, context_limit, files)
+
+
+def load(
+    source: TargetModel, drafter_folder: Path | None, drafter_bits: int | None = None, tuned: bool = True
+) -> Iterator[LoadProgress | LoadedPair]:
+    """Load a drafter that has passed `check`, and combine it with a target that no other pair uses.
+
     Args:
-        target_folder: folder of the target.
+        source: the target's model.
         drafter_folder: folder of the drafter, or None.
         drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
         tuned: whether to use the drafter's adapter for this target, if there is one. One that can't be used is ignored.
@@ -200,32 +253,21 @@ def load(
         `LoadProgress` events, then the `LoadedPair`.
 
     Raises:
-        UserError: the files can't be read as a model.
+        UserError: the files can't be read as a drafter.
     """
     renderer.start()
-    yield LoadProgress(0.1, EngineText.of("reading_target", "Reading the target"))
-    model, tokenizer, config = _read_target(target_folder)
-    on_cpu = mx.default_device() == mx.Device(mx.cpu)
-    if on_cpu:
-        model.set_dtype(mx.float32)
-    mx.eval(model.parameters())
-    _refuse_nonfinite(cast(list[tuple[str, mx.array]], tree_flatten(model.parameters())), target_folder)
-    dtype = mx.float32 if on_cpu else _dtype(model)
-    weights = Weights(model)
-    text = text_config(config)
-    vocabulary = _positive(text, "vocab_size", len(tokenizer), target_folder)
-    context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, target_folder)
+    model, config, dtype, target_folder = source.model, source.config, source.dtype, source.folder
     sizes = pair_bytes(target_folder, drafter_folder)
     target, drafter, why_plain = None, None, None
     is_tuned, why_not_tuned = False, None
     try:
         if drafter_folder is None:
-            target = Target(model, vocabulary)
+            target = Target(model, source.vocabulary)
             why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
             layers, read_drafter = [*model.layers], parse(read_config(drafter_folder))
-            target = Target(model, vocabulary, family_of(config), tapped(read_drafter, layers))
+            target = Target(model, source.vocabulary, family_of(config), tapped(read_drafter, layers))
             target.caches().check()
             bits = drafter_bits or usual_bits(sizes[1])
             tensors = read_tensors(drafter_folder)
@@ -237,10 +279,10 @@ def load(
                     why_not_tuned = error.text
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits, layers, tensors)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
-            _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
+            _check_drafter_tokens(drafter.config, target, "vocab_size" in text_config(config))
         yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
         _check_target_tokens(target)
-        warm(target, drafter, context_limit)
+        warm(target, drafter, source.context_limit)
     except BaseException as error:
         if target is not None:
             target.release()
@@ -257,12 +299,12 @@ def load(
         drafter_kind=drafter.config.kind if drafter else "",
         drafter_folder=drafter_folder,
         block_size=drafter.config.block_size if drafter else 1,
-        context_limit=context_limit,
+        context_limit=source.context_limit,
         target_bytes=sizes[0],
         drafter_bytes=sizes[1],
-        can_think=chat.can_think(tokenizer),
-        takes_effort=chat.takes_effort(tokenizer),
-        can_call_tools=call_format(tokenizer) is not None,
+        can_think=chat.can_think(source.tokenizer),
+        takes_effort=chat.takes_effort(source.tokenizer),
+        can_call_tools=call_format(source.tokenizer) is not None,
         why_plain=why_plain,
         drafter_weights=_format(drafter) if drafter else "",
         sampling=recommended_sampling(target_folder),
@@ -270,7 +312,8 @@ def load(
         why_not_tuned=why_not_tuned,
     )
     folders = target_folder, drafter_folder
-    yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size), folders)
+    history = PairHistory(info.block_size)
+    yield LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders)
 
 
 def _format(drafter: DFlashDrafter) -> str:
@@ -332,6 +375,11 @@ def _check_drafter_tokens(config: DrafterConfig, target: Target, declared: bool)
             mask=config.mask_token,
             rows=target.rows,
         )
+
+
+def _files(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    found = ((one.name, one.stat()) for one in sorted(folder.iterdir()) if one.is_file())
+    return tuple((name, status.st_size, status.st_mtime_ns) for name, status in found)
 
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:

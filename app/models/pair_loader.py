@@ -172,7 +172,7 @@ class PairLoader(QObject):
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
                 self._set_pair(replace(pair, name=self._listed_name(pair) or name))
                 self.tuning.tune(pair)
-                if pair.why_plain and not pair.remote:
+                if pair.why_plain and not (pair.remote or pair.why_not_fastest):
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
                 for why in filter(None, (pair.why_not_tuned, pair.why_not_fastest)):
                     self.notified.emit(Notice(translated(why)))

@@ -21,12 +21,14 @@ class InstalledPair:
     Attributes:
         name: the name that the pair has once it is loaded.
         aliases: repo of the target, ID in the catalog, or the user's own name.
+        auto: whether the drafter was chosen by its speed, so that another one can take its place.
     """
 
     name: str
     target: Path
     drafter: Path | None
     aliases: tuple[str, ...] = ()
+    auto: bool = False
 
 
 def installed_pairs() -> tuple[InstalledPair, ...]:
@@ -40,7 +42,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
             aliases = (model.repo, entry.id) if entry else (model.repo,)
             drafters = drafters_among(local, model.folder, model.config, catalog, custom)
             drafter = speeds.fastest(model.folder, drafters) if drafters else None
-            found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases))
+            found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases, bool(drafters)))
     return tuple({pair.name.lower(): pair for pair in reversed(found)}.values())[::-1]
 
 

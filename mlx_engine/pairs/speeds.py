@@ -115,6 +115,14 @@ class MeasuredSpeeds:
         """Return the drafter that was fastest here, or the first one if none was measured."""
         return drafters[fastest([self.rates(speed_key(target, drafter)).get("dflash", []) for drafter in drafters])]
 
+    def ranked(self, target: Path, drafters: Sequence[Path]) -> tuple[Path, ...]:
+        """Return the drafters, the fastest here first. Those that weren't measured keep their order."""
+        left, found = list(drafters), []
+        while left:
+            found.append(self.fastest(target, left))
+            left.remove(found[-1])
+        return tuple(found)
+
     def record(self, key: str, stats: Stats) -> bool:
         """Record a reply. Return False if it is too short to be meaningful."""
         if stats.decode_tok_s is None or stats.decode_tok_s <= 0 or stats.tokens < _LEAST_TOKENS:

@@ -154,15 +154,17 @@ class Models:
                     self._progress = f"loading {openai.model_id(wanted)}, {fraction:.0%}"
                     if fraction:  # at 0, files are checked and the old pair is still loaded
                         self.pair = None
-                case PairInfo():
+                case PairInfo(why_not_fastest=why):
                     self.pair = event
+                    if why is not None:
+                        log.warning("%s", why)
                 case Failed():
                     failed = event
                 case None:
                     with suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(ended.set)
 
-        job = self._door.submit(LoadPair(wanted.target, wanted.drafter, self._drafter_bits), deliver)
+        job = self._door.submit(LoadPair(wanted.target, wanted.drafter, self._drafter_bits, wanted.auto), deliver)
         try:
             await ended.wait()
         finally:

@@ -18,7 +18,7 @@ from mlx_engine.server.models import Models
 from mlx_engine.server.openai import model_id
 from mlx_engine.server.running import announced
 from mlx_engine.terminal.console import flush, note, print_json, say, show_log
-from mlx_engine.terminal.session import folders, open_pair
+from mlx_engine.terminal.session import folders, is_auto, open_pair
 
 _ENDING_S = 1.5  # seconds in which replies in progress are ended
 
@@ -33,8 +33,8 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     elif given.key != "none":
         key = given.key
     info = open_pair(door, given)
-    target, drafter = folders(given)
-    models = Models(door, info, given.load_by_name, InstalledPair(info.name, target, drafter), given.drafter_bits)
+    own = InstalledPair(info.name, *folders(given), auto=is_auto(given))
+    models = Models(door, info, given.load_by_name, own, given.drafter_bits)
     api = Api(door, info, Guard(given.host, key, frozenset(given.allow_origin)), models, given.log_requests)
     if given.log_requests or not given.json:
         show_log("mlx_engine.server")

@@ -15,6 +15,8 @@ from mlx_engine.prefix.store import default_folder
 from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts
 from mlx_engine.terminal.console import note, progress
 
+_NEED_DRAFTER = ("bench", "calibrate", "compare", "tune")
+
 
 def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
     """Return the folders of target and drafter, by default the demo pair's.
@@ -22,12 +24,17 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
     Raises:
         UserError: the drafter is “auto”, and there is none.
     """
-    if given.target and given.drafter == Path("auto"):
+    if is_auto(given):
         if (drafter := fastest_drafter(given.target)) is None:
             template = "No drafter for “{target}” was found on this disk. Download one with “slipstream models pull”."
             raise UserError("no_drafter_for_auto", template, target=str(given.target))
         return given.target, drafter
     return (given.target, given.drafter) if given.target else demo_pair()
+
+
+def is_auto(given: argparse.Namespace) -> bool:
+    """Return whether the drafter is chosen by its speed."""
+    return bool(given.target) and given.drafter == Path("auto")
 
 
 def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
@@ -64,13 +71,17 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
 
 
 def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
-    """Load the selected pair. If `calibrated`, calibrate it unless already done."""
+    """Load the selected pair. If `calibrated`, calibrate it unless already done.
+
+    Raises:
+        UserError: the pair can't be loaded, or no drafter for a command that needs one.
+    """
     info = None
     if not getattr(given, "no_cache", True):
         quota = given.cache_gb * 10**9 if given.cache_gb else None
         list(events(door, SavePrompts(given.cache_folder or default_folder(), quota)))
     try:
-        for event in events(door, LoadPair(*folders(given), given.drafter_bits, given.tuned)):
+        for event in events(door, LoadPair(*folders(given), given.drafter_bits, is_auto(given), given.tuned)):
             if isinstance(event, PairInfo):
                 info = event
             elif isinstance(event, LoadProgress):
@@ -78,8 +89,10 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
     finally:
         progress("")
     assert info is not None, "loading ends with a PairInfo"
-    if info.why_not_tuned:
-        note(str(info.why_not_tuned))
+    if info.why_not_fastest and not info.drafter and given.command in _NEED_DRAFTER:
+        raise UserError.of(info.why_not_fastest)
+    for why in filter(None, (info.why_not_tuned, info.why_not_fastest)):
+        note(str(why))
     if calibrated and not info.calibrated:
         measure(door, Calibrate())  # Ctrl-C skips it
     return info

@@ -5941,6 +5941,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
+            <source>no_drafter_usable</source>
+            <extracomment>No drafter can be loaded, so DFlash is off. “{drafter}”: {reason}</extracomment>
+            <translation>Kein Drafter kann geladen werden, daher ist DFlash aus. „{drafter}“: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Beenden Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>

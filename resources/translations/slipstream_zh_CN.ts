@@ -5941,6 +5941,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
+            <source>no_drafter_usable</source>
+            <extracomment>No drafter can be loaded, so DFlash is off. “{drafter}”: {reason}</extracomment>
+            <translation>任何草稿模型都无法载入，因此 DFlash 已关闭。“{drafter}”：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
             <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选取更小的模型。</translation>

@@ -12,6 +12,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import drafter_comparison
+from mlx_engine import engine as engine_module
 from mlx_engine.cli import main
 from mlx_engine.engine import Engine
 from mlx_engine.errors import EngineText, UserError
@@ -110,25 +111,86 @@ def test_the_fastest_measured_drafter_is_loaded(pairs: Pairs) -> None:
     assert reply(engine, tokens(PROMPT, max_tokens=4, mode="plain")).stats.drafter == ""
 
 
-def test_auto_uses_the_next_drafter_if_the_fastest_cannot_be_loaded(pairs: Pairs, tmp_path: Path) -> None:
+def damage(drafter: Path, folder: Path) -> Path:
+    """Copy a drafter without one of its tensors, which only loading notices."""
+    shutil.copytree(drafter, folder)
+    tensors = mx.load(str(folder / "model.safetensors"))
+    assert isinstance(tensors, dict)
+    mx.save_safetensors(str(folder / "model.safetensors"), dict(list(tensors.items())[1:]))
+    return folder
+
+
+def test_auto_uses_the_next_best_drafter_if_the_fastest_cannot_be_loaded(pairs: Pairs, tmp_path: Path) -> None:
     target, drafters = pairs
-    damaged = tmp_path / "damaged"
-    shutil.copytree(drafters[0], damaged)
-    tensors = mx.load(str(damaged / "model.safetensors"))
-    mx.save_safetensors(str(damaged / "model.safetensors"), dict(list(tensors.items())[1:]))
-    record(target, damaged, 90.0)
-    with pytest.raises(UserError, match="weights lack"):
-        list(Engine().run(LoadPair(target, damaged, auto=True)))
-    add_folder(target.parent)
+    damaged, foreign = damage(drafters[0], tmp_path / "damaged"), damage(drafters[1], tmp_path / "foreign")
+    (foreign / "config.json").write_text("{}")
+    for drafter, rate in ((damaged, 90.0), (foreign, 80.0), (drafters[0], 40.0), (drafters[1], 60.0)):
+        record(target, drafter, rate)
+    for folder in (target.parent, tmp_path / "damaged"):
+        add_folder(folder)
+    reads: list[LoadProgress] = []
     engine = Engine()
-    *_, info = engine.run(LoadPair(target, damaged, auto=True))
-    assert isinstance(info, PairInfo) and info.drafter_folder == drafters[0] and engine.pair.drafter is not None
-    assert str(info.why_not_fastest).startswith("The drafter “damaged” can't be loaded") and "weights lack" in str(
-        info.why_not_fastest
-    )
-    (target.parent / "none").mkdir()
+    for event in engine.run(LoadPair(target, damaged, auto=True)):
+        reads += [event] if isinstance(event, LoadProgress) and event.step.code == "reading_target" else []
+    assert isinstance(event, PairInfo) and event.drafter_folder == drafters[1] == engine.folders[1]
+    why = str(event.why_not_fastest)
+    assert why.startswith("The drafter “damaged” can't be loaded, so another one is used. ") and "weights lack" in why
+    assert len(reads) == 1, "the target is read once"
+
+
+@pytest.mark.parametrize("kind", ["damaged", "refused"])
+def test_auto_decodes_plainly_if_no_drafter_can_be_loaded(pairs: Pairs, tmp_path: Path, kind: str) -> None:
+    target, drafters = pairs
+    broken = damage(drafters[0], tmp_path / "broken")
+    if kind == "refused":
+        (broken / "config.json").write_text("{}")
+    engine = Engine()
+    *_, info = engine.run(LoadPair(target, broken, auto=True))
+    assert isinstance(info, PairInfo) and not info.drafter and info.why_plain is not None
+    assert str(info.why_not_fastest).startswith("No drafter can be loaded, so DFlash is off. “broken”: ")
+    assert reply(engine, tokens(PROMPT, max_tokens=4)).stats.mode == "plain"
     with pytest.raises(UserError):
-        list(Engine().run(LoadPair(target.parent / "none", auto=True)))
+        list(Engine().run(LoadPair(target, broken)))
+
+
+def test_a_broken_target_stops_auto_at_once(pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, drafters = pairs
+    broken, tried = tmp_path / "target", []
+    shutil.copytree(target, broken)
+    tensors = mx.load(str(broken / "model.safetensors"))
+    assert isinstance(tensors, dict)
+    name = next(name for name, array in tensors.items() if mx.issubdtype(array.dtype, mx.floating))
+    mx.save_safetensors(str(broken / "model.safetensors"), tensors | {name: tensors[name] * float("nan")})
+    add_folder(target.parent)
+    monkeypatch.setattr(engine_module, "check", lambda target, drafter: tried.append(drafter))
+    with pytest.raises(UserError, match="NaN"):
+        list(Engine().run(LoadPair(broken, drafters[0], auto=True)))
+    assert tried == [None, drafters[0]]
+
+
+def test_a_target_is_read_again_only_if_its_files_have_changed(pairs: Pairs, tmp_path: Path) -> None:
+    """Rounds with a target that another drafter has used are those with a target that was just read."""
+    target, (drafter, other, _) = tmp_path / "target", pairs[1]
+    shutil.copytree(pairs[0], target)
+    engine = Engine()
+
+    def load(drafter: Path | None) -> bool:
+        events = list(engine.run(LoadPair(target, drafter)))
+        return any(isinstance(event, LoadProgress) and event.step.code == "reading_target" for event in events)
+
+    def rounds() -> tuple[object, ...]:
+        found = reply(engine, tokens(PROMPT, max_tokens=24, width=4, ignore_eos=True))
+        return found.tokens, found.stats.accepted_per_round
+
+    assert load(drafter)
+    expected = rounds()
+    assert not load(other) and rounds()[0] == expected[0]
+    assert not load(None) and reply(engine, tokens(PROMPT, max_tokens=24, ignore_eos=True)).tokens == expected[0]
+    assert not load(drafter) and rounds() == expected
+    tensors = mx.load(str(target / "model.safetensors"))
+    assert isinstance(tensors, dict)
+    mx.save_safetensors(str(target / "model.safetensors"), tensors)
+    assert load(drafter)
 
 
 def record(target: Path, drafter: Path, rate: float) -> None:
@@ -272,6 +334,30 @@ class TestCommand:
         record(pairs[0], pairs[1][1], 77.0)
         assert main(["generate", *words, "--drafter", "auto", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["stats"]["drafter_kind"] == "DSpark"
+
+    def test_auto_names_the_drafter_that_it_leaves_out(
+        self, words: list[str], pairs: Pairs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        target = tmp_path / "alone" / "target"
+        shutil.copytree(pairs[0], target)
+        damage(pairs[1][0], tmp_path / "alone" / "broken")
+        add_folder(tmp_path / "alone")
+        words[-1] = str(target)
+        record(target, tmp_path / "alone" / "broken", 90.0)
+        assert main(["generate", *words, "--drafter", "auto", "--json"]) == 0
+        shown = capsys.readouterr()
+        assert json.loads(shown.out)["stats"]["drafter_kind"] == "DFlash"
+        assert shown.err.count("The drafter “broken” can't be loaded, so another one is used.") == 1
+
+    def test_a_command_that_needs_a_drafter_stops_without_one(
+        self, pairs: Pairs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        target = tmp_path / "alone" / "target"
+        shutil.copytree(pairs[0], target)
+        damage(pairs[1][0], tmp_path / "alone" / "broken")
+        add_folder(tmp_path / "alone")
+        assert main(["compare", "Hi", "--target", str(target), "--drafter", "auto", "--max-tokens", "4"]) == 1
+        assert "No drafter can be loaded, so DFlash is off. “broken”: " in capsys.readouterr().err
 
     def test_without_drafters_there_is_nothing_to_choose(
         self, pairs: Pairs, tmp_path: Path, capsys: pytest.CaptureFixture[str]

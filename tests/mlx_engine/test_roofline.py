@@ -15,7 +15,6 @@ from mlx_engine.bench.speed import roofline_table
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import TuningProgress
-from mlx_engine.loading import LoadedPair, load
 from mlx_engine.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.pairs import machine
 from mlx_engine.requests import MeasureMachine
@@ -126,7 +125,9 @@ def test_the_bytes_of_a_pass_are_counted_from_the_weights():
 def test_a_loaded_target_reads_exactly_the_bytes_of_its_file(tmp_path, name):
     """In float32, like the tiny files. Replaced parts are neither counted twice nor left out."""
     folder = save(name, tmp_path / "target")
-    (pair,) = [found for found in load(folder, save_drafter(name, tmp_path / "drafter")) if isinstance(found, LoadedPair)]
+    engine = Engine()
+    list(engine.load(folder, save_drafter(name, tmp_path / "drafter")))
+    pair = engine.pair
     file = {path: array.nbytes for path, array in mx.load(str(folder / "model.safetensors")).items()}
     tied = not any("lm_head" in path for path in file)
     tables = sum(
@@ -141,7 +142,7 @@ def test_a_loaded_target_reads_exactly_the_bytes_of_its_file(tmp_path, name):
     assert pair.weights.bytes(10**6) == read
     assert pair.weights.bytes(1) == read - experts + (round(experts * chosen / among) if experts else 0)
     assert pair.held == sum(file.values()) + sum(array.nbytes for array in pair.drafter.parameters())
-    pair.target.release()
+    engine.unload()
 
 
 def test_a_quantized_layer_reads_less_and_computes_the_same():

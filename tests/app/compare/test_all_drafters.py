@@ -324,8 +324,10 @@ def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places:
     app.until(lambda: box.currentIndex() == 1 and state(app) == "loaded")
 
 
-def test_a_drafter_that_auto_skips_is_named(start: Start) -> None:
-    app = start(ScriptedEngine(pair=replace(PAIR, why_not_fastest=EngineText("", "The drafter X isn't used: It is damaged."))))
+@pytest.mark.parametrize("why_plain", [None, EngineText("", "no drafter is loaded")])
+def test_a_drafter_that_auto_skips_is_named_once(start: Start, why_plain: EngineText | None) -> None:
+    why = EngineText("", "The drafter X isn't used: It is damaged.")
+    app = start(ScriptedEngine(pair=replace(PAIR, why_plain=why_plain, why_not_fastest=why)))
     assert app.notices == ["The drafter X isn't used: It is damaged."]
 
 

@@ -23,7 +23,7 @@ from tests.mlx_engine.server.test_requests_over_http import HI, PATH, refused
 
 INSTALLED = (
     InstalledPair("Demo pair", Path("demo"), None),
-    InstalledPair("Small-8B-4bit", Path("small"), Path("drafter"), ("owner/Small-8B-4bit", "small")),
+    InstalledPair("Small-8B-4bit", Path("small"), Path("drafter"), ("owner/Small-8B-4bit", "small"), auto=True),
     InstalledPair("Large 70B", Path("large"), None),
     InstalledPair("Broken", Path("broken"), None),
     InstalledPair("Missing", Path("missing"), None),
@@ -60,7 +60,8 @@ class Shelf(ScriptedEngine):
         if name == "Broken":
             raise UserError("bad_file", "The file is damaged.")
         self._name = name
-        yield PairInfo(name, "target", "drafter", "qwen3", 8, 64, 10, 5, False)
+        why = EngineText("", "The drafter X isn't used.") if name == "Small-8B-4bit" else None
+        yield PairInfo(name, "target", "drafter", "qwen3", 8, 64, 10, 5, False, why_not_fastest=why)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         assert self._name is not None and cancel is not None
@@ -93,13 +94,14 @@ def test_a_named_pair_is_loaded_once_and_answers(monkeypatch: pytest.MonkeyPatch
             assert answered(server, name) == ("small-8b-4bit", "Small-8B-4bit")
         assert engine.loads == ["Small-8B-4bit"]
         load = next(job.request for job in server.door.jobs[1:] if isinstance(job.request, LoadPair))
-        assert load == LoadPair(Path("small"), Path("drafter"))
+        assert load == LoadPair(Path("small"), Path("drafter"), auto=True)
         assert answered(server, "demo-pair") == ("demo-pair", "Demo pair")
         said = [record.getMessage().partition(" for a request")[0] for record in caplog.records]
         assert [text for text in said if text.startswith("Loaded")] == [
             "Loaded small-8b-4bit in place of demo-pair",
             "Loaded demo-pair in place of small-8b-4bit",
         ]
+        assert said.count("The drafter X isn't used.") == 1
 
 
 def test_pairs_that_can_be_loaded_are_listed_after_the_loaded_one(monkeypatch: pytest.MonkeyPatch) -> None:
