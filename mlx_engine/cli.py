@@ -71,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
         help="compare plain decoding, lookup, and these drafters of the target: all on this disk, or repos or kinds such as "
         "dspark,mtp",
     )
+    arguments.add_prompts(compare)
     arguments.add_json(compare)
 
     bench = command("bench", "measure plain and DFlash decoding, interleaved over a set of prompts, and report medians")

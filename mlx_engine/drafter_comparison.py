@@ -9,7 +9,7 @@ from statistics import median
 from typing import Protocol
 
 from mlx_engine import memory
-from mlx_engine.comparison import NO_MEMORY, collect, worst_pair
+from mlx_engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     ComparisonVerdict,
@@ -50,9 +50,10 @@ class Loader(Protocol):
 
 
 def compare_drafters(engine: Loader, request: CompareDrafters, cancel: threading.Event) -> Iterator[Event]:
-    """Generate replies with each drafter in turn, with one seed, and compare them with plain ones.
+    """Generate replies with each drafter in turn, with the same seeds, and compare them with plain ones.
 
-    The loaded drafter comes first. Speeds are saved, so that the fastest drafter can be loaded later.
+    The loaded drafter comes first. Speeds are saved, so that the fastest drafter can be loaded later. If there are several
+    prompts, those that can't be answered plainly are left out.
 
     Yields:
         The events of loading, calibration, and replies, a `DrafterRun` before each reply, and a `DrafterResult` after the last
@@ -61,8 +62,7 @@ def compare_drafters(engine: Loader, request: CompareDrafters, cancel: threading
     Raises:
         UserError: no drafter could be loaded, or memory ran out while comparing.
     """
-    seed = secrets.randbits(32) if request.request.seed is None else request.request.seed
-    runs = _Runs(engine, replace(request, request=replace(request.request, seed=seed, reuse=False)), cancel)
+    runs = _Runs(engine, request, cancel)
     results: dict[Path | Proposer, DrafterResult] = {}
     for drafter in sorted(request.drafters, key=lambda one: engine.folders != (request.target, one)):
         try:
@@ -81,20 +81,26 @@ def compare_drafters(engine: Loader, request: CompareDrafters, cancel: threading
     if not runs.plain:
         raise UserError.of(_NOT_LOADED)
     order: tuple[Path | Proposer, ...] = ("plain", "lookup", *request.drafters)
-    yield DraftersCompared(tuple(results[one] for one in order))
+    yield DraftersCompared(tuple(results[one] for one in order), tuple(runs.left_out))
 
 
 class _Runs:
     """The runs of a comparison.
 
     Attributes:
-        plain: replies without drafts, empty until the first drafter is loaded.
+        plain: replies without drafts to each prompt, empty until the first drafter is loaded.
+        left_out: index of each prompt that couldn't be answered plainly, and why.
     """
 
     def __init__(self, engine: Loader, request: CompareDrafters, cancel: threading.Event) -> None:
         self._engine, self._request, self._cancel = engine, request, cancel
-        self._index, self._total = 0, (2 + len(request.drafters)) * max(request.repeats, 1)
-        self.plain: list[CompletedReply] = []
+        self._repeats = max(request.repeats, 1)
+        self._prompts = [
+            replace(one, seed=secrets.randbits(32) if one.seed is None else one.seed, reuse=False) for one in request.requests
+        ]
+        self._done = 0
+        self.plain: list[list[CompletedReply]] = []
+        self.left_out: list[tuple[int, EngineText]] = []
 
     def load(self, drafter: Path) -> Iterator[Event]:
         """Load a drafter, and measure its costs if they aren't known."""
@@ -111,50 +117,90 @@ class _Runs:
     def run(self, proposer: Proposer) -> Generator[Event, None, DrafterResult | None]:
         """Generate the replies of one kind. Return None if canceled, or if plain decoding failed."""
         pair = self._engine.pair
-        info, common = pair.info, self._request.request
-        asked = replace(common, mode="plain" if proposer == "plain" else "dflash")
-        if proposer == "lookup":
-            asked = replace(asked, lookup_only=True, width=None)
+        info = pair.info
         result = DrafterResult(proposer)
         if proposer == "drafter":
             assert pair.drafter is not None
             size = sum(array.nbytes for array in pair.drafter.parameters())
             result = DrafterResult(proposer, info.drafter_kind, info.drafter, info.drafter_folder, size)
+        answered: list[GenerationRequest] = []
+        replies: list[list[CompletedReply]] = []
+        for index, asked in enumerate(self._prompts):
+            found = yield from self._answer(proposer, asked, result.folder)
+            if isinstance(found, Failed) and proposer == "plain":
+                self.left_out.append((index, EngineText(found.code, found.message, found.values)))
+            elif isinstance(found, Failed):
+                return replace(result, problem=found)
+            elif found is None:
+                return None
+            else:
+                answered.append(asked)
+                replies.append(found)
+        if not replies:
+            yield Failed.because(UserError.of(self.left_out[0][1]))
+            return None
+        if proposer == "plain":
+            self._prompts, self.plain = answered, replies
+        self._save_speeds(proposer, replies)
+        with memory.enough_for(NO_MEMORY):
+            return self._compared(result, replies)
+
+    def _answer(
+        self, proposer: Proposer, asked: GenerationRequest, folder: Path | None
+    ) -> Generator[Event, None, list[CompletedReply] | Failed | None]:
+        """Generate the replies of one kind to a prompt. Return why that failed, or None if canceled."""
+        asked = replace(asked, mode="plain" if proposer == "plain" else "dflash")
+        if proposer == "lookup":
+            asked = replace(asked, lookup_only=True, width=None)
         replies: list[CompletedReply] = []
-        for _ in range(max(self._request.repeats, 1)):
-            if self._index:
+        for _ in range(self._repeats):
+            if self._done:
                 self._cancel.wait(self._request.pause_s)  # a cancel also ends the next run
-            yield DrafterRun(proposer, info.drafter_kind, result.folder, self._index, self._total)
-            self._index += 1
+            total = (2 + len(self._request.drafters)) * self._repeats * len(self._request.requests)
+            yield DrafterRun(proposer, self._engine.pair.info.drafter_kind, folder, self._done, total)
+            self._done += 1
             events: list[Event] = []
             for event in self._engine.generate(asked, self._cancel):
                 events.append(event)
                 if not isinstance(event, Failed):
                     yield event
             end = events[-1]
-            if isinstance(end, Failed) and proposer != "plain":
-                return replace(result, problem=end)
+            if isinstance(end, Failed):
+                return end
             if not isinstance(end, Finished) or end.reason == "cancelled":
-                if isinstance(end, Failed):
-                    yield end
                 return None
             replies.append(collect(events, end))
-        self.plain = self.plain or replies
-        self._save_speeds(proposer, replies)
-        rates = [reply.stats.decode_tok_s for reply in replies if reply.stats.decode_tok_s]
-        with memory.enough_for(NO_MEMORY):
-            _, reply, difference = worst_pair(pair, common, self.plain, replies)
-        result = replace(result, reply=reply, tok_s=median(rates) if rates else None)
-        if difference is None:
-            return result
-        verdict: ComparisonVerdict = "tie" if difference.tie and not common.exact else "different"
-        return replace(result, first_difference=difference.at, margin=difference.margin, verdict=verdict)
+        return replies
 
-    def _save_speeds(self, proposer: Proposer, replies: Sequence[CompletedReply]) -> None:
+    def _compared(self, result: DrafterResult, replies: Sequence[Sequence[CompletedReply]]) -> DrafterResult:
+        """Return a result with these replies, compared with the plain ones."""
+        shown: list[CompletedReply] = []
+        worst: tuple[int, TextDifference] | None = None
+        identical, tokens, seconds = 0, 0, 0.0
+        for index, (asked, plain, found) in enumerate(zip(self._prompts, self.plain, replies, strict=True)):
+            _, reply, difference = worst_pair(self._engine.pair, asked, plain, found)
+            shown.append(reply)
+            identical += difference is None
+            if difference is not None and (worst is None or (worst[1].tie and not difference.tie)):
+                worst = index, difference
+            rates = [one.stats.decode_tok_s for one in found if one.stats.decode_tok_s]
+            if rates:
+                tokens += reply.stats.tokens - 1
+                seconds += (reply.stats.tokens - 1) / median(rates)
+        result = replace(result, replies=tuple(shown), tok_s=tokens / seconds if seconds else None, identical=identical)
+        if worst is None:
+            return result
+        index, difference = worst
+        is_tie = difference.tie and not self._prompts[index].exact
+        verdict: ComparisonVerdict = "tie" if is_tie else "different"
+        differs = replace(result, different_in=index, first_difference=difference.at, margin=difference.margin)
+        return replace(differs, verdict=verdict)
+
+    def _save_speeds(self, proposer: Proposer, replies: Sequence[Sequence[CompletedReply]]) -> None:
         """Save the speeds of replies that are as the user's, with the width chosen and in the usual mode."""
-        if proposer == "lookup" or self._request.request.exact or self._request.request.width:
+        if proposer == "lookup" or any(one.exact or one.width for one in self._prompts):
             return
         speeds, folders = MeasuredSpeeds(), self._engine.folders
         assert folders is not None
-        if any([speeds.record(speed_key(*folders), reply.stats) for reply in replies]):
+        if any([speeds.record(speed_key(*folders), reply.stats) for each in replies for reply in each]):
             speeds.save()

@@ -303,8 +303,10 @@ class Stats:
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean tokens per round, counting accepted drafts past the end of the reply."""
-        return (self.accepted + self.rounds) / self.rounds if self.rounds else None
+        """Mean tokens of the reply per round, without the first token and those of plain steps."""
+        # drafts past the end of the reply can be accepted, and servers don't report plain steps
+        tokens = min(self.tokens - 1 - self.plain_steps, self.accepted + self.rounds)
+        return tokens / self.rounds if self.rounds else None
 
     @property
     def mostly_plain(self) -> EngineText | None:
@@ -415,9 +417,11 @@ class DrafterResult:
         drafter: its repo or folder name.
         folder: its folder.
         bytes: memory of its weights.
-        reply: the reply with the median rate, or one that differs from plain decoding; None if there is none.
-        tok_s: median decode rate; None if the replies were too short.
-        first_difference: index of the first token that differs from plain decoding, or None.
+        replies: one per prompt: that with the median rate, or one that differs from plain decoding. Empty if there is a problem.
+        tok_s: decode rate over all prompts, from the median of each; None if the replies were too short.
+        identical: number of prompts whose replies are those of plain decoding.
+        different_in: index of the prompt whose replies differ most from plain decoding, or None.
+        first_difference: index of the first token that differs there, or None.
         margin: change of the target's logits that would select the other token; None if no change would.
         verdict: as in `CompareResult`.
         problem: why there are no replies.
@@ -428,19 +432,33 @@ class DrafterResult:
     drafter: str = ""
     folder: Path | None = None
     bytes: int = 0
-    reply: CompletedReply | None = None
+    replies: tuple[CompletedReply, ...] = ()
     tok_s: float | None = None
+    identical: int = 0
+    different_in: int | None = None
     first_difference: int | None = None
     margin: float | None = None
     verdict: ComparisonVerdict = "identical"
     problem: EngineText | None = None
 
+    @property
+    def tokens_per_round(self) -> float | None:
+        """Mean tokens per round over all prompts; see `Stats.tokens_per_round`."""
+        drafted = [reply.stats for reply in self.replies if reply.stats.rounds]
+        rounds = sum(stats.rounds for stats in drafted)
+        return sum((stats.tokens_per_round or 0.0) * stats.rounds for stats in drafted) / rounds if rounds else None
+
 
 @dataclass(frozen=True)
 class DraftersCompared:
-    """The results of a comparison of drafters: plain decoding, lookup, and the drafters in the request's order."""
+    """The results of a comparison of drafters: plain decoding, lookup, and the drafters in the request's order.
+
+    Attributes:
+        left_out: index of each prompt that couldn't be answered, and why.
+    """
 
     results: tuple[DrafterResult, ...]
+    left_out: tuple[tuple[int, EngineText], ...] = ()
 
     @property
     def fastest(self) -> DrafterResult | None:

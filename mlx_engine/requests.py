@@ -153,20 +153,21 @@ class CompareRequest:
 
 @dataclass(frozen=True)
 class CompareDrafters:
-    """A comparison of a request's replies: plain, with lookup only, and with each drafter of a target.
+    """A comparison of replies: plain, with lookup only, and with each drafter of a target.
 
     The drafters are loaded one after the other, and the last one stays loaded.
 
     Attributes:
+        requests: one per prompt.
         target: folder of the target.
         drafters: folders of drafters that fit the target.
         drafter_bits: as in `LoadPair`.
-        repeats: number of replies of each kind.
+        repeats: number of replies of each kind to each prompt.
         pause_s: seconds between two replies.
         tuned: as in `LoadPair`.
     """
 
-    request: GenerationRequest
+    requests: tuple[GenerationRequest, ...]
     target: Path
     drafters: tuple[Path, ...]
     drafter_bits: int | None = None

@@ -481,6 +481,18 @@ class Conductor(QObject):
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
             self._compare(replace(turn.request, exact=exact), prompt, repeats, None, with_this_computer, drafters)
 
+    def compare_drafters(self, turns: Sequence[Turn], repeats: int, exact: bool, drafters: tuple[Path, ...]) -> None:
+        """Compare these drafters on several turns, each with its messages, seed, and settings."""
+        if self.loader.pair is None or not self._can_start():
+            return
+        if why := self.why_no_comparison():
+            self.notify(why)
+        else:
+            private, tools = self.chat.settings.private, self.tool_definitions
+            requests = tuple(replace(same_again(turn, tools), exact=exact, private=private) for turn in turns)
+            prompts = tuple(turn.prompt for turn in turns)
+            self.comparison_job.start_drafters(requests, prompts, repeats, self.loader.pair, self.loader.here, drafters)
+
     def _compare(
         self,
         request: GenerationRequest,
@@ -493,7 +505,9 @@ class Conductor(QObject):
         if self.loader.pair is not None and not self.busy and not self.why_no_comparison(with_this_computer):
             request = replace(request, private=self.chat.settings.private)
             if drafters:
-                self.comparison_job.start_drafters(request, prompt, repeats, self.loader.here, drafters, turn)
+                self.comparison_job.start_drafters(
+                    (request,), (prompt,), repeats, self.loader.pair, self.loader.here, drafters, turn
+                )
                 return
             here = self.loader.here if with_this_computer else None
             self.comparison_job.start(request, prompt, repeats, self.loader.pair, turn, here)

@@ -3,7 +3,8 @@
 import json
 import re
 import time
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
@@ -14,16 +15,19 @@ from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison, ComparisonHistory, DrafterComparison
-from app.compare.drafter_table import DrafterTable, drafter_name, outcome_texts
+from app.compare.drafter_table import DrafterTable
 from app.conversations.chat_tree import Turn, messages_before_prompt
 from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, side_names, verdict_on
+from app.conversations.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
 from app.conversations.reply import Reply
+from app.conversations.wording import mode_names
 from app.language import number, tr
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import DraftersCompared
+from mlx_engine.pairs.library import model_name
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import LoadPair, Mode
 
@@ -32,6 +36,7 @@ DEFAULT_SIZE = QSize(1000, 720)
 HISTORY_WIDTH = 230
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
+LAST_PROMPTS = 10  # of a chat, most that are compared at once
 REPLIES_HEIGHT = 160  # minimum; a smaller window scrolls
 MAX_SHOWN = 10_000  # characters of the prompt
 
@@ -44,7 +49,7 @@ class CompareDialog(QDialog):
         self._theme, self._conductor = theme, conductor
         self.comparison: Comparison | DrafterComparison | None = None
         self.table: DrafterTable | None = None
-        self.record: ComparisonRecord | None = None
+        self.record: ComparisonRecord | DraftersRecord | None = None
         self._turn: Turn | None = None
         self._long_prompt = ""
         self.setWindowTitle(tr("Compare"))
@@ -59,8 +64,8 @@ class CompareDialog(QDialog):
         theme.set_font(self.repeats, SMALL)
         for count in REPEATS:
             self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
-        self.exact = QCheckBox(tr("Exact"))
-        self.exact.setToolTip(as_tooltip(tr("Guarantees identical text in both modes, but runs slower")))
+        self.exact = QCheckBox(tr("Guarantee identical text (slower)"))
+        self.exact.setToolTip(as_tooltip(tr("Computes all replies in exact mode, so that they can't differ")))
         theme.set_font(self.exact, SMALL)
         self.this_computer = QCheckBox(tr("Compare with this computer"))
         self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
@@ -70,6 +75,10 @@ class CompareDialog(QDialog):
         self.all_drafters.setToolTip(as_tooltip(tr("Compares every drafter of this model that is on this computer")))
         self.all_drafters.toggled.connect(self._show_state)
         theme.set_font(self.all_drafters, SMALL)
+        self.several = QCheckBox()
+        self.several.setToolTip(as_tooltip(tr("Compares the drafters on several prompts, each with the messages before it")))
+        self.several.toggled.connect(self._show_state)
+        theme.set_font(self.several, SMALL)
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
         self.hint = small_label(theme, look="secondary", wrap=True)
@@ -100,11 +109,10 @@ class CompareDialog(QDialog):
         row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20, parent=self._replies)
         self._replies.setMinimumHeight(REPLIES_HEIGHT)
         self._tables = column()
-        self._room = QWidget()  # keeps a table and its result at the top
-        options = row((self.hint, 1), self.all_drafters, self.this_computer)
-        result = (self._tables, line(), self.figures, self.headline, self.verdict, row(self.use_button, None), (self._room, 1))
+        options = column(row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None), spacing=6)
+        result = (line(), self._tables, self.figures, self.headline, self.verdict, row(self.use_button, None))
         page = column(
-            row((self.prompt, 1), column(row(self.exact, self.repeats, self.run_button), None)),
+            row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
             (ScrollingPage(column(options, (self._replies, 1), self.error, *result, spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
@@ -133,35 +141,33 @@ class CompareDialog(QDialog):
             self._show_prompt(comparison.prompt)
         for side in self.sides.values():
             side.clear()
-        self._show_table(comparison if isinstance(comparison, DrafterComparison) else None)
+        self._show_table([*map(model_name, comparison.drafters)] if isinstance(comparison, DrafterComparison) else None)
         self.error.hide()
         self.status.clear()
         comparison.changed.connect(self.refresh)
         self.refresh()
 
     @Slot(object)
-    def show_record(self, record: ComparisonRecord) -> None:
+    def show_record(self, record: ComparisonRecord | DraftersRecord) -> None:
         """Show an earlier comparison, unless one is running."""
         if self.running:
             return
         self.comparison, self._turn = None, None
-        self._show_table(None)
+        self._show_table([row.drafter for row in record.rows[2:]] if isinstance(record, DraftersRecord) else None)
         self.error.hide()
         self._show_prompt(record.prompt)
         self._show_result(record)
         self._show_state()
 
-    def _show_table(self, comparison: DrafterComparison | None) -> None:
-        """Show the table of a comparison of drafters, or both replies if None."""
+    def _show_table(self, drafters: Sequence[str] | None) -> None:
+        """Show the table of a comparison of these drafters, or that of both modes if None."""
         if self.table is not None:
             self.table.hide()
             self.table.deleteLater()
-        self.table = DrafterTable(self._theme, comparison) if comparison is not None else None
+        self.table = DrafterTable(self._theme, drafters) if drafters is not None else None
         if self.table is not None:
             self._tables.addWidget(self.table)
-        for view in (self._replies, self.figures):
-            view.setVisible(comparison is None)
-        self._room.setVisible(comparison is not None)
+        self.figures.setVisible(drafters is None)
 
     def _show_prompt(self, prompt: str) -> None:
         """Show a prompt in the field, truncated if it is very long."""
@@ -190,6 +196,16 @@ class CompareDialog(QDialog):
         return self._conductor.loader.drafters if self.all_drafters.isChecked() and not self.all_drafters.isHidden() else ()
 
     @property
+    def _last_turns(self) -> list[Turn]:
+        """The last turns of the open chat that a comparison can repeat."""
+        return [turn for turn in self._conductor.chat.turns if turn.can_compare][-LAST_PROMPTS:]
+
+    @property
+    def _on_several(self) -> bool:
+        """Whether the next comparison is one of drafters on several prompts."""
+        return bool(self._drafters) and self.several.isChecked() and not self.several.isHidden()
+
+    @property
     def _can_compare(self) -> bool:
         return not self._conductor.busy and not self._conductor.why_no_comparison(self._with_this_computer)
 
@@ -203,7 +219,9 @@ class CompareDialog(QDialog):
     @Slot()
     def _run(self) -> None:
         prompt, repeats, exact = self._full_prompt, self.repeats.currentData(), self.exact.isChecked()
-        if self._turn is not None and prompt == self._turn.prompt.strip():
+        if self._on_several:
+            self._conductor.compare_drafters(self._last_turns, repeats, exact, self._drafters)
+        elif self._turn is not None and prompt == self._turn.prompt.strip():
             self._conductor.compare_turn(self._turn, repeats, exact, self._with_this_computer, self._drafters)
         else:
             self._turn = None
@@ -241,44 +259,56 @@ class CompareDialog(QDialog):
         state = self.comparison
         if state is None:
             return
-        if isinstance(state, DrafterComparison):
-            self._show_drafters(state)
-        elif state.record is None or state.record is not self.record:
-            names = side_names(state.engines)
+        if state.record is None or state.record is not self.record:
+            if isinstance(state, DrafterComparison):
+                kind = state.current_run.kind if state.current_run and state.current_run.proposer == "drafter" else tr("Lookup")
+                names: dict[Mode, str] | None = mode_names() | {"dflash": kind}
+            else:
+                names = side_names(state.engines) if state.engines else None
             for side in self.sides.values():
-                side.show_name(names if state.engines else None)
+                side.show_name(names)
             for mode, reply in state.replies.items():
                 self.sides[mode].show_reply(reply)
+            if isinstance(state, DrafterComparison):
+                self._show_drafters(state)
             if state.record is not None:
                 self._show_result(state.record)
             else:
-                self.figures.show_running(state.replies, names)
+                if isinstance(state, Comparison):
+                    self.figures.show_running(state.replies, side_names(state.engines))
                 self._show_headline(*_progress(state))
                 self._show_error(state.error)
         self._show_state()
 
     def _show_drafters(self, state: DrafterComparison) -> None:
         assert self.table is not None
-        self.table.refresh()
-        self._show_headline(*(outcome_texts(state.outcome) if state.outcome else _progress(state)))
-        self._show_error(state.error)
+        if state.current_run is not None and state.reply is not None:
+            self.table.show_reply(state.row_of(state.current_run), state.current_run.kind, state.reply)
+        self.table.show_rows({state.row_of(one): DrafterRow.of(one) for one in state.results}, None)
 
     def _show_error(self, error: str) -> None:
         self.error.label.setText(error)
         self.error.setVisible(bool(error))
 
-    def _show_result(self, record: ComparisonRecord) -> None:
+    def _show_result(self, record: ComparisonRecord | DraftersRecord) -> None:
         self.record = record
-        difference = difference_between(record.plain, record.dflash)
+        difference = difference_between(record.plain, record.side("dflash"))
+        if isinstance(record, DraftersRecord):
+            assert self.table is not None
+            names: dict[Mode, str] | None = record.side_names
+            self.table.show_rows(dict(enumerate(record.rows)), record.fastest)
+            self._show_headline(*verdict_on_drafters(record))
+        else:
+            names = side_names(record.engines) if record.engines else None
+            self.figures.show_record(record)
+            self._show_headline(*verdict_on(record))
         for mode, side in self.sides.items():
             ran = record.side(mode)
-            side.show_name(side_names(record.engines) if record.engines else None)
+            side.show_name(names)
             if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record may hold an earlier run
-                shown = ran.stats.mode if record.engines else mode
+                shown = ran.stats.mode if names else mode
                 side.show_reply(Reply(shown, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
             side.mark(difference)
-        self.figures.show_record(record)
-        self._show_headline(*verdict_on(record))
 
     def _show_headline(self, headline: str, verdict: str) -> None:
         self.headline.setText(headline)
@@ -290,8 +320,9 @@ class CompareDialog(QDialog):
         prompt = self._full_prompt
         self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
         self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
-        self.run_button.setEnabled(self.running or (bool(prompt) and self._can_compare))
+        self.run_button.setEnabled(self.running or ((bool(prompt) or self._on_several) and self._can_compare))
         self.prompt.setReadOnly(self.running)
+        self.prompt.setEnabled(self.running or not self._on_several)
         self.repeats.setEnabled(not self.running)
         self.this_computer.setVisible(bool(self._conductor.sent_to))
         self.this_computer.setEnabled(not self.running)
@@ -299,17 +330,22 @@ class CompareDialog(QDialog):
         fastest = outcome.fastest if outcome else None
         self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
         self.all_drafters.setEnabled(not self.running)
+        count = len(self._last_turns)
+        self.several.setText(tr("Last {count} prompts of this chat", count=number(count)))
+        self.several.setVisible(bool(self._drafters) and count > 1)
+        self.several.setEnabled(not self.running)
         if outcome and fastest:
-            self.use_button.setText(tr("Use {name}", name=drafter_name(fastest, outcome)))
+            rows = [DrafterRow.of(one) for one in outcome.results]
+            self.use_button.setText(tr("Use {name}", name=row_name(rows[outcome.results.index(fastest)], rows)))
         self.use_button.setVisible(self._fastest_pair is not None)
         self.use_button.setEnabled(not loader.running and not self._conductor.busy)
         self.exact.setEnabled(not self.running and not self._conductor.sent_to)
         if self._conductor.sent_to:
             self.exact.setChecked(False)
         self.hint.setText(self._hint(prompt))
-        for export in (self.save_button, self.copy_button, self.image_button):
-            export.setEnabled(self.record is not None and not self.running)
-        self.save_button.setEnabled((self.record is not None or outcome is not None) and not self.running)
+        self.save_button.setEnabled(self.record is not None and not self.running)
+        for export in (self.copy_button, self.image_button):
+            export.setEnabled(isinstance(self.record, ComparisonRecord) and not self.running)
         if self.comparison is None and self.record is None:
             self._show_headline("", "")
 
@@ -320,6 +356,9 @@ class CompareDialog(QDialog):
             return self._conductor.why_no_comparison(self._with_this_computer)
         if self._with_this_computer:
             return tr("The pair on this computer replies first, then the server. The replies may differ.")
+        if self._on_several:
+            count = number(len(self._last_turns))
+            return tr("The drafters answer the last {count} prompts of this chat, one drafter after the other.", count=count)
         if self._drafters:
             order = tr("The drafters are loaded one after the other. Seed and settings are the same for all.")
         else:
@@ -333,25 +372,22 @@ class CompareDialog(QDialog):
 
     @Slot()
     def copy_image(self) -> None:
-        if self.record is not None:
+        if isinstance(self.record, ComparisonRecord):
             QGuiApplication.clipboard().setImage(card(self._theme, self.record))
             self.status.setText(tr("Image copied."))
 
     @Slot()
     def _save_image(self) -> None:
-        if self.record is not None and (file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))):
+        if isinstance(self.record, ComparisonRecord) and (
+            file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))
+        ):
             self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
 
     @Slot()
     def _save_results(self) -> None:
-        if self.record is not None:
-            results = self.record.to_json()
-        elif self._outcome is not None:
-            results = {"format": "slipstream-drafters", "version": 1, "prompt": self._full_prompt, **asdict(self._outcome)}
-        else:
-            return
-        if file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)")):
-            self._conductor.comparisons.save(json.dumps(results, ensure_ascii=False, indent=1, default=str) + "\n", file)
+        if self.record is not None and (file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)"))):
+            results = json.dumps(self.record.to_json(), ensure_ascii=False, indent=1)
+            self._conductor.comparisons.save(results + "\n", file)
 
     def _ask_file(self, title: str, extension: str, format: str) -> Path | None:
         prompt = self.record.prompt if self.record is not None else self._full_prompt
@@ -415,7 +451,7 @@ class _PromptField(QPlainTextEdit):
 class HistoryList(QWidget):
     """A list of earlier comparisons, filtered by pair. Delete removes one."""
 
-    chosen = Signal(object)  # ComparisonRecord
+    chosen = Signal(object)  # ComparisonRecord or DraftersRecord
 
     def __init__(self, theme: Theme, history: ComparisonHistory, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -478,8 +514,10 @@ class HistoryList(QWidget):
             self._history.delete(item.data(Qt.ItemDataRole.UserRole))
 
 
-def _summary(record: ComparisonRecord) -> str:
+def _summary(record: ComparisonRecord | DraftersRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
     ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
+    if isinstance(record, DraftersRecord) and (best := record.fastest) is not None:
+        ratio = f"{row_name(best, record.rows)} {ratio}"
     prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from app.conversations.chat_export import write_file
 from app.conversations.chat_tree import Turn
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.drafters_record import DraftersRecord
 from app.conversations.reply import Reply
 from app.conversations.store import Store
 from app.engine_adapter import Delivery, EngineAdapter
@@ -82,29 +83,50 @@ class DrafterComparison(QObject):
     """A comparison of plain decoding, lookup, and all drafters of the loaded target.
 
     Attributes:
+        requests, prompts: one per prompt.
+        pair: the pair in use before, loaded from `here`.
         drafters: their folders.
         turn: as in `Comparison`.
         reply: the current reply.
+        replies: the latest plain reply, and the latest other one.
         results: of those that are done.
         outcome: all results, once the comparison is complete.
         has_loaded: whether it has replaced the pair in use.
-        here: the pair in use before.
     """
 
     changed = Signal()
 
     def __init__(
-        self, request: GenerationRequest, prompt: str, here: LoadPair, drafters: tuple[Path, ...], turn: Turn | None
+        self,
+        requests: tuple[GenerationRequest, ...],
+        prompts: tuple[str, ...],
+        repeats: int,
+        pair: PairInfo,
+        here: LoadPair,
+        drafters: tuple[Path, ...],
+        turn: Turn | None = None,
     ) -> None:
         super().__init__()
-        self.request, self.prompt, self.here, self.drafters, self.turn = request, prompt, here, drafters, turn
+        self.requests, self.prompts, self.repeats, self.pair = requests, prompts, repeats, pair
+        self.here, self.drafters, self.turn = here, drafters, turn
         self.loading = self.has_loaded = False
         self.current_run: DrafterRun | None = None
         self.reply: Reply | None = None
+        self.replies: dict[Mode, Reply] = {}
         self.results: list[DrafterResult] = []
         self.outcome: DraftersCompared | None = None
+        self.record: DraftersRecord | None = None
         self.error = ""
         self.running = True
+
+    @property
+    def prompt(self) -> str:
+        """The last prompt."""
+        return self.prompts[-1]
+
+    def row_of(self, one: DrafterRun | DrafterResult) -> int:
+        """Return the row of a run or result in the table."""
+        return (None, None, *self.drafters).index(one.folder) if one.folder else int(one.proposer == "lookup")
 
     def accept(self, delivery: Delivery) -> None:
         match delivery.event:
@@ -114,12 +136,14 @@ class DrafterComparison(QObject):
                 self.loading = self.has_loaded = True
             case DrafterRun() as run:
                 self.loading, self.current_run = False, run
-                self.reply = Reply("plain" if run.proposer == "plain" else "dflash", self.request.max_tokens)
+                mode: Mode = "plain" if run.proposer == "plain" else "dflash"
+                self.reply = self.replies[mode] = Reply(mode, self.requests[0].max_tokens, drafter_kind=run.kind)
             case DrafterResult() as result:
                 self.results.append(result)
                 self.reply = None
             case DraftersCompared() as outcome:
                 self.outcome = outcome
+                self.record = DraftersRecord.of(outcome, self.pair, self.prompts, self.requests, self.repeats)
             case Failed() as failed:
                 self.error = translated(failed)
             case event if self.reply is not None and event is not None:
@@ -131,7 +155,7 @@ class ComparisonJob(QObject):
 
     started = Signal(object)  # Comparison or DrafterComparison
     drafter_changed = Signal()  # a comparison has ended with another drafter loaded, or none
-    recorded = Signal(object)  # ComparisonRecord
+    recorded = Signal(object)  # ComparisonRecord or DraftersRecord
     ended = Signal()
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
@@ -164,12 +188,19 @@ class ComparisonJob(QObject):
         )
 
     def start_drafters(
-        self, request: GenerationRequest, prompt: str, repeats: int, here: LoadPair, drafters: tuple[Path, ...], turn: Turn | None
+        self,
+        requests: tuple[GenerationRequest, ...],
+        prompts: tuple[str, ...],
+        repeats: int,
+        pair: PairInfo,
+        here: LoadPair,
+        drafters: tuple[Path, ...],
+        turn: Turn | None = None,
     ) -> None:
-        """Run a request plainly, with lookup, and with each drafter of the target loaded from `here`."""
+        """Run requests plainly, with lookup, and with each drafter of the target of `pair`, loaded from `here`."""
         target = here.target or demo_pair()[0]
-        asked = CompareDrafters(request, target, drafters, here.drafter_bits, repeats, PAUSE_S, here.tuned)
-        self._start(DrafterComparison(request, prompt, here, drafters, turn), asked)
+        asked = CompareDrafters(requests, target, drafters, here.drafter_bits, repeats, PAUSE_S, here.tuned)
+        self._start(DrafterComparison(requests, prompts, repeats, pair, here, drafters, turn), asked)
 
     def _start(self, comparison: Comparison | DrafterComparison, request: CompareRequest | CompareDrafters) -> None:
         self.comparison = comparison
@@ -189,7 +220,7 @@ class ComparisonJob(QObject):
             self._job, self.comparison = None, None
         comparison.changed.emit()
         if not comparison.running:
-            if isinstance(comparison, Comparison) and comparison.record is not None:
+            if comparison.record is not None:
                 self.recorded.emit(comparison.record)
             self.ended.emit()
             if isinstance(comparison, DrafterComparison) and comparison.has_loaded:
@@ -205,16 +236,16 @@ class ComparisonHistory(QObject):
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self.records: tuple[ComparisonRecord, ...] = ()
+        self.records: tuple[ComparisonRecord | DraftersRecord, ...] = ()
 
     def read(self) -> None:
         self._store.read(Store.comparisons, self._show)
 
-    def add(self, record: ComparisonRecord) -> None:
+    def add(self, record: ComparisonRecord | DraftersRecord) -> None:
         self._show((record, *self.records))
         self._store.write(lambda store: store.save_comparison(record))
 
-    def delete(self, record: ComparisonRecord) -> None:
+    def delete(self, record: ComparisonRecord | DraftersRecord) -> None:
         self._show(tuple(one for one in self.records if one.id != record.id))
         self._store.write(lambda store: store.delete_comparison(record.id))
 
@@ -230,6 +261,6 @@ class ComparisonHistory(QObject):
 
         self._store.read(work, self.message.emit)
 
-    def _show(self, records: tuple[ComparisonRecord, ...]) -> None:
+    def _show(self, records: tuple[ComparisonRecord | DraftersRecord, ...]) -> None:
         self.records = records
         self.changed.emit()

@@ -148,13 +148,24 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         headline = tr("Both are equally fast")
     else:
         headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(record.ratio, 2))
+    if record.ratio is None:
+        return headline, _on_texts(record)
+    return headline, f"{_on_texts(record)} {how_speed_is_measured()}"
+
+
+def how_speed_is_measured() -> str:
+    """Return what the numbers before “×” compare."""
+    return tr("Speed is tokens per second after the first token.")
+
+
+def _on_texts(record: ComparisonRecord) -> str:
     if record.verdict == "identical":
         count = tokens(record.plain.stats.tokens)
         if record.in_characters:
-            return headline, tr("Both replies have the same text ({tokens}).", tokens=count)
+            return tr("Both replies have the same text ({tokens}).", tokens=count)
         if record.plain.stats.exact:
-            return headline, tr("Both replies are identical, token for token ({tokens}, exact mode).", tokens=count)
-        return headline, tr("Both replies are identical, token for token ({tokens}).", tokens=count)
+            return tr("Both replies are identical, token for token ({tokens}, exact mode).", tokens=count)
+        return tr("Both replies are identical, token for token ({tokens}).", tokens=count)
     token = number((record.first_difference or 0) + 1)
     if record.in_characters:
         verdict = tr("The replies differ starting at character {character}.", character=token)
@@ -166,7 +177,7 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         verdict = tr("The replies differ starting at token {token}, by more than rounding error.", token=token)
     if record.margin is not None:
         verdict += " " + tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin))
-    return headline, verdict
+    return verdict
 
 
 def side_names(engines: tuple[str, ...]) -> dict[Mode, str]:

@@ -11,6 +11,7 @@ from typing import Any
 from app.conversations import schema
 from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.drafters_record import DraftersRecord, read_comparison
 from app.conversations.json_values import as_dict, parse_json
 from app.conversations.plain_text import clean
 from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
@@ -218,13 +219,13 @@ class Store:
 
     # Comparisons
 
-    def comparisons(self) -> tuple[ComparisonRecord, ...]:
+    def comparisons(self) -> tuple[ComparisonRecord | DraftersRecord, ...]:
         """Return the latest comparisons, newest first."""
         rows = self._db.execute("SELECT record FROM comparison ORDER BY created DESC LIMIT ?", (MAX_COMPARISONS,))
-        found = (ComparisonRecord.from_json(parse_json(record)) for (record,) in rows)
+        found = (read_comparison(parse_json(record)) for (record,) in rows)
         return tuple(one for one in found if one is not None)
 
-    def save_comparison(self, record: ComparisonRecord) -> None:
+    def save_comparison(self, record: ComparisonRecord | DraftersRecord) -> None:
         values = (record.id, clean(record.pair), record.created, json.dumps(record.to_json()))
         self._db.execute("INSERT OR REPLACE INTO comparison VALUES (?, ?, ?, ?)", values)
 

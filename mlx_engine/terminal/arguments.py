@@ -107,6 +107,15 @@ def add_prompt(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_prompts(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("several prompts (with --drafters)")
+    group.add_argument(
+        "--prompts", type=_file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
+    )
+    group.add_argument("--chats", action="store_true", help="use your messages in the chats saved in the app")
+    group.add_argument("--most", type=whole(1), default=20, metavar="N", help="use only the last N prompts (default 20)")
+
+
 def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     group = parser.add_argument_group("reply")
     group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="token limit (default 1024)")
@@ -304,8 +313,13 @@ def check_server(parser: argparse.ArgumentParser, given: argparse.Namespace) -> 
 
 
 def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """Exit with a usage error unless there is exactly one prompt."""
-    if (given.text is None) == (given.tokens is None):
+    """Exit with a usage error unless there is exactly one prompt, or several to compare drafters on."""
+    several = getattr(given, "prompts", None) or getattr(given, "chats", False)
+    if several and not given.drafters:
+        parser.error("--prompts and --chats need --drafters.")
+    if several and (given.text is not None or given.tokens is not None):
+        parser.error("--prompts and --chats can't be used with another prompt.")
+    if not several and (given.text is None) == (given.tokens is None):
         parser.error("specify either a prompt (“-” reads standard input) or --tokens FILE.")
     if given.tokens and given.system:
         parser.error("--system can't be used with --tokens, which skips the chat template.")

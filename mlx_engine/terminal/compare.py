@@ -64,8 +64,8 @@ def speed(result: CompareResult) -> str:
     if result.ratio is None:
         return "The reply is too short to measure its speed."
     if result.ratio < 1:
-        return f"DFlash is slower on this prompt: {result.ratio:.2f}× the plain speed."
-    return f"DFlash runs at {result.ratio:.2f}× the plain speed on this prompt."
+        return f"DFlash is slower on this prompt: {result.ratio:.2f}× the tokens per second of plain decoding."
+    return f"DFlash generates {result.ratio:.2f}× the tokens per second of plain decoding on this prompt."
 
 
 def verdict(result: CompareResult) -> str:

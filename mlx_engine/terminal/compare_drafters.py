@@ -1,7 +1,8 @@
-"""`slipstream compare --drafters`: answer one prompt with every drafter of a target."""
+"""`slipstream compare --drafters`: answer prompts with every drafter of a target."""
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +13,44 @@ from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.installed import installed_drafters
 from mlx_engine.pairs.library import model_name
-from mlx_engine.requests import CompareDrafters
+from mlx_engine.requests import CompareDrafters, GenerationRequest, Message
 from mlx_engine.terminal import arguments, generate
 from mlx_engine.terminal.compare import STOPPED
 from mlx_engine.terminal.console import note, print_json, progress, say
 from mlx_engine.terminal.session import cancellable, folders
+from mlx_engine.terminal.tune import read_prompts, saved_prompts
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    request = arguments.request(given, "dflash")
+    requests = _requests(given)
     target, drafter = folders(given)
     drafters = chosen(given.drafters, installed_drafters(target, drafter))
-    asked = CompareDrafters(request, target, drafters, given.drafter_bits, given.repeats, tuned=given.tuned)
-    result = _show(door, asked, printing=not given.json)
+    asked = CompareDrafters(requests, target, drafters, given.drafter_bits, given.repeats, tuned=given.tuned)
+    result = _show(door, asked, printing=not given.json and len(requests) == 1)
     if result is None:
         note(STOPPED)
         return 130
     print_json(as_json(result)) if given.json else say(*table(result))
     return 0
+
+
+def _requests(given: argparse.Namespace) -> tuple[GenerationRequest, ...]:
+    """Return a request per prompt.
+
+    Raises:
+        UserError: the prompts can't be read, or there are none.
+    """
+    if not given.prompts and not given.chats:
+        return (arguments.request(given, "dflash"),)
+    prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
+    if not prompts:
+        raise UserError("no_prompts_to_compare", "There are no prompts to compare the drafters on.")
+    system = (Message("system", arguments.check_text(given.system)),) if given.system else ()
+    common = arguments.options(given, "dflash")
+    return tuple(
+        replace(common, messages=prompt if prompt[0].role == "system" else (*system, *prompt))
+        for prompt in list(dict.fromkeys(prompts))[-given.most :]
+    )
 
 
 def chosen(names: str, installed: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -71,7 +92,7 @@ def _show(door: EngineDoor, request: CompareDrafters, printing: bool) -> Drafter
                 case LoadProgress(step=step) | TuningProgress(step=step):
                     progress(f"{step}…")
                 case DrafterRun(proposer, kind, _, index, total):
-                    progress("")
+                    progress("" if printing else f"{_title(proposer, kind)}: reply {index + 1} of {total}…")
                     printed.close()
                     if printing:
                         say(f"── {_title(proposer, kind)} ({index + 1} of {total})")
@@ -97,34 +118,39 @@ def _title(proposer: str, kind: str) -> str:
 def table(result: DraftersCompared) -> list[str]:
     rows = [("", "tok/s", "tokens/round", "memory", "text", "drafter")]
     for one in result.results:
-        stats = one.reply.stats if one.reply else None
         rate = "–" if one.tok_s is None else f"{one.tok_s:.0f}"
-        per_round = "–" if stats is None or stats.tokens_per_round is None else f"{stats.tokens_per_round:.1f}"
+        per_round = "–" if one.tokens_per_round is None else f"{one.tokens_per_round:.1f}"
         memory = f"{one.bytes / 1e9:,.2f} GB" if one.bytes else "–"
         rows.append((_title(one.proposer, one.kind), rate, per_round, memory, _text(one), one.drafter))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>>><<", widths, strict=True)) for row in rows]
-    problems = [f"{one.drafter or _title(one.proposer, one.kind)}: {one.problem}" for one in result.results if one.problem]
-    return [*map(str.rstrip, lines), "", *problems, _fastest(result)]
+    notes = [f"{one.drafter or _title(one.proposer, one.kind)}: {one.problem}" for one in result.results if one.problem]
+    if result.left_out:
+        notes.append(f"Prompts left out: {len(result.left_out)}. {result.left_out[0][1]}")
+    return [*map(str.rstrip, lines), "", *notes, _fastest(result)]
 
 
 def _text(one: DrafterResult) -> str:
-    if one.proposer == "plain" or one.reply is None:
+    if one.proposer == "plain" or not one.replies:
         return "–"
+    several = f"identical {one.identical} of {len(one.replies)}" if len(one.replies) > 1 else ""
     if one.first_difference is None:
-        return "identical"
-    return f"{'rounding' if one.verdict == 'tie' else 'differs'} at token {one.first_difference + 1}"
+        return several or "identical"
+    where = f"{'rounding' if one.verdict == 'tie' else 'differs'} at token {one.first_difference + 1}"
+    return f"{several}, {where} of prompt {(one.different_in or 0) + 1}" if several else where
 
 
 def _fastest(result: DraftersCompared) -> str:
-    best, plain = result.fastest, result.results[0].tok_s
+    best, plain = result.fastest, result.results[0]
+    count = len(plain.replies)
+    prompts = "this prompt" if count == 1 else f"these {count} prompts"
     if best is None:
         return "The replies are too short to measure their speed."
     if best.proposer == "plain":
-        return "Plain decoding is the fastest on this prompt."
+        return f"Plain decoding is the fastest on {prompts}."
     name = f"{best.kind} ({best.drafter})" if best.proposer == "drafter" else "Lookup"
-    ratio = f": {best.tok_s / plain:.2f}× the plain speed" if best.tok_s and plain else ""
-    return f"{name} is the fastest on this prompt{ratio}."
+    ratio = f": {best.tok_s / plain.tok_s:.2f}× the tokens per second of plain decoding" if best.tok_s and plain.tok_s else ""
+    return f"{name} is the fastest on {prompts}{ratio}."
 
 
 def as_json(result: DraftersCompared) -> dict[str, Any]:
@@ -132,14 +158,19 @@ def as_json(result: DraftersCompared) -> dict[str, Any]:
     return {
         "results": [_row(one) for one in result.results],
         "fastest": result.results.index(result.fastest) if result.fastest else None,
+        **({"left_out": [{"prompt": at, "problem": str(why)} for at, why in result.left_out]} if result.left_out else {}),
     }
 
 
 def _row(one: DrafterResult) -> dict[str, Any]:
     row: dict[str, Any] = {"proposer": one.proposer, "kind": one.kind, "drafter": one.drafter, "bytes": one.bytes}
-    if one.reply is None:
+    if not one.replies:
         return row | {"problem": str(one.problem)}
     identical = one.first_difference is None
-    row |= {"tok_s": one.tok_s, "tokens_per_round": one.reply.stats.tokens_per_round, "identical": identical}
+    row |= {"tok_s": one.tok_s, "tokens_per_round": one.tokens_per_round, "identical": identical}
     row |= {} if identical else {"first_difference": one.first_difference, "margin": one.margin, "verdict": one.verdict}
-    return row | {"reply": generate.as_json(one.reply)}
+    replies = [generate.as_json(reply) for reply in one.replies]
+    if len(replies) == 1:
+        return row | {"reply": replies[0]}
+    row |= {} if identical else {"different_in": one.different_in}
+    return row | {"identical_replies": one.identical, "replies": replies}

@@ -855,6 +855,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Compares the drafters on several prompts, each with the messages before it</source>
+            <translation>Vergleicht die Drafter mit mehreren Prompts, jeweils mit den Nachrichten davor</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compares the server with the pair last used on this computer</source>
             <translation>Vergleicht den Server mit dem zuletzt auf diesem Computer verwendeten Paar</translation>
         </message>
@@ -872,6 +877,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Comparison of {stem}</source>
             <translation>Vergleich {stem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Computes all replies in exact mode, so that they can't differ</source>
+            <translation>Berechnet alle Antworten im exakten Modus, damit sie nicht abweichen können</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -895,18 +905,13 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Exact</source>
-            <translation>Exakt</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Filter by pair</source>
             <translation>Nach Paar filtern</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Guarantees identical text in both modes, but runs slower</source>
-            <translation>Garantiert in beiden Modi denselben Text, ist aber langsamer</translation>
+            <source>Guarantee identical text (slower)</source>
+            <translation>Identischen Text garantieren (langsamer)</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -922,6 +927,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Last {count} prompts of this chat</source>
+            <translation>Letzte {count} Prompts dieses Chats</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1002,6 +1012,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Stopped</source>
             <translation>Gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
+            <translation>Die Drafter beantworten nacheinander die letzten {count} Prompts dieses Chats.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1105,16 +1120,6 @@
         </message>
         <message>
             <location filename="../../app/compare/drafter_table.py" />
-            <source>All texts are identical, token for token.</source>
-            <translation>Alle Texte sind Token für Token identisch.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Failed</source>
-            <translation>Fehlgeschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
             <source>Fastest</source>
             <translation>Am schnellsten</translation>
         </message>
@@ -1125,21 +1130,6 @@
         </message>
         <message>
             <location filename="../../app/compare/drafter_table.py" />
-            <source>Plain decoding is the fastest here</source>
-            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Some texts differ by more than rounding error.</source>
-            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Some texts differ where two tokens are tied within rounding error.</source>
-            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
             <source>Speed</source>
             <translation>Geschwindigkeit</translation>
         </message>
@@ -1147,31 +1137,6 @@
             <location filename="../../app/compare/drafter_table.py" />
             <source>Text</source>
             <translation>Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>The reply is too short to measure speed</source>
-            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>differs at token {token}</source>
-            <translation>anders ab {token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>identical</source>
-            <translation>identisch</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>tie at token {token}</source>
-            <translation>Gleichstand bei {token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1215,6 +1180,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Speed is tokens per second after the first token.</source>
+            <translation>Die Geschwindigkeit sind Token pro Sekunde nach dem ersten Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ starting at character {character}.</source>
             <translation>Die Antworten unterscheiden sich ab Zeichen {character}.</translation>
         </message>
@@ -1235,6 +1205,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>The reply is too short to measure speed</source>
+            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
         </message>
@@ -1242,6 +1217,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>different</source>
             <translation>verschieden</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>identical</source>
+            <translation>identisch</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1292,6 +1272,56 @@
             <location filename="../../app/conversations/database.py" />
             <source>unknown error</source>
             <translation>unbekannter Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>Alle Texte sind Token für Token identisch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Failed</source>
+            <translation>Fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Prompts left out: {count}. {reason}</source>
+            <translation>Ausgelassene Prompts: {count}. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>differs at token {token}</source>
+            <translation>anders ab {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>tie at token {token}</source>
+            <translation>Gleichstand bei {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>{identical} of {count} identical</source>
+            <translation>{identical} von {count} identisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />

@@ -855,6 +855,11 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Compares the drafters on several prompts, each with the messages before it</source>
+            <translation>用多条提示词比较草稿模型，每条都包含之前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compares the server with the pair last used on this computer</source>
             <translation>将服务器与上次在这台电脑上使用的模型对进行比较</translation>
         </message>
@@ -872,6 +877,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Comparison of {stem}</source>
             <translation>比较 {stem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Computes all replies in exact mode, so that they can't differ</source>
+            <translation>以精确模式计算所有回复，使其不会出现差异</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -895,18 +905,13 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Exact</source>
-            <translation>精确</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Filter by pair</source>
             <translation>按模型对筛选</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Guarantees identical text in both modes, but runs slower</source>
-            <translation>保证两种模式的文本完全相同，但速度较慢</translation>
+            <source>Guarantee identical text (slower)</source>
+            <translation>保证文本完全相同（较慢）</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -922,6 +927,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Last {count} prompts of this chat</source>
+            <translation>此对话的最近 {count} 条提示词</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1002,6 +1012,11 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Stopped</source>
             <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
+            <translation>草稿模型依次回答此对话的最近 {count} 条提示词。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1105,16 +1120,6 @@
         </message>
         <message>
             <location filename="../../app/compare/drafter_table.py" />
-            <source>All texts are identical, token for token.</source>
-            <translation>所有文本逐词元完全相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Failed</source>
-            <translation>失败</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
             <source>Fastest</source>
             <translation>最快</translation>
         </message>
@@ -1125,21 +1130,6 @@
         </message>
         <message>
             <location filename="../../app/compare/drafter_table.py" />
-            <source>Plain decoding is the fastest here</source>
-            <translation>这里普通解码最快</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Some texts differ by more than rounding error.</source>
-            <translation>有些文本的差异超过了舍入误差。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Some texts differ where two tokens are tied within rounding error.</source>
-            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
             <source>Speed</source>
             <translation>速度</translation>
         </message>
@@ -1147,31 +1137,6 @@
             <location filename="../../app/compare/drafter_table.py" />
             <source>Text</source>
             <translation>文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>The reply is too short to measure speed</source>
-            <translation>回复太短，无法测量速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>differs at token {token}</source>
-            <translation>从第 {token} 个词元起不同</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>identical</source>
-            <translation>相同</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>tie at token {token}</source>
-            <translation>第 {token} 个词元平局</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1215,6 +1180,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>Speed is tokens per second after the first token.</source>
+            <translation>速度指第一个词元之后每秒生成的词元数。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ starting at character {character}.</source>
             <translation>两条回复从第 {character} 个字符起不同。</translation>
         </message>
@@ -1235,6 +1205,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
+            <source>The reply is too short to measure speed</source>
+            <translation>回复太短，无法测量速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
             <translation>两个词元的分数相差 {margin}。</translation>
         </message>
@@ -1242,6 +1217,11 @@
             <location filename="../../app/conversations/comparison_record.py" />
             <source>different</source>
             <translation>不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>identical</source>
+            <translation>相同</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -1292,6 +1272,56 @@
             <location filename="../../app/conversations/database.py" />
             <source>unknown error</source>
             <translation>未知错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>所有文本逐词元完全相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Failed</source>
+            <translation>失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>这里普通解码最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Prompts left out: {count}. {reason}</source>
+            <translation>跳过的提示词：{count} 条。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>有些文本的差异超过了舍入误差。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>differs at token {token}</source>
+            <translation>从第 {token} 个词元起不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>tie at token {token}</source>
+            <translation>第 {token} 个词元平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>{identical} of {count} identical</source>
+            <translation>{count} 条中有 {identical} 条相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/drafters_record.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />

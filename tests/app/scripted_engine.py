@@ -19,6 +19,7 @@ from mlx_engine.events import (
     Finished,
     LoadProgress,
     PairInfo,
+    Proposer,
     Round,
     Stats,
     StopReason,
@@ -44,7 +45,7 @@ def reason(message: str) -> EngineText:
 
 
 def stats(
-    mode: Mode = "dflash", tokens: int = 12, why_plain: EngineText | None = None, decode_tok_s: float | None = 512.3, seed: int = 7
+    mode: Mode = "dflash", tokens: int = 13, why_plain: EngineText | None = None, decode_tok_s: float | None = 512.3, seed: int = 7
 ) -> Stats:
     drafting = mode == "dflash"
     return Stats(
@@ -127,7 +128,7 @@ class ScriptedEngine(EngineDouble):
     def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
         self.threads.add(threading.get_ident())
         self.requests.append(request)
-        script = self.replies.pop(0) if self.replies else answer("Fine.", request.mode)
+        script = self.replies.pop(0) if self.replies else [commit("Fine."), done(request.mode)]
         for step in script:
             if cancel.is_set():
                 break
@@ -164,23 +165,28 @@ class ScriptedEngine(EngineDouble):
     def compare_drafters(self, request: CompareDrafters, cancel: threading.Event) -> Iterator[Event]:
         """The kinds are named by the drafters' folders; the last of them is the fastest."""
         results: list[DrafterResult] = []
-        total = 2 + len(request.drafters)
+        count = len(request.requests)
         for index, drafter in enumerate((None, None, *request.drafters)):
             if drafter is not None:
                 yield from self.load(request.target, drafter)
-            proposer = ("plain", "lookup", "drafter")[min(index, 2)]
+            proposer: Proposer = ("plain", "lookup", "drafter")[min(index, 2)]  # type: ignore[assignment]
             kind = drafter.name if drafter else ""
-            yield DrafterRun(proposer, kind, drafter, index, total)  # type: ignore[arg-type]
             mode: Mode = "dflash" if index else "plain"
-            for event in self.generate(replace(request.request, mode=mode), cancel):
-                yield event
-                if isinstance(event, Finished):
-                    if event.reason == "cancelled":
-                        return
-                    reply = CompletedReply("", "", (1, 2, 3), event.reason, event.stats)
-                    size = 900_000_000 if drafter else 0
-                    results.append(DrafterResult(proposer, kind, f"lab/{kind}", drafter, size, reply, 40.0 + 30 * index))  # type: ignore[arg-type]
-                    yield results[-1]
+            replies: list[CompletedReply] = []
+            for at, asked in enumerate(request.requests):
+                yield DrafterRun(proposer, kind, drafter, index * count + at, (2 + len(request.drafters)) * count)
+                text = ""
+                for event in self.generate(replace(asked, mode=mode), cancel):
+                    yield event
+                    text += event.text if isinstance(event, Commit) else ""
+                    if isinstance(event, Finished):
+                        if event.reason == "cancelled":
+                            return
+                        replies.append(CompletedReply(text, "", (1, 2, 3), event.reason, event.stats))
+            size = 900_000_000 if drafter else 0
+            name = f"lab/{kind}" if drafter else ""
+            results.append(DrafterResult(proposer, kind, name, drafter, size, tuple(replies), 40.0 + 30 * index, count))
+            yield results[-1]
         yield DraftersCompared(tuple(results))
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:

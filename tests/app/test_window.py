@@ -82,7 +82,7 @@ def test_a_reply_streams_in_and_ends_with_its_statistics(start: Start) -> None:
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Half a reply."
-    assert app.reply.stats.facts.text() == "512 tok/s · first token after 38 ms · 12 tokens"
+    assert app.reply.stats.facts.text() == "512 tok/s · first token after 38 ms · 13 tokens"
     assert "Seed: 7" in app.reply.stats.chip.toolTip()
 
 

@@ -46,7 +46,7 @@ def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> N
     assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 83% accepted"
     reply.accept(done(), 0.2)
     assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 91% accepted"
-    assert wording.facts(reply) == "512 tok/s · first token after 38 ms · 12 tokens"
+    assert wording.facts(reply) == "512 tok/s · first token after 38 ms · 13 tokens"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_comparison_has_a_headline_and_a_verdict() -> None:
     result = compared(3.94, None, None, "identical")
     headline, verdict = verdict_on(result)
     assert headline == "DFlash is 3.9× as fast"
-    assert verdict == "Both replies are identical, token for token (12 tokens)."
+    assert verdict == "Both replies are identical, token for token (13 tokens). Speed is tokens per second after the first token."
     assert "slower" in verdict_on(replace(result, ratio=0.8))[0]
     assert "equally" in verdict_on(replace(result, ratio=1.01))[0]
     assert "too short to measure" in verdict_on(replace(result, ratio=None))[0]

@@ -265,7 +265,7 @@ class TestCompare:
         assert main(["compare", "Hi"], ScriptedEngine) == 0
         shown = capsys.readouterr().out
         assert shown.count("Hello there.") == 2
-        assert "3.00× the plain speed" in shown
+        assert "3.00× the tokens per second of plain decoding" in shown
         assert "identical (2 tokens)" in shown
 
     def test_json_has_the_documented_shape(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from mlx_engine import drafter_comparison
 from mlx_engine import engine as engine_module
-from mlx_engine.cli import main
+from mlx_engine.cli import main, parser
 from mlx_engine.engine import Engine
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
@@ -31,7 +31,7 @@ from mlx_engine.host import EngineDoor
 from mlx_engine.pairs.installed import fastest_drafter, installed_drafters
 from mlx_engine.pairs.library import add_folder
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.requests import CompareDrafters, LoadPair
+from mlx_engine.requests import CompareDrafters, LoadPair, Message
 from mlx_engine.terminal import compare_drafters
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
@@ -63,7 +63,8 @@ def pairs(files: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair
 
 
 def compared(engine: Engine, pairs: Pairs, **options: object) -> list[Event]:
-    request = CompareDrafters(tokens(PROMPT, max_tokens=40, seed=5, ignore_eos=True), *pairs, **options)  # type: ignore[arg-type]
+    asked = (tokens(PROMPT, max_tokens=40, seed=5, ignore_eos=True),)
+    request = CompareDrafters(asked, *pairs, **options)  # type: ignore[arg-type]
     return list(engine.run(request))
 
 
@@ -80,10 +81,11 @@ def test_every_drafter_runs_with_the_same_text_and_speeds_are_saved(pairs: Pairs
     assert [one.proposer for one in found] == ["plain", "lookup", *["drafter"] * 3]
     assert [one.kind for one in found[2:]] == list(KINDS) and [one.folder for one in found[2:]] == list(drafters)
     assert all(one.verdict == "identical" and one.first_difference is None and one.tok_s for one in found)
-    assert len({one.reply.tokens for one in found if one.reply}) == 1
+    assert len({one.replies[0].tokens for one in found}) == 1 and [len(one.replies) for one in found] == [1] * 5
     assert [one.bytes > 0 for one in found] == [False, False, True, True, True]
-    assert [one.reply.stats.drafter_kind for one in found if one.reply] == ["", "", *KINDS]
-    assert not found[1].reply.stats.drafted or found[1].reply.stats.rounds == found[1].reply.stats.lookup_rounds
+    assert [one.replies[0].stats.drafter_kind for one in found] == ["", "", *KINDS]
+    looked_up = found[1].replies[0].stats
+    assert not looked_up.drafted or looked_up.rounds == looked_up.lookup_rounds
     runs = [event for event in events if isinstance(event, DrafterRun)]
     assert [run.index for run in runs] == list(range(10)) and {run.total for run in runs} == {10}
     assert [run.kind for run in runs[4::2]] == ["DSpark", "DFlash", "MTP"], "the loaded drafter comes first"
@@ -207,7 +209,7 @@ def test_a_drafter_that_cannot_be_loaded_is_named_and_the_others_run(pairs: Pair
     target, drafters = pairs
     (tmp_path / "empty").mkdir()
     found = results(compared(loaded(target, drafters[0]), (target, (tmp_path / "empty", drafters[0]))))
-    assert found[2].problem is not None and found[2].problem.code == "no_config" and found[2].reply is None
+    assert found[2].problem is not None and found[2].problem.code == "no_config" and not found[2].replies
     assert found[3].kind == "DFlash" and found[3].verdict == "identical"
     with pytest.raises(Exception, match="None of the drafters could be loaded"):
         compared(loaded(target, drafters[0]), (target, (tmp_path / "empty",)))
@@ -218,7 +220,7 @@ def test_a_cancel_ends_the_comparison_during_any_step(pairs: Pairs) -> None:
     engine = loaded(target, drafters[0])
     for kind in (DrafterRun, Finished, DrafterResult, LoadProgress):
         cancel, seen = threading.Event(), []
-        request = CompareDrafters(tokens(PROMPT, max_tokens=8, seed=5), target, (drafters[0], drafters[2]))
+        request = CompareDrafters((tokens(PROMPT, max_tokens=8, seed=5),), target, (drafters[0], drafters[2]))
         request = replace(request, pause_s=60.0 if kind is Finished else 0.0)  # a cancel ends the pause
         for event in engine.run(request, cancel):
             seen.append(event)
@@ -231,12 +233,53 @@ def test_a_cancel_ends_the_comparison_during_any_step(pairs: Pairs) -> None:
 def test_an_invalid_request_fails_and_an_impossible_width_is_a_drafters_own_problem(pairs: Pairs, tmp_path: Path) -> None:
     target, drafters = pairs
     engine = loaded(target, drafters[0])
-    *_, last = engine.run(CompareDrafters(tokens((), max_tokens=4), target, drafters[:1]))
+    *_, last = engine.run(CompareDrafters((tokens((), max_tokens=4),), target, drafters[:1]))
     assert isinstance(last, Failed)
     small = save_drafter("qwen3_5", tmp_path / "small", 4)
-    request = CompareDrafters(tokens(PROMPT, max_tokens=8, width=6), target, (drafters[0], small))
+    request = CompareDrafters((tokens(PROMPT, max_tokens=8, width=6),), target, (drafters[0], small))
     found = results(list(engine.run(request)))
     assert found[2].problem is None and found[3].problem is not None and "6" in str(found[3].problem)
+
+
+def test_each_drafter_is_loaded_once_for_all_prompts(pairs: Pairs) -> None:
+    """A prompt that can't be answered is left out."""
+    target, (drafter, other, _) = pairs
+    prompts = PROMPT, PROMPT[::-1], (), PROMPT[3:]
+    requests = tuple(tokens(prompt, max_tokens=24, ignore_eos=True, width=None) for prompt in prompts)
+    events = list(loaded(target, drafter).run(CompareDrafters(requests, target, (drafter, other))))
+    assert [event.drafter_kind for event in events if isinstance(event, PairInfo)] == ["DSpark"]
+    found = results(events)
+    assert isinstance(events[-1], DraftersCompared)
+    assert [index for index, _ in events[-1].left_out] == [2] and "empty" in str(events[-1].left_out[0][1])
+    for one in found:
+        assert (one.identical, one.different_in, len(one.replies)) == (3, None, 3)
+        assert [reply.tokens for reply in one.replies] == [reply.tokens for reply in found[0].replies]
+        stats = [reply.stats for reply in one.replies]
+        assert one.tok_s == pytest.approx(3 * 23 / sum(23 / each.decode_tok_s for each in stats if each.decode_tok_s))
+        rounds = sum(each.rounds for each in stats)
+        kept = sum(each.tokens - 1 - each.plain_steps for each in stats if each.rounds)
+        assert one.tokens_per_round == (pytest.approx(kept / rounds) if rounds else None)
+    assert len({reply.stats.seed for reply in found[0].replies}) == 3
+    assert [reply.stats.seed for reply in found[2].replies] == [reply.stats.seed for reply in found[0].replies]
+
+
+def test_texts_that_differ_are_counted_and_the_worst_is_shown(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, drafters = pairs
+    engine, generate = loaded(target, drafters[0]), Engine.generate
+
+    def altered(self: Engine, request: Any, cancel: Any = None) -> Iterator[Event]:
+        """Answers the second prompt otherwise in rounds."""
+        for event in generate(self, request, cancel):
+            if isinstance(event, Commit) and request.mode == "dflash" and request.prompt_tokens == PROMPT[::-1]:
+                event = replace(event, tokens=tuple((token + 1) % 64 for token in event.tokens))
+            yield event
+
+    monkeypatch.setattr(Engine, "generate", altered)
+    requests = tuple(tokens(prompt, max_tokens=6, seed=5, ignore_eos=True) for prompt in (PROMPT, PROMPT[::-1], PROMPT[2:]))
+    *_, plain, _, drafted = results([*engine.run(CompareDrafters(requests, target, drafters[:1]))])
+    assert (plain.identical, drafted.identical, drafted.different_in, drafted.first_difference) == (3, 2, 1, 0)
+    shown = compare_drafters.table(DraftersCompared((plain, drafted)))[2]
+    assert f"identical 2 of 3, {'rounding' if drafted.verdict == 'tie' else 'differs'} at token 1 of prompt 2" in shown
 
 
 def test_a_tuned_pair_is_loaded_again_without_its_adapter(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,6 +343,53 @@ class TestCommand:
         assert set(row) == {"proposer", "kind", "drafter", "bytes", "tok_s", "tokens_per_round", "identical", "reply"}
         assert row["identical"] and row["reply"]["stats"]["drafter_kind"] == "MTP" and report["fastest"] in range(4)
 
+    def test_several_prompts_give_one_table(
+        self, words: list[str], pairs: Pairs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        requests = tuple(tokens(prompt, max_tokens=4) for prompt in (PROMPT, PROMPT[::-1]))
+        monkeypatch.setattr(compare_drafters, "_requests", lambda given: requests)
+        words = ["compare", "--chats", "--target", str(pairs[0]), "--drafters", "dflash"]
+        assert main(words) == 0
+        shown = capsys.readouterr().out
+        assert "──" not in shown and shown.count("identical 2 of 2") == 2 and "on these 2 prompts" in shown
+        assert main([*words, "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert [len(row["replies"]) for row in report["results"]] == [2, 2, 2]
+        assert [row["identical_replies"] for row in report["results"]] == [2, 2, 2] and "reply" not in report["results"][0]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--prompts", "FILE"], "need --drafters"),
+            (["--chats"], "need --drafters"),
+            (["Hi", "--chats", "--drafters", "all"], "can't be used with another prompt"),
+            (["--drafters", "all"], "specify either a prompt"),
+        ],
+    )
+    def test_conflicts_between_prompts_are_usage_errors(
+        self, options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "prompts.txt").write_text("One\n")
+        options = [str(tmp_path / "prompts.txt") if option == "FILE" else option for option in options]
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", *options, "--target", str(tmp_path), "--drafter", str(tmp_path)])
+        assert stop.value.code == 2 and message in capsys.readouterr().err
+
+    def test_prompts_keep_the_messages_before_them(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        first, second = Message("user", "One"), Message("user", "Two")
+        chats = [(first,), (Message("system", "S"), first, Message("assistant", "Yes"), second)]
+        monkeypatch.setattr(compare_drafters, "saved_prompts", lambda: chats)
+        given = parser().parse_args(["compare", "--chats", "--drafters", "all", "--system", "Be brief."])
+        asked = compare_drafters._requests(given)
+        assert [one.messages for one in asked] == [(Message("system", "Be brief."), first), chats[1]]
+        (tmp_path / "prompts.txt").write_text("Zero\nTwo\n\nTwo\nOne\n")
+        options = ["--prompts", str(tmp_path / "prompts.txt"), "--most", "2"]
+        asked = compare_drafters._requests(parser().parse_args(["compare", *options, "--drafters", "all"]))
+        assert [one.messages for one in asked] == [(second,), (first,)]
+        monkeypatch.setattr(compare_drafters, "saved_prompts", list)
+        with pytest.raises(UserError, match="no prompts"):
+            compare_drafters._requests(given)
+
     def test_the_option_untuned_reaches_the_comparison(self, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[CompareDrafters] = []
         shown = DraftersCompared((DrafterResult("plain"),))
@@ -317,7 +407,7 @@ class TestCommand:
             raise UserError("scripted", "The memory ran out.")
 
         monkeypatch.setattr(compare_drafters, "cancellable", events)
-        request = CompareDrafters(tokens(PROMPT), Path("target"), ())
+        request = CompareDrafters((tokens(PROMPT),), Path("target"), ())
         with pytest.raises(UserError):
             compare_drafters._show(cast(EngineDoor, None), request, printing=True)
         assert capsys.readouterr().out == "── MTP (1 of 2)\nOnce\n── DSpark (2 of 2)\nOnce\n"

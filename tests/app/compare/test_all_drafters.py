@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QSettings
@@ -16,9 +17,11 @@ from shiboken6 import isValid
 from app.application import last_pair
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_job import DrafterComparison
-from app.compare.drafter_table import DrafterTable, outcome_texts
+from app.compare.drafter_table import DrafterTable
 from app.conversations import wording
+from app.conversations.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
 from app.conversations.reply import Reply
+from app.conversations.store import Store
 from app.engine_adapter import Delivery
 from mlx_engine.errors import EngineText
 from mlx_engine.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
@@ -26,7 +29,7 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import CustomPair, add_custom_pair, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.requests import GenerationRequest, LoadPair
+from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.models.conftest import own_places  # noqa: F401
 from tests.app.models.picker_page import card, look_at, opened, state
@@ -90,8 +93,9 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(
     app = start()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
-    assert dialog.table is not None and not dialog.sides["plain"].isVisible() and not dialog.figures.isVisible()
+    assert dialog.table is not None and dialog.sides["plain"].isVisible() and not dialog.figures.isVisible()
     names = [folder.name for folder in (first, second)]
+    assert {side.name.text(): side.shown[1] for side in dialog.sides.values()} == {"Plain": "Fine.", f"lab/{names[1]}": "Fine."}
     assert cells(dialog) == [
         ["Plain", "40", "–", "–", "–"],
         ["Lookup", "70", "6.0", "–", "identical"],
@@ -100,14 +104,14 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(
     ]
     assert [row.chip.isHidden() for row in dialog.table.rows] == [True, True, True, False]
     assert dialog.headline.text() == f"lab/{names[1]} is the fastest here: 3.3× the plain speed", "the kinds are the same"
-    assert dialog.verdict.text() == "All texts are identical, token for token."
+    assert dialog.verdict.text() == "All texts are identical, token for token. Speed is tokens per second after the first token."
     assert app.engine.loaded[-1] == (target, first), "the pair in use is loaded again"
     assert dialog.use_button.text() == f"Use lab/{names[1]}" and dialog.use_button.isVisible()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "saved.json"), ""))
     dialog.save_button.click()
     app.until(lambda: (tmp_path / "saved.json").exists())
     saved = json.loads((tmp_path / "saved.json").read_text())
-    assert saved["prompt"] == "Which one?" and [one["tok_s"] for one in saved["results"]] == [40.0, 70.0, 100.0, 130.0]
+    assert saved["prompt"] == "Which one?" and [one["tok_s"] for one in saved["rows"]] == [40.0, 70.0, 100.0, 130.0]
     assert not dialog.image_button.isEnabled()
     dialog.use_button.click()
     app.until(lambda: not app.conductor.loader.running)
@@ -163,15 +167,17 @@ def test_another_drafter_of_the_demo_target_can_be_used(start: Start, places: Pl
 def test_each_reply_appears_in_the_row_of_its_drafter(start: Start, places: Places) -> None:
     """The loaded drafter comes first, wherever its row is."""
     app = start()
-    request, (target, *drafters) = GenerationRequest(), places
-    comparison = DrafterComparison(request, "Hi", LoadPair(target, drafters[1]), tuple(drafters), None)
-    table = DrafterTable(app.window.theme, comparison)
+    target, *drafters = places
+    here = LoadPair(target, drafters[1])
+    comparison = DrafterComparison((GenerationRequest(),), ("Hi",), 1, PAIR, here, tuple(drafters))
+    table = DrafterTable(app.window.theme, ["", ""])
     for at, (proposer, folder) in enumerate(
         (("plain", None), ("lookup", None), ("drafter", drafters[1]), ("drafter", drafters[0]))
     ):
         for event in (DrafterRun(proposer, f"Kind {at}", folder, at, 4), commit("One"), commit(" two")):  # type: ignore[arg-type]
             comparison.accept(Delivery(event, float(at)))
-        table.refresh()
+        assert comparison.current_run is not None and comparison.reply is not None
+        table.show_reply(comparison.row_of(comparison.current_run), comparison.current_run.kind, comparison.reply)
     assert [row.name.text() for row in table.rows[2:]] == ["Kind 3", "Kind 2"]
 
 
@@ -356,18 +362,102 @@ def test_a_reply_says_which_drafter_it_used(start: Start) -> None:
     assert "Drafter: DSpark, lab/D" in wording.details(drafted).splitlines() and "Drafter" not in wording.details(stats())
 
 
+PLAIN = DrafterResult("plain", replies=(CompletedReply("One two", "", (1, 2), "eos", stats("plain")),), tok_s=50.0, identical=1)
+SLOWER = replace(
+    DrafterResult("drafter", "MTP", "lab/M", Path("m"), 1, (CompletedReply("One 2", "", (1, 3), "eos", stats()),), 40.0),
+    **{"different_in": 0, "first_difference": 3, "margin": 0.5, "verdict": "different"},  # type: ignore[arg-type]
+)
+
+
+def recorded(*results: DrafterResult, **outcome: Any) -> DraftersRecord:
+    count = len(results[0].replies) + len(outcome.get("left_out", ()))
+    requests = [GenerationRequest((Message("user", f"Prompt {at}"),)) for at in range(count)]
+    prompts = [f"Prompt {at}" for at in range(count)]
+    return DraftersRecord.of(DraftersCompared(results, **outcome), PAIR, prompts, requests, 1)
+
+
 def test_the_outcome_names_what_is_unusual(start: Start) -> None:
-    reply = CompletedReply("", "", (1,), "eos", stats())
-    plain = DrafterResult("plain", reply=reply, tok_s=50.0)
-    slower = DrafterResult("drafter", "MTP", "lab/M", Path("m"), 1, reply, 40.0, 3, 0.5, "different")
     broken = DrafterResult("drafter", drafter="lab/X", folder=Path("x"), problem=EngineText("", "It is damaged."))
-    headline, text = outcome_texts(DraftersCompared((plain, slower, broken)))
+    headline, text = verdict_on_drafters(recorded(PLAIN, SLOWER, broken))
     assert headline == "Plain decoding is the fastest here"
-    assert text == "Some texts differ by more than rounding error. lab/X: It is damaged."
-    headline, text = outcome_texts(DraftersCompared((plain, replace(slower, tok_s=75.0, verdict="tie"))))
+    speed = "Speed is tokens per second after the first token."
+    assert text == f"Some texts differ by more than rounding error. {speed} lab/X: It is damaged."
+    headline, text = verdict_on_drafters(recorded(PLAIN, replace(SLOWER, tok_s=75.0, verdict="tie")))
     assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
-    both = DraftersCompared((plain, replace(slower, tok_s=75.0), replace(slower, drafter="lab/N")))
-    assert outcome_texts(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
+    both = recorded(PLAIN, replace(SLOWER, tok_s=75.0), replace(SLOWER, drafter="lab/N"))
+    assert verdict_on_drafters(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
     lookup = DrafterResult("lookup", problem=EngineText("", "No memory."))
-    assert outcome_texts(DraftersCompared((plain, lookup)))[1] == "Lookup: No memory."
-    assert outcome_texts(DraftersCompared((replace(plain, tok_s=None),)))[0] == "The reply is too short to measure speed"
+    assert verdict_on_drafters(recorded(PLAIN, lookup))[1] == f"{speed} Lookup: No memory."
+    assert verdict_on_drafters(recorded(replace(PLAIN, tok_s=None))) == ("The reply is too short to measure speed", "")
+
+
+def test_a_record_shows_the_replies_that_differ_most() -> None:
+    same = replace(SLOWER, replies=PLAIN.replies, tok_s=90.0, identical=1, different_in=None, first_difference=None)
+    tie = replace(SLOWER, verdict="tie", tok_s=95.0)
+    for results, shown in (((PLAIN, same, tie, SLOWER), 3), ((PLAIN, same, tie), 2), ((PLAIN, replace(same, tok_s=40.0), same), 2)):
+        record = recorded(*results)
+        assert (record.shown, record.plain.text) == (shown, "One two")
+        assert record.drafted.text == results[shown].replies[0].text
+    first, second = (CompletedReply(text, "", (1,), "eos", stats()) for text in ("A", "B"))
+    two = replace(PLAIN, replies=(first, second), identical=2)
+    record = recorded(two, replace(SLOWER, replies=(first, second), identical=1), left_out=((0, EngineText("", "Too long.")),))
+    assert (record.prompt, record.plain.text, record.prompts) == ("Prompt 1", "A", 2)
+    assert record.rows[1].text == "1 of 2 identical"
+    assert verdict_on_drafters(record)[1].endswith("Prompts left out: 1. Too long.")
+
+
+def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(start: Start, places: Places, tmp_path: Path) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    shown = cells(dialog), dialog.headline.text(), dialog.verdict.text()
+    dialog.history_button.click()
+    history = dialog.history
+    assert history.list.item(0).text().startswith(f"lab/{second.name} 3.3× · identical\nWhich one?")
+    dialog.all_drafters.click()
+    dialog.prompt.setPlainText("And now?")
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert dialog.table is None and history.list.count() == 2
+    history.list.setCurrentRow(1)
+    assert dialog.table is not None and (cells(dialog), dialog.headline.text(), dialog.verdict.text()) == shown
+    assert dialog.prompt.toPlainText() == "Which one?" and not dialog.image_button.isEnabled() and dialog.use_button.isHidden()
+    (stored,) = [one for one in app.conductor.comparisons.records if isinstance(one, DraftersRecord)]
+    store = Store(None)
+    store.save_comparison(stored)
+    assert store.comparisons() == (stored,)
+    history._delete()
+    assert history.list.count() == 1
+
+
+@pytest.mark.parametrize("damage", [{"version": 2}, {"rows": []}, {"format": "else"}, {"rows": None}])
+def test_an_unreadable_record_is_left_out(damage: dict[str, Any]) -> None:
+    record = recorded(PLAIN, SLOWER)
+    assert read_comparison(json.loads(json.dumps(record.to_json()))) == record
+    assert read_comparison(record.to_json() | damage) is None
+
+
+def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    app.ask("One?")
+    dialog = dialog_with_drafters(app)
+    dialog.all_drafters.click()
+    assert dialog.several.isHidden(), "one prompt"
+    dialog.all_drafters.click()
+    app.ask("Two?")
+    app.conductor.settings_changed.emit()
+    dialog.all_drafters.click()
+    assert dialog.several.isVisible() and dialog.several.text() == "Last 2 prompts of this chat"
+    dialog.several.click()
+    assert not dialog.prompt.isEnabled() and dialog.run_button.isEnabled() and "last 2 prompts" in dialog.hint.text()
+    before = len(app.engine.requests)
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    asked = [[one.content for one in request.messages] for request in app.engine.requests[before:]]
+    assert asked == [["One?"], ["One?", "Fine.", "Two?"]] * 4
+    assert app.engine.loaded[-3:] == [(target, first), (target, second), (target, first)], "each drafter is loaded once"
+    assert [row[-1] for row in cells(dialog)] == ["–", "2 of 2 identical", "2 of 2 identical", "2 of 2 identical"]
+    assert isinstance(dialog.record, DraftersRecord) and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")

@@ -40,12 +40,12 @@ def test_a_target_has_the_drafter_that_fits(monkeypatch: pytest.MonkeyPatch) -> 
     first, catalogs = in_cache("lab/A-DFlash", DRAFTER), in_cache("lab/B-DFlash", DRAFTER)
     assert installed_pairs() == (
         DEMO,
-        InstalledPair("Other", other, first, ("lab/Other",)),
-        InstalledPair("Small-4bit", small, catalogs, ("lab/Small-4bit", "small")),
+        InstalledPair("Other", other, first, ("lab/Other",), auto=True),
+        InstalledPair("Small-4bit", small, catalogs, ("lab/Small-4bit", "small"), auto=True),
         InstalledPair("Wide", plain, None, ("lab/Wide",)),
     )
     add_custom_pair(CustomPair("lab/Other", "lab/B-DFlash"))
-    assert installed_pairs()[1] == InstalledPair("Other", other, catalogs, ("lab/Other",))
+    assert installed_pairs()[1] == InstalledPair("Other", other, catalogs, ("lab/Other",), auto=True)
 
 
 def test_the_users_folders_are_installed_under_their_names(tmp_path: Path) -> None:

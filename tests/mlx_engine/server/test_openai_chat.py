@@ -136,7 +136,7 @@ def test_usage_counts_cached_and_proposed_tokens(demo_server: Serving) -> None:
     details = usage["completion_tokens_details"]
     assert details["accepted_prediction_tokens"] == timings["draft_n_accepted"] > 0
     assert details["rejected_prediction_tokens"] == timings["draft_n"] - timings["draft_n_accepted"]
-    assert timings["tokens_per_round"] == (timings["draft_n_accepted"] + timings["rounds"]) / timings["rounds"]
+    assert 1 < timings["tokens_per_round"] <= (usage["completion_tokens"] - 1) / timings["rounds"]
     assert timings["width"] > 1
 
 
