@@ -110,10 +110,10 @@ class CompareDialog(QDialog):
         self._replies.setMinimumHeight(REPLIES_HEIGHT)
         self._tables = column()
         options = column(row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None), spacing=6)
-        result = (line(), self._tables, self.figures, self.headline, self.verdict, row(self.use_button, None))
+        result = (self.headline, self.verdict, row(self.use_button, None), self._tables, self.figures)
         page = column(
             row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
-            (ScrollingPage(column(options, (self._replies, 1), self.error, *result, spacing=12)), 1),
+            (ScrollingPage(column(options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )
@@ -312,6 +312,7 @@ class CompareDialog(QDialog):
 
     def _show_headline(self, headline: str, verdict: str) -> None:
         self.headline.setText(headline)
+        self.headline.setVisible(bool(headline))
         self.verdict.setText(verdict)
         self.verdict.setVisible(bool(verdict))
 

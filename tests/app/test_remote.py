@@ -158,7 +158,7 @@ class TestCapabilities:
             assert [dialog.sides[mode].name.text() for mode in ("plain", "dflash")] == list(record.engines)
             assert dialog.figures.names["plain"].text() == record.engines[0]
             assert dialog.headline.text() == "Demo pair on this computer is 1.3× as fast"
-            assert dialog.verdict.text() == "The replies differ starting at character 6."
+            assert dialog.verdict.text().startswith("The replies differ starting at character 6. ")
             assert app.engine.requests[0].seed == json.loads(replay.seen[-1][3])["seed"]
             assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
             app.until(lambda: app.engine.unloaded)
@@ -205,7 +205,7 @@ class TestStatistics:
         with connected(app, VLLM):
             app.ask("Hello")
         stats = app.conductor.chat.turns[-1].reply.stats
-        assert app.reply.stats.chip.text() == "DFlash · 14.0 tokens/round · 87% of drafts"
+        assert app.reply.stats.chip.text() == "DFlash · 13.0 tokens/round · 87% of drafts"
         assert stats is not None
         details = wording.details(stats).splitlines()
         assert "120 tokens drafted, 104 accepted (87%)" in details
