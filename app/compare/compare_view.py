@@ -21,7 +21,7 @@ from app.conversations.comparison_record import ComparisonRecord, difference_bet
 from app.conversations.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
 from app.conversations.reply import Reply
 from app.conversations.wording import mode_names
-from app.language import number, tr
+from app.language import number, sentences, tr
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
@@ -366,8 +366,8 @@ class CompareDialog(QDialog):
             order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:
-            return order + " " + tr("The message before this prompt is included.")
-        return order + (" " + tr("The {count} messages before this prompt are included.", count=before) if before else "")
+            return sentences(order, tr("The message before this prompt is included."))
+        return sentences(order, tr("The {count} messages before this prompt are included.", count=before) if before else "")
 
     # Exports
 

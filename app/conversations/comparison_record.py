@@ -10,7 +10,7 @@ from typing import Any
 from app.conversations.chat_tree import messages_before_prompt, new_id
 from app.conversations.json_values import as_text, read_as
 from app.conversations.wording import mode_names, tokens
-from app.language import figures, number, tr
+from app.language import figures, number, sentences, tr
 from mlx_engine.events import Channel, CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
 from mlx_engine.requests import GenerationRequest, Mode, Sampling
 
@@ -150,7 +150,7 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(record.ratio, 2))
     if record.ratio is None:
         return headline, _on_texts(record)
-    return headline, f"{_on_texts(record)} {how_speed_is_measured()}"
+    return headline, sentences(_on_texts(record), how_speed_is_measured())
 
 
 def how_speed_is_measured() -> str:
@@ -175,9 +175,9 @@ def _on_texts(record: ComparisonRecord) -> str:
         verdict = tr("The replies differ starting at token {token}, where two tokens are tied within rounding error.", token=token)
     else:
         verdict = tr("The replies differ starting at token {token}, by more than rounding error.", token=token)
-    if record.margin is not None:
-        verdict += " " + tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin))
-    return verdict
+    if record.margin is None:
+        return verdict
+    return sentences(verdict, tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin)))
 
 
 def side_names(engines: tuple[str, ...]) -> dict[Mode, str]:

@@ -9,7 +9,7 @@ from app.conversations.chat_tree import messages_before_prompt, new_id
 from app.conversations.comparison_record import ComparedMode, ComparisonRecord, how_speed_is_measured
 from app.conversations.json_values import as_text, read_as
 from app.conversations.wording import mode_names
-from app.language import number, tr, translated
+from app.language import number, sentences, tr, translated
 from mlx_engine.errors import EngineText
 from mlx_engine.events import ComparisonVerdict, DrafterResult, DraftersCompared, PairInfo, Proposer
 from mlx_engine.requests import GenerationRequest, Mode, Sampling
@@ -178,7 +178,7 @@ def row_name(row: DrafterRow, rows: Sequence[DrafterRow]) -> str:
 def verdict_on_drafters(record: DraftersRecord) -> tuple[str, str]:
     """Return the headline of a comparison of drafters, and the sentences below it."""
     best, ratio = record.fastest, record.ratio
-    sentences = [how_speed_is_measured()] if best else []
+    found = [how_speed_is_measured()] if best else []
     if best is None:
         headline = tr("The reply is too short to measure speed")
     elif best.proposer == "plain":
@@ -193,10 +193,10 @@ def verdict_on_drafters(record: DraftersRecord) -> tuple[str, str]:
             "different": tr("Some texts differ by more than rounding error."),
             "tie": tr("Some texts differ where two tokens are tied within rounding error."),
         }
-        sentences.insert(0, texts[record.verdict])
+        found.insert(0, texts[record.verdict])
     if record.why_left_out is not None:
         count, reason = number(record.left_out), translated(record.why_left_out)
-        sentences.append(tr("Prompts left out: {count}. {reason}", count=count, reason=reason))
+        found.append(tr("Prompts left out: {count}. {reason}", count=count, reason=reason))
     failed = [row for row in record.rows if row.problem is not None]
-    sentences += [f"{row.drafter or row_name(row, record.rows)}: {translated(row.problem)}" for row in failed if row.problem]
-    return headline, " ".join(sentences)
+    found += [f"{row.drafter or row_name(row, record.rows)}: {translated(row.problem)}" for row in failed if row.problem]
+    return headline, sentences(*found)
