@@ -27,7 +27,7 @@ from mlx_engine.events import (
     TokenCount,
 )
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
-from mlx_engine.loading import LoadedPair, TargetModel, check, load, read_target
+from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
@@ -56,6 +56,7 @@ from mlx_engine.requests import (
     TuneDrafter,
     UnloadPair,
 )
+from mlx_engine.target_model import TargetModel, read_target
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.training.tune import tune
 from mlx_engine.tuning import calibration, kernel_selection, roofline

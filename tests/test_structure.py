@@ -31,6 +31,7 @@ LEVELS = (
     "tuning training generation",
     "comparison",
     "loading",
+    "target_model",
     "tokenizer_files",
     "warmup",
     "prefix reply_text",

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.attachment_reader import AttachmentReader
 from app.chat.reply_job import ReplyJob
-from app.compare.comparison_job import ComparisonHistory, ComparisonJob
+from app.compare.comparison_job import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, Turn, same_again
 from app.conversations.plain_text import clean
@@ -451,63 +450,35 @@ class Conductor(QObject):
             self.compare_turn(turn)
 
     @Slot(object)
-    def compare_turn(
-        self,
-        turn: Turn,
-        repeats: int = 1,
-        exact: bool = False,
-        with_this_computer: bool = False,
-        drafters: tuple[Path, ...] = (),
-    ) -> None:
-        """Compare both modes, or these drafters, on a turn with its messages, seed, and settings."""
+    def compare_turn(self, turn: Turn) -> None:
+        """Compare both modes on a turn."""
+        self.compare_turns((turn,))
+
+    def compare_turns(self, turns: Sequence[Turn], options: ComparisonOptions = BOTH_MODES) -> None:
+        """Compare both modes on a turn, or drafters on several, with their messages, seeds, and settings."""
         if not self._can_start():
             return
-        if why := self.why_no_comparison(with_this_computer):
+        if why := self.why_no_comparison(options.with_this_computer):
             self.notify(why)
-        else:
-            request = replace(same_again(turn, self.tool_definitions), exact=exact)
-            self._compare(request, turn.prompt, repeats, turn, with_this_computer, drafters)
+            return
+        requests = [same_again(turn, self.tool_definitions) for turn in turns]
+        self._compare(requests, [turn.prompt for turn in turns], turns[0] if len(turns) == 1 else None, options)
 
-    def compare_prompt(
-        self,
-        prompt: str,
-        repeats: int = 1,
-        exact: bool = False,
-        with_this_computer: bool = False,
-        drafters: tuple[Path, ...] = (),
-    ) -> None:
-        """Compare both modes, or these drafters, on a prompt with the open chat's settings."""
+    def compare_prompt(self, prompt: str, options: ComparisonOptions = BOTH_MODES) -> None:
+        """Compare both modes, or drafters, on a prompt with the open chat's settings."""
         if prompt := clean(prompt).strip():
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
-            self._compare(replace(turn.request, exact=exact), prompt, repeats, None, with_this_computer, drafters)
-
-    def compare_drafters(self, turns: Sequence[Turn], repeats: int, exact: bool, drafters: tuple[Path, ...]) -> None:
-        """Compare these drafters on several turns, each with its messages, seed, and settings."""
-        if self.loader.pair is None or not self._can_start():
-            return
-        if why := self.why_no_comparison():
-            self.notify(why)
-        else:
-            private, tools = self.chat.settings.private, self.tool_definitions
-            requests = tuple(replace(same_again(turn, tools), exact=exact, private=private) for turn in turns)
-            prompts = tuple(turn.prompt for turn in turns)
-            self.comparison_job.start_drafters(requests, prompts, repeats, self.loader.pair, self.loader.here, drafters)
+            self._compare([turn.request], [prompt], None, options)
 
     def _compare(
-        self,
-        request: GenerationRequest,
-        prompt: str,
-        repeats: int,
-        turn: Turn | None,
-        with_this_computer: bool,
-        drafters: tuple[Path, ...],
+        self, requests: Sequence[GenerationRequest], prompts: Sequence[str], turn: Turn | None, options: ComparisonOptions
     ) -> None:
-        if self.loader.pair is not None and not self.busy and not self.why_no_comparison(with_this_computer):
-            request = replace(request, private=self.chat.settings.private)
-            if drafters:
-                self.comparison_job.start_drafters(
-                    (request,), (prompt,), repeats, self.loader.pair, self.loader.here, drafters, turn
-                )
-                return
-            here = self.loader.here if with_this_computer else None
-            self.comparison_job.start(request, prompt, repeats, self.loader.pair, turn, here)
+        pair, here = self.loader.pair, self.loader.here
+        if pair is None or self.busy or self.why_no_comparison(options.with_this_computer):
+            return
+        asked = tuple(replace(one, exact=options.exact, private=self.chat.settings.private) for one in requests)
+        if options.drafters:
+            self.comparison_job.start_drafters(asked, tuple(prompts), options, pair, here, turn)
+        else:
+            other = here if options.with_this_computer else None
+            self.comparison_job.start(asked[0], prompts[0], options.repeats, pair, turn, other)

@@ -2,22 +2,22 @@
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
 
 from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
-from app.compare.comparison_job import Comparison, ComparisonHistory, DrafterComparison
+from app.compare.comparison_job import Comparison, ComparisonOptions, DrafterComparison
 from app.compare.drafter_table import DrafterTable
+from app.compare.history_list import HistoryList
 from app.conversations.chat_tree import Turn, messages_before_prompt
-from app.conversations.comparison_record import ComparisonRecord, difference_between, short_verdict, side_names, verdict_on
+from app.conversations.comparison_record import ComparisonRecord, difference_between, side_names, verdict_on
 from app.conversations.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
 from app.conversations.reply import Reply
 from app.conversations.wording import mode_names
@@ -33,7 +33,6 @@ from mlx_engine.requests import LoadPair, Mode
 
 REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)
-HISTORY_WIDTH = 230
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
 LAST_PROMPTS = 10  # of a chat, most that are compared at once
@@ -218,14 +217,15 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _run(self) -> None:
-        prompt, repeats, exact = self._full_prompt, self.repeats.currentData(), self.exact.isChecked()
+        prompt = self._full_prompt
+        options = ComparisonOptions(self.repeats.currentData(), self.exact.isChecked(), self._with_this_computer, self._drafters)
         if self._on_several:
-            self._conductor.compare_drafters(self._last_turns, repeats, exact, self._drafters)
+            self._conductor.compare_turns(self._last_turns, options)
         elif self._turn is not None and prompt == self._turn.prompt.strip():
-            self._conductor.compare_turn(self._turn, repeats, exact, self._with_this_computer, self._drafters)
+            self._conductor.compare_turns([self._turn], options)
         else:
             self._turn = None
-            self._conductor.compare_prompt(prompt, repeats, exact, self._with_this_computer, self._drafters)
+            self._conductor.compare_prompt(prompt, options)
 
     @property
     def _outcome(self) -> DraftersCompared | None:
@@ -447,78 +447,3 @@ class _PromptField(QPlainTextEdit):
             self.submitted.emit()
         else:
             super().keyPressEvent(event)
-
-
-class HistoryList(QWidget):
-    """A list of earlier comparisons, filtered by pair. Delete removes one."""
-
-    chosen = Signal(object)  # ComparisonRecord or DraftersRecord
-
-    def __init__(self, theme: Theme, history: ComparisonHistory, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._history = history
-        self.setFixedWidth(HISTORY_WIDTH)
-        self.pairs = QComboBox()
-        self.pairs.setAccessibleName(tr("Filter by pair"))
-        theme.set_font(self.pairs, SMALL)
-        self.pairs.addItem(tr("All pairs"))
-        self.pairs.currentIndexChanged.connect(self._fill)
-        self.list = QListWidget()
-        self.list.setAccessibleName(tr("Earlier comparisons"))
-        theme.set_font(self.list, SMALL)
-        self.list.setWordWrap(True)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.currentItemChanged.connect(self._choose)
-        self.list.itemClicked.connect(self._choose)
-        for key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
-            QShortcut(QKeySequence(key), self.list, self._delete, context=Qt.ShortcutContext.WidgetShortcut)
-        set_look(self.list, "history")
-        self.empty = small_label(theme, tr("Your comparisons appear here."), "faint", wrap=True)
-        column(self.pairs, self.empty, (self.list, 1), parent=self)
-        history.changed.connect(self._refresh)
-        history.read()
-
-    @Slot()
-    def _refresh(self) -> None:
-        names = [tr("All pairs"), *sorted({record.pair for record in self._history.records})]
-        if names != [self.pairs.itemText(index) for index in range(self.pairs.count())]:
-            with QSignalBlocker(self.pairs):
-                current = self.pairs.currentText()
-                self.pairs.clear()
-                self.pairs.addItems(names)
-                self.pairs.setCurrentIndex(max(0, self.pairs.findText(current)))
-        self._fill()
-
-    @Slot()
-    def _fill(self) -> None:
-        pair = self.pairs.currentText() if self.pairs.currentIndex() > 0 else ""
-        with QSignalBlocker(self.list):
-            self.list.clear()
-            for record in self._history.records:
-                if pair in ("", record.pair):
-                    item = QListWidgetItem(_summary(record))
-                    item.setData(Qt.ItemDataRole.UserRole, record)
-                    item.setToolTip(as_tooltip(f"{record.pair}\n{record.prompt[:400]}"))
-                    self.list.addItem(item)
-            self.list.setCurrentRow(-1)
-        self.list.setVisible(self.list.count() > 0)
-        self.empty.setVisible(self.list.count() == 0)
-
-    @Slot()
-    def _choose(self) -> None:
-        if (item := self.list.currentItem()) is not None:
-            self.chosen.emit(item.data(Qt.ItemDataRole.UserRole))
-
-    @Slot()
-    def _delete(self) -> None:
-        if (item := self.list.currentItem()) is not None:
-            self._history.delete(item.data(Qt.ItemDataRole.UserRole))
-
-
-def _summary(record: ComparisonRecord | DraftersRecord) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
-    ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
-    if isinstance(record, DraftersRecord) and (best := record.fastest) is not None:
-        ratio = f"{row_name(best, record.rows)} {ratio}"
-    prompt = " ".join(record.prompt[:200].split())
-    return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -1,6 +1,6 @@
 """Comparisons, which run one request in both modes, and their history."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -32,6 +32,26 @@ from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.requests import CompareDrafters, CompareRequest, GenerationRequest, LoadPair, Mode
 
 PAUSE_S = 0.5  # between runs, to let the machine cool down
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What a comparison compares.
+
+    Attributes:
+        repeats: runs of each mode or drafter.
+        exact: whether to use exact mode.
+        with_this_computer: whether to compare a server with this computer, instead of both modes.
+        drafters: folders of the drafters to compare, instead of both modes.
+    """
+
+    repeats: int = 1
+    exact: bool = False
+    with_this_computer: bool = False
+    drafters: tuple[Path, ...] = ()
+
+
+BOTH_MODES = ComparisonOptions()
 
 
 class Comparison(QObject):
@@ -191,14 +211,13 @@ class ComparisonJob(QObject):
         self,
         requests: tuple[GenerationRequest, ...],
         prompts: tuple[str, ...],
-        repeats: int,
+        options: ComparisonOptions,
         pair: PairInfo,
         here: LoadPair,
-        drafters: tuple[Path, ...],
         turn: Turn | None = None,
     ) -> None:
         """Run requests plainly, with lookup, and with each drafter of the target of `pair`, loaded from `here`."""
-        target = here.target or demo_pair()[0]
+        target, repeats, drafters = here.target or demo_pair()[0], options.repeats, options.drafters
         asked = CompareDrafters(requests, target, drafters, here.drafter_bits, repeats, PAUSE_S, here.tuned)
         self._start(DrafterComparison(requests, prompts, repeats, pair, here, drafters, turn), asked)
 

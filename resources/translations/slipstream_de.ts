@@ -830,11 +830,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>All pairs</source>
-            <translation>Alle Paare</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Compare</source>
             <translation>Vergleichen</translation>
         </message>
@@ -895,18 +890,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Earlier comparisons</source>
-            <translation>Frühere Vergleiche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Enter a prompt to compare</source>
             <translation>Prompt zum Vergleichen eingeben</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Filter by pair</source>
-            <translation>Nach Paar filtern</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -937,11 +922,6 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Lookup</source>
             <translation>Nachschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Not measured</source>
-            <translation>Nicht gemessen</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1065,11 +1045,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Your comparisons appear here.</source>
-            <translation>Ihre Vergleiche erscheinen hier.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>a prompt</source>
             <translation>eines Prompts</translation>
         </message>
@@ -1137,6 +1112,31 @@
             <location filename="../../app/compare/drafter_table.py" />
             <source>Text</source>
             <translation>Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>All pairs</source>
+            <translation>Alle Paare</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Earlier comparisons</source>
+            <translation>Frühere Vergleiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Filter by pair</source>
+            <translation>Nach Paar filtern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Not measured</source>
+            <translation>Nicht gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>Ihre Vergleiche erscheinen hier.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -6097,30 +6097,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
-            <source>config_fault</source>
-            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation>Die config.json von „{name}“ {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>config_field_invalid</source>
-            <extracomment>has an invalid “{field}”</extracomment>
-            <translation>enthält ein ungültiges Feld „{field}“</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>config_field_not_positive</source>
-            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
-            <translation>gibt „{field}“ als {value} an; nötig ist eine ganze Zahl über 0</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>config_not_of_family</source>
-            <extracomment>doesn't match its model family</extracomment>
-            <translation>beschreibt kein Modell der angegebenen Familie</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
             <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu dekodieren.</translation>
@@ -6136,18 +6112,6 @@
             <source>exact_without_drafter</source>
             <extracomment>Exact mode needs a drafter, but none is loaded. Turn exact mode off.</extracomment>
             <translation>Der exakte Modus macht den Text mit DFlash gleich dem ohne DFlash, aber es ist kein Drafter geladen. Schalten Sie den exakten Modus aus.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>family_unknown_to_mlx_lm</source>
-            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
-            <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>model_unreadable</source>
-            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>mlx-lm kann „{name}“ nicht laden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -6175,33 +6139,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
-            <source>reading_target</source>
-            <extracomment>Reading the target</extracomment>
-            <translation>Das Zielmodell wird gelesen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
             <source>ready</source>
             <extracomment>Ready</extracomment>
             <translation>Bereit</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>tensor_missing</source>
-            <extracomment>“{tensor}” is missing</extracomment>
-            <translation>„{tensor}“ fehlt</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>tensor_not_in_model</source>
-            <extracomment>“{tensor}” isn't part of the model</extracomment>
-            <translation>„{tensor}“ gehört nicht zum Modell</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>tensor_shape_differs</source>
-            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
-            <translation>„{tensor}“ hat die Form {found} statt {expected}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -6211,27 +6151,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
-            <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
-            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: tokenizer.json oder tokenizer_config.json ist beschädigt oder wird nicht unterstützt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>Wird aufgewärmt</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>weights_do_not_fit</source>
-            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>Die Gewichte von „{name}“ passen nicht zur config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>weights_not_finite</source>
-            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation>Die Gewichte von „{model}“ enthalten NaN oder Unendlich („{tensor}“). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -7300,6 +7222,84 @@
             <source>port_in_use</source>
             <extracomment>Port {port} is in use. Choose another port.</extracomment>
             <translation>Port {port} ist belegt. Wählen Sie einen anderen Port.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_fault</source>
+            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <translation>Die config.json von „{name}“ {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_field_invalid</source>
+            <extracomment>has an invalid “{field}”</extracomment>
+            <translation>enthält ein ungültiges Feld „{field}“</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_field_not_positive</source>
+            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
+            <translation>gibt „{field}“ als {value} an; nötig ist eine ganze Zahl über 0</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_not_of_family</source>
+            <extracomment>doesn't match its model family</extracomment>
+            <translation>beschreibt kein Modell der angegebenen Familie</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>family_unknown_to_mlx_lm</source>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
+            <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>model_unreadable</source>
+            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation>mlx-lm kann „{name}“ nicht laden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>reading_target</source>
+            <extracomment>Reading the target</extracomment>
+            <translation>Das Zielmodell wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tensor_missing</source>
+            <extracomment>“{tensor}” is missing</extracomment>
+            <translation>„{tensor}“ fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tensor_not_in_model</source>
+            <extracomment>“{tensor}” isn't part of the model</extracomment>
+            <translation>„{tensor}“ gehört nicht zum Modell</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tensor_shape_differs</source>
+            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
+            <translation>„{tensor}“ hat die Form {found} statt {expected}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tokenizer_unreadable</source>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
+            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: tokenizer.json oder tokenizer_config.json ist beschädigt oder wird nicht unterstützt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>weights_do_not_fit</source>
+            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>Die Gewichte von „{name}“ passen nicht zur config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>weights_not_finite</source>
+            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
+            <translation>Die Gewichte von „{model}“ enthalten NaN oder Unendlich („{tensor}“). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/adapter.py" />

@@ -830,11 +830,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>All pairs</source>
-            <translation>所有模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Compare</source>
             <translation>比较</translation>
         </message>
@@ -895,18 +890,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Earlier comparisons</source>
-            <translation>以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>Enter a prompt to compare</source>
             <translation>输入要比较的提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Filter by pair</source>
-            <translation>按模型对筛选</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -937,11 +922,6 @@
             <location filename="../../app/compare/compare_view.py" />
             <source>Lookup</source>
             <translation>查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Not measured</source>
-            <translation>未测量</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -1065,11 +1045,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Your comparisons appear here.</source>
-            <translation>您的比较会显示在这里。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
             <source>a prompt</source>
             <translation>提示词</translation>
         </message>
@@ -1137,6 +1112,31 @@
             <location filename="../../app/compare/drafter_table.py" />
             <source>Text</source>
             <translation>文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>All pairs</source>
+            <translation>所有模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Earlier comparisons</source>
+            <translation>以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Filter by pair</source>
+            <translation>按模型对筛选</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Not measured</source>
+            <translation>未测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>您的比较会显示在这里。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -6097,30 +6097,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
-            <source>config_fault</source>
-            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>config_field_invalid</source>
-            <extracomment>has an invalid “{field}”</extracomment>
-            <translation>中的“{field}”无效</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>config_field_not_positive</source>
-            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
-            <translation>中的“{field}”为 {value}；必须是大于 0 的整数</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>config_not_of_family</source>
-            <extracomment>doesn't match its model family</extracomment>
-            <translation>没有描述该系列的模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
             <translation>{reason} 请不带草稿模型载入目标模型，以普通方式解码。</translation>
@@ -6136,18 +6112,6 @@
             <source>exact_without_drafter</source>
             <extracomment>Exact mode needs a drafter, but none is loaded. Turn exact mode off.</extracomment>
             <translation>精确模式使 DFlash 的文本与普通解码的文本相同，但没有载入草稿模型。请关闭精确模式。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>family_unknown_to_mlx_lm</source>
-            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
-            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>model_unreadable</source>
-            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -6175,33 +6139,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
-            <source>reading_target</source>
-            <extracomment>Reading the target</extracomment>
-            <translation>正在读取目标模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
             <source>ready</source>
             <extracomment>Ready</extracomment>
             <translation>就绪</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>tensor_missing</source>
-            <extracomment>“{tensor}” is missing</extracomment>
-            <translation>缺少“{tensor}”</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>tensor_not_in_model</source>
-            <extracomment>“{tensor}” isn't part of the model</extracomment>
-            <translation>“{tensor}”不属于该模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>tensor_shape_differs</source>
-            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
-            <translation>“{tensor}”的形状是 {found}，而不是 {expected}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -6211,27 +6151,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
-            <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
-            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>正在预热</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>weights_do_not_fit</source>
-            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading.py" />
-            <source>weights_not_finite</source>
-            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -7300,6 +7222,84 @@
             <source>port_in_use</source>
             <extracomment>Port {port} is in use. Choose another port.</extracomment>
             <translation>端口 {port} 已被占用。请选取其他端口。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_fault</source>
+            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_field_invalid</source>
+            <extracomment>has an invalid “{field}”</extracomment>
+            <translation>中的“{field}”无效</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_field_not_positive</source>
+            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
+            <translation>中的“{field}”为 {value}；必须是大于 0 的整数</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>config_not_of_family</source>
+            <extracomment>doesn't match its model family</extracomment>
+            <translation>没有描述该系列的模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>family_unknown_to_mlx_lm</source>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
+            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>model_unreadable</source>
+            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>reading_target</source>
+            <extracomment>Reading the target</extracomment>
+            <translation>正在读取目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tensor_missing</source>
+            <extracomment>“{tensor}” is missing</extracomment>
+            <translation>缺少“{tensor}”</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tensor_not_in_model</source>
+            <extracomment>“{tensor}” isn't part of the model</extracomment>
+            <translation>“{tensor}”不属于该模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tensor_shape_differs</source>
+            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
+            <translation>“{tensor}”的形状是 {found}，而不是 {expected}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>tokenizer_unreadable</source>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
+            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>weights_do_not_fit</source>
+            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/target_model.py" />
+            <source>weights_not_finite</source>
+            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
+            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/adapter.py" />

@@ -7,7 +7,7 @@ from pathlib import Path
 import mlx.core as mx
 import pytest
 
-from mlx_engine import loading
+from mlx_engine import target_model
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -29,7 +29,7 @@ def test_a_dflash_2_drafter_of_a_float16_target_drafts_in_bfloat16(tmp_path: Pat
         weights = mx.load(str(file))
         assert isinstance(weights, dict)
         mx.save_safetensors(str(file), {name: array.astype(mx.float16) for name, array in weights.items()}, {"format": "mlx"})
-    monkeypatch.setattr(loading, "mx", _AsOnAGpu())
+    monkeypatch.setattr(target_model, "mx", _AsOnAGpu())
     engine = loaded(target, pair / "drafter")
     assert engine.pair is not None and engine.pair.dtype == mx.float16 and engine.pair.info.drafter_weights == "bfloat16"
     for case in json.loads((pair / "cases.json").read_text())["cases"][:2]:

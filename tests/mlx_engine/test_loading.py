@@ -7,7 +7,7 @@ import struct
 import mlx.core as mx
 import pytest
 
-from mlx_engine import comparison, loading
+from mlx_engine import comparison, loading, target_model
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
@@ -310,7 +310,7 @@ class TestOutOfMemory:
         assert isinstance(list(engine.load(pair / "target", pair / "drafter"))[-1], PairInfo)
 
     def test_while_mlx_lm_reads(self, pair, monkeypatch):
-        monkeypatch.setattr(loading, "load_model", self.out)
+        monkeypatch.setattr(target_model, "load_model", self.out)
         assert "n't enough memory" in refusal(pair / "target", pair / "drafter")
 
     @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_card import HEIGHT, WIDTH, card
+from app.compare.comparison_job import ComparisonOptions
 from app.conversations.comparison_record import ComparedMode, ComparisonRecord, verdict_on
 from app.conversations.plain_text import clean
 from app.conversations.store import Store
@@ -153,7 +154,7 @@ def test_repeats_alternate_and_show_medians_with_ranges(start: Start) -> None:
 
 def compared_with(app: Running, repeats: int) -> CompareDialog:
     app.ask("Hi")
-    app.conductor.compare_turn(app.conductor.chat.turns[-1], repeats)
+    app.conductor.compare_turns(app.conductor.chat.turns[-1:], ComparisonOptions(repeats))
     app.until(lambda: not app.conductor.busy)
     assert app.window.dialogs.find(CompareDialog) is not None
     return app.window.dialogs.find(CompareDialog)

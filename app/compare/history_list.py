@@ -1,0 +1,92 @@
+"""The list of earlier comparisons."""
+
+import time
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
+
+from app.compare.comparison_job import ComparisonHistory
+from app.conversations.comparison_record import ComparisonRecord, short_verdict
+from app.conversations.drafters_record import DraftersRecord, row_name
+from app.language import number, tr
+from app.widgets.controls import as_tooltip, small_label
+from app.widgets.layout import column
+from app.widgets.theme import SMALL, Theme, set_look
+
+HISTORY_WIDTH = 230
+
+
+class HistoryList(QWidget):
+    """A list of earlier comparisons, filtered by pair. Delete removes one."""
+
+    chosen = Signal(object)  # ComparisonRecord or DraftersRecord
+
+    def __init__(self, theme: Theme, history: ComparisonHistory, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._history = history
+        self.setFixedWidth(HISTORY_WIDTH)
+        self.pairs = QComboBox()
+        self.pairs.setAccessibleName(tr("Filter by pair"))
+        theme.set_font(self.pairs, SMALL)
+        self.pairs.addItem(tr("All pairs"))
+        self.pairs.currentIndexChanged.connect(self._fill)
+        self.list = QListWidget()
+        self.list.setAccessibleName(tr("Earlier comparisons"))
+        theme.set_font(self.list, SMALL)
+        self.list.setWordWrap(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.currentItemChanged.connect(self._choose)
+        self.list.itemClicked.connect(self._choose)
+        for key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
+            QShortcut(QKeySequence(key), self.list, self._delete, context=Qt.ShortcutContext.WidgetShortcut)
+        set_look(self.list, "history")
+        self.empty = small_label(theme, tr("Your comparisons appear here."), "faint", wrap=True)
+        column(self.pairs, self.empty, (self.list, 1), parent=self)
+        history.changed.connect(self._refresh)
+        history.read()
+
+    @Slot()
+    def _refresh(self) -> None:
+        names = [tr("All pairs"), *sorted({record.pair for record in self._history.records})]
+        if names != [self.pairs.itemText(index) for index in range(self.pairs.count())]:
+            with QSignalBlocker(self.pairs):
+                current = self.pairs.currentText()
+                self.pairs.clear()
+                self.pairs.addItems(names)
+                self.pairs.setCurrentIndex(max(0, self.pairs.findText(current)))
+        self._fill()
+
+    @Slot()
+    def _fill(self) -> None:
+        pair = self.pairs.currentText() if self.pairs.currentIndex() > 0 else ""
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for record in self._history.records:
+                if pair in ("", record.pair):
+                    item = QListWidgetItem(_summary(record))
+                    item.setData(Qt.ItemDataRole.UserRole, record)
+                    item.setToolTip(as_tooltip(f"{record.pair}\n{record.prompt[:400]}"))
+                    self.list.addItem(item)
+            self.list.setCurrentRow(-1)
+        self.list.setVisible(self.list.count() > 0)
+        self.empty.setVisible(self.list.count() == 0)
+
+    @Slot()
+    def _choose(self) -> None:
+        if (item := self.list.currentItem()) is not None:
+            self.chosen.emit(item.data(Qt.ItemDataRole.UserRole))
+
+    @Slot()
+    def _delete(self) -> None:
+        if (item := self.list.currentItem()) is not None:
+            self._history.delete(item.data(Qt.ItemDataRole.UserRole))
+
+
+def _summary(record: ComparisonRecord | DraftersRecord) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
+    ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
+    if isinstance(record, DraftersRecord) and (best := record.fastest) is not None:
+        ratio = f"{row_name(best, record.rows)} {ratio}"
+    prompt = " ".join(record.prompt[:200].split())
+    return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"
