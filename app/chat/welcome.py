@@ -57,7 +57,7 @@ class RecommendedPair(QFrame):
         self._row.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
 
     def show_pair(self, found: Recommendation | None) -> None:
-        """Set the pair to recommend, or None if there is no better one than the demo."""
+        """Set the pair to recommend, or None to recommend none."""
         self.found = found
         if found is None:
             return

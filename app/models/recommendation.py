@@ -68,7 +68,7 @@ def precision_note(bits: int | None) -> str:
 
 
 def needs_gpu(size: int, facts: MachineFacts | None) -> bool:
-    """Return whether weights of this size in bytes are too slow because there is no GPU."""
+    """Return whether weights of this size in bytes are too slow on this machine for lack of a GPU."""
     return machine.without_gpu(facts) and size > CPU_BYTES
 
 
@@ -78,7 +78,7 @@ def too_slow(name: str, size: int, facts: MachineFacts | None) -> bool:
 
 
 def weights_fit(size: int, budget: int | None, facts: MachineFacts | None, free: int | None) -> Fit:
-    """Return the fit of a pair of which only the size of the weights is known, all in bytes."""
+    """Return the fit of a pair from the size of its weights alone. All sizes are in bytes."""
     lines = (FitLine("Weights of both models", size, ""),)
     return Fit(lines, CONTEXT, budget, machine.allocation_limit(facts), free)
 
