@@ -1,14 +1,15 @@
 """Tune the loaded drafter to its target and the user's prompts, and keep the result only if it is faster.
 
 The target replies to the prompts. The replies of some chats are held out. The drafter, or an adapter to it, then learns to
-propose the other replies, and both are measured on those held out. Replies and weights are in a folder on disk, so that a
+propose other replies, and both are measured on those held out. Replies of other chats choose how strongly the adapter changes the
+drafter: usually, some of its strength is all that general prompts bear. Replies and weights are in a folder on disk, so that a
 canceled run continues, and memory holds one batch at a time. A run with other prompts or training settings uses the replies, too.
 """
 
 import os
 import shutil
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -19,6 +20,7 @@ from mlx_engine import memory
 from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import adapter
+from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
@@ -36,6 +38,8 @@ from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rou
 
 _HELD_OUT = 4  # every fourth chat, of the first ones
 _MOST_HELD_OUT = 200  # chats
+_CHOOSING = 2, 8  # of every eight chats, the third one chooses the adapter's strength
+_STRENGTHS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
 _TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
 _FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
@@ -49,6 +53,7 @@ class Replies:
     """The replies to one kind of prompts."""
 
     learned: list[TargetReply]
+    choosing: list[TargetReply]
     held_out: list[TargetReply]
 
 
@@ -118,7 +123,7 @@ class _Run:
         for file in self.folder.glob("*.safetensors"):
             if file not in used:
                 file.unlink(missing_ok=True)
-        found = Replies([], []), Replies([], [])
+        found = Replies([], [], []), Replies([], [], [])
         total, done, why = len(prompts) + len(general), 0, UNUSABLE
         for group, messages in zip(found, (prompts, general), strict=True):
             chats = {first: number for number, first in enumerate(dict.fromkeys(map(_first, messages)))}
@@ -140,7 +145,8 @@ class _Run:
                 else:
                     number = chats[_first(prompt)]
                     held_out = number % _HELD_OUT == 0 and number < _HELD_OUT * _MOST_HELD_OUT
-                    (group.held_out if held_out else group.learned).append(reply)
+                    choosing = number % _CHOOSING[1] == _CHOOSING[0] and not self.request.whole
+                    (group.held_out if held_out else group.choosing if choosing else group.learned).append(reply)
                 done += 1
         if not found[0].learned or not found[0].held_out:
             raise UserError.of(why)
@@ -194,38 +200,81 @@ class _Run:
         """Measure the drafter before and after, and keep the faster one."""
         target, folder = self.pair.folders
         assert folder is not None and self.pair.drafter is not None
+        if not self.request.whole:
+            trained = _scaled(trained, (yield from self._strength(trained, own, general)))
+        tuned, tensors = self._tuned(trained)
+        speeds: list[float] = []
+        for replies in (own.held_out, general.held_out):
+            for drafter in (self.pair.drafter, tuned):
+                speeds.append((yield from self._speed(drafter, replies)))
+        if self.cancel.is_set():
+            return
+        before, after, general_before, general_after = speeds
+        kept = is_better(before, after, general_before, general_after)
+        if kept and self.request.whole:
+            save_tensors(output, tensors, {"format": "mlx"})
+        elif kept:
+            checksums = weights_checksum(folder), weights_checksum(target)
+            facts = AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
+            adapter.save(output, trained, facts)
+        count = len(own.learned) + len(own.choosing) + len(own.held_out)
+        yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
+
+    def _strength(self, trained: Trained, own: Replies, general: Replies) -> Generator[TuningProgress, None, float]:
+        """Return the strength of the adapter that is fastest, on replies that are neither learned nor held out."""
+        assert self.pair.drafter is not None
+        if not own.choosing:
+            return 1.0
+        least = yield from self._speed(self.pair.drafter, general.choosing)
+        speeds: dict[float, tuple[float, float]] = {}
+        for strength in _STRENGTHS:
+            drafter, _ = self._tuned(_scaled(trained, strength))
+            speed = yield from self._speed(drafter, own.choosing)
+            speeds[strength] = speed, (yield from self._speed(drafter, general.choosing))
+            if self.cancel.is_set():
+                break
+        return best_strength(speeds, least)
+
+    def _tuned(self, trained: Trained) -> tuple[Drafter, Trained]:
+        """Return the drafter with its adapter or its new weights, and its tensors."""
+        _, folder = self.pair.folders
+        assert folder is not None and self.pair.drafter is not None
         tensors = read(folder)
         published = {plain_name(name): name for name in tensors}
         if self.request.whole:
             tensors |= {published[name]: array.astype(tensors[published[name]].dtype) for name, array in trained.items()}
         else:
             tensors |= adapter.merged(tensors, trained, self.pair.drafter.config.stored)
-        whole = dict(tensors) if self.request.whole else {}
         ends = self.pair.target.embed, self.pair.target.head
-        tuned = load_drafter(folder, self.pair.dtype, *ends, self.pair.drafter.bits, tensors=tensors)
-        speeds: list[float] = []
-        yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
-        for held_out in (own.held_out, general.held_out):
-            for drafter in (self.pair.drafter, tuned):
-                tokens = count = 0
-                for reply in held_out:
-                    chooser = Chooser(self.request.sampling, self.request.seed)
-                    some, more = rounds(drafter, reply, chooser, self.pair.target.vocabulary)
-                    tokens, count = tokens + some, count + more
-                    yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
-                    if self.cancel.is_set():
-                        return
-                speeds.append(tokens / count if count else 0.0)
-        before, after, general_before, general_after = speeds
-        kept = is_better(before, after, general_before, general_after)
-        if kept and self.request.whole:
-            save_tensors(output, whole, {"format": "mlx"})
-        elif kept:
-            checksums = weights_checksum(folder), weights_checksum(target)
-            facts = AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
-            adapter.save(output, trained, facts)
-        replies = len(own.learned) + len(own.held_out)
-        yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", replies)
+        return load_drafter(folder, self.pair.dtype, *ends, self.pair.drafter.bits, tensors=dict(tensors)), tensors
+
+    def _speed(self, drafter: Drafter, replies: Sequence[TargetReply]) -> Generator[TuningProgress, None, float]:
+        """Return tokens per round, or 0 without replies or after canceling."""
+        tokens = count = 0
+        for reply in replies:
+            if self.cancel.is_set():
+                return 0.0
+            chooser = Chooser(self.request.sampling, self.request.seed)
+            some, more = rounds(drafter, reply, chooser, self.pair.target.vocabulary)
+            tokens, count = tokens + some, count + more
+            yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
+        return tokens / count if count else 0.0
+
+
+def _scaled(trained: Trained, strength: float) -> Trained:
+    """Return an adapter that changes the drafter by this share."""
+    return {name: array * strength if name.endswith(LOW_RANK[1]) else array for name, array in trained.items()}
+
+
+def best_strength(speeds: Mapping[float, tuple[float, float]], general_before: float) -> float:
+    """Return the strength with most tokens per round on the user's prompts that doesn't slow down general ones, or the least one.
+
+    Args:
+        speeds: strength -> tokens per round on the user's prompts and on general ones.
+        general_before: tokens per round on general prompts without the adapter.
+    """
+    unharmed = {strength: own for strength, (own, general) in speeds.items() if general >= general_before}
+    return max(unharmed, key=lambda strength: (unharmed[strength], strength)) if unharmed else min(speeds)
 
 
 def _model(pair: LoadedPair, drafter: Drafter, folder: Path) -> BlockModel:

@@ -33,6 +33,7 @@ REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=24)
 def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     monkeypatch.setattr(tune, "_TUNING", replace(tune._TUNING, replies=2, anchors=4))
+    monkeypatch.setattr(tune, "_STRENGTHS", (1.0, 0.5))
     monkeypatch.setattr(tune, "_FROM_SCRATCH", replace(tune._FROM_SCRATCH, replies=4, anchors=4))
     return tmp_path / "cache" / "tuning"
 
@@ -107,16 +108,43 @@ def test_it_is_kept_if_it_rises_on_own_prompts_and_falls_by_at_most_1_percent_on
     assert not kept or tune.is_better(before, after + 1, general, general_after + 1)
 
 
-def test_held_out_replies_are_never_learned(engine, monkeypatch):
-    learned, measured = set[Path](), set[Path]()
+def test_replies_are_learned_choose_the_strength_or_are_held_out(engine, monkeypatch):
+    learned, chosen, measured = set[Path](), set[Path](), set[Path]()
     draw, count = loop.batches, tune.rounds
     monkeypatch.setattr(loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
     monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
+    monkeypatch.setattr(tune, "best_strength", lambda *_: (chosen.update(measured), measured.clear(), 0.7)[2])
     run(engine, replace(REQUEST, prompts=PROMPTS + PROMPTS[:6], epochs=30))  # repeated prompts count once
-    assert len(learned) == 15 and len(measured) == 5 and not learned & measured
+    assert (len(learned), len(chosen), len(measured)) == (12, 3, 5)
+    assert not (learned & chosen or learned & measured or chosen & measured)
 
 
-@pytest.mark.parametrize("stop_after", [1, 7, 24, 26, 33])
+speeds = st.floats(1, 16)
+
+
+@given(st.dictionaries(st.sampled_from(tune._STRENGTHS), st.tuples(speeds, speeds), min_size=1), speeds)
+def test_the_strength_is_the_fastest_that_does_not_slow_down_general_prompts(found, least):
+    strength = tune.best_strength(found, least)
+    unharmed = [each for each in found if found[each][1] >= least]
+    if unharmed:
+        assert strength in unharmed and all(found[strength][0] >= found[each][0] for each in unharmed)
+    else:
+        assert strength == min(found)
+
+
+def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
+    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    found = []
+    for strength in (1.0, 0.4):
+        monkeypatch.setattr(tune, "best_strength", lambda *_, strength=strength: strength)
+        result = run(engine, REQUEST)[-1]
+        found.append(mx.load(result.file))
+        assert mx.any(found[-1]["fc.lora_b"] != 0).item()
+    for name, array in found[0].items():
+        assert mx.allclose(found[1][name], array * (0.4 if name.endswith("_b") else 1.0)), name
+
+
+@pytest.mark.parametrize("stop_after", [1, 7, 24, 32, 36])
 def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
     monkeypatch.setattr(tune, "is_better", lambda *_: True)
     whole = run(engine, REQUEST)
@@ -142,7 +170,7 @@ def test_a_chat_is_held_out_as_a_whole(engine, monkeypatch):
     monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
     chats = [(one[0], Message("assistant", "t3"), Message("user", f"t{turn + 50}")) for one in PROMPTS[:5] for turn in range(3)]
     run(engine, TuneDrafter((*PROMPTS[:5], *chats), epochs=30, max_tokens=24))
-    assert len(learned) == 12 and len(measured) == 8 and not learned & measured  # two of five chats are held out
+    assert len(learned) == 8 and len(measured) == 12 and not learned & measured  # two of five chats are held out, one chooses
 
 
 def test_prompts_of_one_chat_are_refused(engine):
