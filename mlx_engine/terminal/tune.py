@@ -150,9 +150,10 @@ def general_prompts(demo: bool) -> Prompts:
     Args:
         demo: whether for the demo pair.
     """
-    file = Path(resources.__file__).parent / "bench_prompts.json"
-    prompts = json.loads(file.read_text(encoding="utf-8"))["mixed" if demo else "general"]
-    return [_messages(prompt["text"]) for prompt in prompts if not prompt.get("before")]
+    folder = Path(resources.__file__).parent
+    bench, more = (json.loads((folder / f"{name}_prompts.json").read_text(encoding="utf-8")) for name in ("bench", "general"))
+    texts = [prompt["text"] for prompt in bench["mixed" if demo else "general"] if not prompt.get("before")]
+    return [_messages(text) for text in (texts if demo else [*texts, *more])]
 
 
 def _remove(given: argparse.Namespace) -> int:

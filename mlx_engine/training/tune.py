@@ -41,7 +41,7 @@ _MOST_HELD_OUT = 200  # chats
 _CHOOSING = 2, 8  # of every eight chats, the third one chooses the adapter's strength
 _STRENGTHS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
-_TUNING = TrainingPlan(steps=0, replies=4, anchors=32, rate=1e-3, muon=0.0, rank=32, seed=0)
+_TUNING = TrainingPlan(steps=0, replies=8, anchors=16, rate=1e-3, muon=0.0, rank=32, seed=0)
 _FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
 _FREE = 5e9  # bytes of the disk that always stay free
 _SHARES = (0.5, 0.95)  # of progress after the replies, and after the training

@@ -154,6 +154,14 @@ def test_only_line_feeds_end_a_prompt_and_a_byte_order_mark_is_not_part_of_one(t
     assert command.read_prompts(file) == [(Message("user", "a\u2028b"),), (Message("user", "c\x85d"),)]
 
 
+def test_enough_general_prompts_are_built_in():
+    """Of every four, one is held out, and of every eight, one chooses the strength."""
+    for demo, fewest in ((False, 60), (True, 20)):
+        prompts = command.general_prompts(demo)
+        assert len(set(prompts)) == len(prompts) >= fewest
+        assert all(len(prompt) == 1 and prompt[0].role == "user" and prompt[0].content.strip() for prompt in prompts)
+
+
 def test_results_are_shown_with_their_change():
     assert command.table(Tuned(8.0, 10.0, 5.0, 4.5, False, "", 30), 1200) == [
         "30 of 1,200 prompts used",
