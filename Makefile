@@ -17,8 +17,7 @@ check: ## check style, types and imports
 	@packaging/setup.sh test
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
-	@.venv/bin/mypy
-	@packaging/test.sh tests/test_structure.py
+	@.venv/bin/mypy & types=$$!; packaging/test.sh tests/test_structure.py; imports=$$?; wait $$types && exit $$imports
 
 format: ## format every file
 	@packaging/setup.sh test
