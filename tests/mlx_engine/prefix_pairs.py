@@ -16,6 +16,7 @@ from mlx_engine.decoding import prefill
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
 from mlx_engine.prefix import disk, part
+from tests.examples import SAMPLE
 from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark
 
 PROMPT = (73, 119, 51, 37, 73, 117, 82, 108, 70, 73, 52)
@@ -40,6 +41,7 @@ PAIRS = {
     "assistant": "gemma4_assistant_2",
 }
 BLOCK = 8
+LONGEST = 24 if SAMPLE else 40  # tokens of a drawn reply
 STATES_EVERY = 3 * BLOCK
 WINDOW = 20
 

@@ -101,9 +101,9 @@ def assert_texts_are_equal(engine, temperature, length, widths):
     ("family", "form", "temperature", "length", "widths"),
     [
         ("qwen3", "4 bits", 0.8, 32, (16,)),
-        ("qwen3_5", "bfloat16", 0.0, 24, (8,)),
-        ("gpt_oss", "bfloat16", 0.0, 32, (5,)),
-        ("gemma4", "8 bits", 0.8, 32, (8,)),
+        ("qwen3_5", "bfloat16", 0.0, 12, (8,)),
+        ("gpt_oss", "bfloat16", 0.0, 24, (5,)),
+        ("gemma4", "8 bits", 0.8, 24, (8,)),
         *(
             pytest.param(family, form, temperature, 256, (2, 5, 8, 16), marks=pytest.mark.long)
             for family in PROVEN
@@ -260,7 +260,7 @@ def test_experts_in_mxfp4_are_exact(half, tmp_path, monkeypatch):
         experts = getattr(layer, "layer", layer).mlp.experts
         for name in ("gate_proj", "up_proj", "down_proj"):
             experts[name] = experts[name].to_quantized(32, 4, "mxfp4")
-    assert_texts_are_equal(engine, 0.0, 24, (8,))
+    assert_texts_are_equal(engine, 0.0, 12, (8,))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mlx_engine.events import Commit, CompletedReply, PrefillProgress
 from mlx_engine.requests import GenerationRequest
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
-from tests.mlx_engine.prefix_pairs import BLOCK, PAIRS, PROMPT, SHORT, WORDS, running
+from tests.mlx_engine.prefix_pairs import BLOCK, LONGEST, PAIRS, PROMPT, SHORT, WORDS, running
 from tests.mlx_engine.target_passes import before_each_pass
 
 
@@ -77,7 +77,7 @@ def test_reuse_does_not_change_a_chat(kept, data):
             seed=data.draw(st.integers(0, 99), "seed"),
             mode=data.draw(st.sampled_from(["dflash", "dflash", "plain"]), "mode"),
             width=data.draw(st.sampled_from([None, kept.pair.info.block_size, 3]), "width"),
-            max_tokens=data.draw(st.integers(1, 40), "limit"),
+            max_tokens=data.draw(st.integers(1, LONGEST), "limit"),
             ignore_eos=data.draw(st.booleans(), "past the end"),
         )
         stop = data.draw(st.sampled_from(["", "", "", "prefill", "reply"]), "stop in")

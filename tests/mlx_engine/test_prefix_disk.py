@@ -23,7 +23,7 @@ from mlx_engine.prefix.part import SavedPart
 from mlx_engine.prefix.store import PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
-from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
+from tests.mlx_engine.prefix_pairs import LONGEST, PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
 from tests.mlx_engine.prefix_process import QUOTA
 from tests.mlx_engine.saved_parts import damage
 
@@ -50,7 +50,7 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
             seed=data.draw(st.integers(0, 99), "seed"),
             mode=data.draw(st.sampled_from(["dflash", "dflash", "plain"]), "mode"),
             width=data.draw(st.sampled_from([engine.pair.info.block_size, 3]), "width"),
-            max_tokens=data.draw(st.integers(1, 40), "limit"),
+            max_tokens=data.draw(st.integers(1, LONGEST), "limit"),
             ignore_eos=True,
         )
         expected, got = reply(engine, request), reply(engine, dataclasses.replace(request, reuse=True, chat=str(turn % 2)))

@@ -26,7 +26,7 @@ from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.asking import question, reply, tokens
 from tests.mlx_engine.conftest import loaded_case
-from tests.mlx_engine.prefix_pairs import PAIRS, PROMPT
+from tests.mlx_engine.prefix_pairs import LONGEST, PAIRS, PROMPT
 from tests.mlx_engine.target_passes import before_each_pass
 from tests.mlx_engine.test_schedules import Scripted
 
@@ -94,7 +94,7 @@ REQUESTS = st.builds(
     mode=st.sampled_from(["dflash", "dflash", "plain"]),
     width=st.sampled_from([None, None, 1, 4, 8]),
     seed=st.integers(0, 2**64 - 1),
-    max_tokens=st.integers(1, 40),
+    max_tokens=st.integers(1, LONGEST),
     reuse=st.booleans(),
 )
 
