@@ -265,8 +265,8 @@ def drop(app: Running, *files: Path) -> None:
 
 
 def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()  # before the chats are opened in it
     app = start(data=tmp_path / "data")
-    (tmp_path / "data").mkdir(exist_ok=True)
     drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
     composer = app.window.composer
     app.until(lambda: bool(app.conductor.attachments.counts))
