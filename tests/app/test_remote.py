@@ -205,7 +205,7 @@ class TestStatistics:
         with connected(app, VLLM):
             app.ask("Hello")
         stats = app.conductor.chat.turns[-1].reply.stats
-        assert app.reply.stats.chip.text() == "DFlash · 13.0 tokens/round · 87% of drafts"
+        assert app.reply.stats.chip.text() == "DFlash · 13.0 tokens/round · 87% of drafts accepted"
         assert stats is not None
         details = wording.details(stats).splitlines()
         assert "120 tokens drafted, 104 accepted (87%)" in details
@@ -216,7 +216,7 @@ class TestStatistics:
         app = start()
         with connected(app, LLAMA):
             app.ask("Hello")
-        assert app.reply.stats.chip.text() == "DFlash · 16% of drafts"
+        assert app.reply.stats.chip.text() == "DFlash · 16% of drafts accepted"
 
     def test_a_rate_that_was_measured_here_says_so(self, start: Start) -> None:
         app = start()

@@ -311,6 +311,19 @@ def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
     assert set(edge) == {ground}
 
 
+def test_the_result_is_above_the_replies_and_explains_itself(start: Start) -> None:
+    """Short replies leave room at the end of the window, not in the middle."""
+    app = start()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: not app.conductor.busy and dialog.figures.height() > 0)
+    shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides["plain"])
+    tops = [view.mapTo(dialog, view.rect().topLeft()).y() for view in shown]
+    assert tops == sorted(tops)
+    assert "tokens per second" in dialog.verdict.text() and "identical text" in dialog.exact.text()
+
+
 def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(start: Start) -> None:
     app = start()
     app.window.dialogs.show_compare()
