@@ -139,11 +139,11 @@ class UnfinishedRun:
 
 def unfinished_run(target: Path, drafter: Path) -> UnfinishedRun | None:
     """Return the window's unfinished run of a pair, or None if there is none."""
-    folder = run_folder(target, drafter)
     try:
+        folder = run_folder(target, drafter)
         prompts = tuple(tuple(Message(*message) for message in prompt) for prompt in read_json(folder / _PROMPTS))
         return UnfinishedRun(prompts, float(read_json(folder / _PROGRESS) or 0.0))
-    except (UserError, TypeError, ValueError):
+    except (UserError, OSError, TypeError, ValueError):
         return None
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from app.conversations.database import FILE
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
+from app.models.picker_dialog import PickerDialog
 from app.tuning import tune_dialog, tuning_job, tuning_survey
 from app.tuning.tune_dialog import TuneDialog, why_not_kept
 from app.tuning.tuning_job import RemainingTime
@@ -223,6 +224,20 @@ def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(start: Start, f
     app.conductor.use(LoadPair(*folders))
     app.until(lambda: app.slipstream.tuning.surveyed is not None and not app.slipstream.tuning.reading)
     assert window.notice.isHidden() and window.main.isEnabled()
+
+
+def test_the_models_window_leads_to_it_from_the_loaded_pair(start: Start, tmp_path: Path) -> None:
+    app = start(data=tmp_path)
+    app.window.dialogs.show_models()
+    models = app.window.dialogs.find(PickerDialog)
+    assert models is not None
+    app.until(lambda: bool(app.window.picker.rows))
+    app.window.picker.select("demo")
+    assert models.card.tune.isVisible()
+    models.card.tune.click()
+    assert app.window.dialogs.find(TuneDialog) is not None
+    app.window.picker.select(app.window.picker.rows[-1].id)
+    assert not models.card.tune.isVisible()
 
 
 def test_a_server_is_not_tuned(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
