@@ -99,7 +99,7 @@ def in_four_bits(folder: Path) -> Path:
 
 def speed(target: Path, drafter: Path, prompts: Path, seed: int) -> float:
     """Return tokens per round on the prompts that tuning holds out."""
-    engine, file = Engine(), prompts.with_suffix(".reply")
+    engine, file = Engine(), prompts.with_suffix(".safetensors")
     list(engine.load(target, drafter))
     tokens = count = 0
     for prompt in read_prompts(prompts)[::4]:
