@@ -24,7 +24,8 @@ SHORT = """
 import dataclasses, os, sys
 from mlx_engine.terminal import tune_process
 os.nice, whole = (lambda niceness: niceness), tune_process.request
-tune_process.request = lambda *given: dataclasses.replace(whole(*given), epochs=1.0, max_tokens=48)
+few = lambda request: dataclasses.replace(request, general=request.general[:8], epochs=8.0, max_tokens=48)
+tune_process.request = lambda *given: few(whole(*given))
 sys.exit(tune_process.main())
 """
 
