@@ -10,7 +10,7 @@ from app.models.downloads import duration
 from app.models.pair_loader import PairLoader
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair
-from app.widgets.controls import Label, ThinBar, announce, button, small_label, styled_label
+from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
@@ -33,7 +33,7 @@ class TuneDialog(QDialog):
         self.title = styled_label(theme, size=1.3, bold=True, wrap=True)
         about = tr(
             "Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. "
-            "It runs in the background with low priority. Meanwhile, replies are slower."
+            "It runs in the background with low priority. Replies are slower while it runs."
         )
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
@@ -135,7 +135,7 @@ class TuneDialog(QDialog):
         self.main.setAccessibleName(tr("{action}: {name}", action=text, name=shown.name) if shown else text)
         self.main.setVisible(not running)
         self.main.setEnabled(known is not None and not why_not and not job.reading)
-        self.main.setToolTip(why_not)
+        self.main.setToolTip(as_tooltip(why_not))
         self.pause.setVisible(running)
         self.pause.setEnabled(not job.pausing)
         self.discard.setVisible(running or paused_at is not None)

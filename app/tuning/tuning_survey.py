@@ -113,7 +113,7 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
 def _prompts(chats: Path | None) -> tuple[Prompts, str]:
     """Return the prompts that a run would use, and why there are none."""
     if chats is None or not chats.exists():
-        return [], tr("Chats aren't saved, so there are no messages to tune with.") if chats is None else ""
+        return [], tr("Chats aren't saved, so tuning has no messages to use.") if chats is None else ""
     try:
         return list(dict.fromkeys(saved_prompts(chats)))[-MOST_PROMPTS:], ""
     except UserError:

@@ -44,7 +44,7 @@ def _requests(given: argparse.Namespace) -> tuple[GenerationRequest, ...]:
         return (arguments.request(given, "dflash"),)
     prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
     if not prompts:
-        raise UserError("no_prompts_to_compare", "There are no prompts to compare the drafters on.")
+        raise UserError("no_prompts_to_compare", "No prompts were found to compare the drafters with.")
     system = (Message("system", arguments.check_text(given.system)),) if given.system else ()
     common = arguments.options(given, "dflash")
     return tuple(

@@ -100,7 +100,7 @@ def tune(host: PausableHost, target: Path, drafter: Path, saved: Prompts) -> Ite
                 save_run_prompts(folder, prompts)
             if time.monotonic() - saved_at > _SAVE_S:
                 saved_at = time.monotonic()
-                with suppress(UserError):  # on a full disk, the run ends by itself
+                with suppress(UserError):  # the run itself reports a full disk
                     save_run_progress(folder, event.fraction)
             yield {"event": "progress", "fraction": event.fraction, "step": text_to_json(event.step)}
     yield {"event": "paused"}

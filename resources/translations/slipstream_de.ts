@@ -4555,7 +4555,7 @@
         </message>
         <message>
             <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Meanwhile, replies are slower.</source>
+            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Replies are slower while it runs.</source>
             <translation>Passt den Drafter an dieses Modell und an Ihre Nachrichten an. Der Text von Antworten ändert sich nie, nur ihre Geschwindigkeit. Die Anpassung läuft mit niedriger Priorität im Hintergrund. Antworten sind währenddessen langsamer.</translation>
         </message>
         <message>
@@ -4615,7 +4615,7 @@
         </message>
         <message>
             <location filename="../../app/tuning/tuning_survey.py" />
-            <source>Chats aren't saved, so there are no messages to tune with.</source>
+            <source>Chats aren't saved, so tuning has no messages to use.</source>
             <translation>Chats werden nicht gesichert, daher gibt es keine Nachrichten zum Anpassen.</translation>
         </message>
         <message>

@@ -4555,7 +4555,7 @@
         </message>
         <message>
             <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Meanwhile, replies are slower.</source>
+            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Replies are slower while it runs.</source>
             <translation>调优使草稿模型适应此模型和您的消息。回复的文本绝不会改变，改变的只是速度。调优在后台以低优先级运行，期间回复会较慢。</translation>
         </message>
         <message>
@@ -4615,7 +4615,7 @@
         </message>
         <message>
             <location filename="../../app/tuning/tuning_survey.py" />
-            <source>Chats aren't saved, so there are no messages to tune with.</source>
+            <source>Chats aren't saved, so tuning has no messages to use.</source>
             <translation>对话不会被存储，因此没有可用于调优的消息。</translation>
         </message>
         <message>

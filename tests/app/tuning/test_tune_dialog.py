@@ -100,7 +100,7 @@ def ended(app: Running) -> None:
 
 def test_it_says_what_a_run_uses_and_needs(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
     _, window = opened(start, folders, tmp_path)
-    assert window.prompts.text() == "12 from 12 chats, and 16 general ones. Private chats are left out."
+    assert window.prompts.text() == "12 from 12 chats, and 64 general ones. Private chats are left out."
     assert "64.0 GB free" in window.memory.text() and "until tuning ends" in window.disk.text()
     assert window.main.text() == "Start" and window.main.isEnabled() and window.notice.isHidden()
     assert window.pause.isHidden() and window.remove.isHidden() and window.reload.isHidden() and window.discard.isHidden()

@@ -49,6 +49,7 @@ def test_given_replies_are_recorded_and_not_generated(engine, monkeypatch):
 
 def test_the_number_of_held_out_chats_is_limited(engine, monkeypatch):
     monkeypatch.setattr(tune, "_MOST_HELD_OUT", 2)
+    monkeypatch.setattr(tune, "_CHOOSING", (1, 1))  # no chat, because their replies would be measured too
     measured, count = list[TargetReply](), tune.rounds
     monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.append(reply), count(drafter, reply, *rest))[1])
     run(engine, GIVEN)
