@@ -117,7 +117,8 @@ class CompareDialog(QDialog):
             spacing=12,
         )
         row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
-        conductor.busy_changed.connect(self._show_state)
+        for signal in (conductor.busy_changed, conductor.turns_changed):
+            signal.connect(self._show_state)
         conductor.loader.loaded.connect(self._find_drafters)
         for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.loader.drafters_found):
             signal.connect(self._show_state)
@@ -318,7 +319,13 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _show_state(self) -> None:
-        prompt = self._full_prompt
+        prompt, loader, outcome = self._full_prompt, self._conductor.loader, self._outcome
+        self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
+        self.all_drafters.setEnabled(not self.running)
+        count = len(self._last_turns)
+        self.several.setText(tr("Last {count} prompts of this chat", count=number(count)))
+        self.several.setVisible(bool(self._drafters) and count > 1)
+        self.several.setEnabled(not self.running)
         self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
         self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
         self.run_button.setEnabled(self.running or ((bool(prompt) or self._on_several) and self._can_compare))
@@ -327,14 +334,7 @@ class CompareDialog(QDialog):
         self.repeats.setEnabled(not self.running)
         self.this_computer.setVisible(bool(self._conductor.sent_to))
         self.this_computer.setEnabled(not self.running)
-        loader, outcome = self._conductor.loader, self._outcome
         fastest = outcome.fastest if outcome else None
-        self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
-        self.all_drafters.setEnabled(not self.running)
-        count = len(self._last_turns)
-        self.several.setText(tr("Last {count} prompts of this chat", count=number(count)))
-        self.several.setVisible(bool(self._drafters) and count > 1)
-        self.several.setEnabled(not self.running)
         if outcome and fastest:
             rows = [DrafterRow.of(one) for one in outcome.results]
             self.use_button.setText(tr("Use {name}", name=row_name(rows[outcome.results.index(fastest)], rows)))

@@ -461,3 +461,8 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: P
     assert app.engine.loaded[-3:] == [(target, first), (target, second), (target, first)], "each drafter is loaded once"
     assert [row[-1] for row in cells(dialog)] == ["–", "2 of 2 identical", "2 of 2 identical", "2 of 2 identical"]
     assert isinstance(dialog.record, DraftersRecord) and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")
+    app.until(dialog.several.isVisible)
+    app.conductor.new_chat()
+    assert dialog.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.hint.text()
+    dialog.prompt.clear()
+    assert not dialog.run_button.isEnabled(), "nothing to compare"
