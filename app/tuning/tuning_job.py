@@ -104,7 +104,8 @@ class TuningJob(QObject):
 
     @Slot(str)
     def _fail(self, reason: str) -> None:
-        self.starting, self.reading, self.progress, self.error = False, False, None, reason
+        self.starting = self.reading = self.pausing = False
+        self.progress, self.error = None, reason
         self.changed.emit()
 
     # Commands
@@ -123,12 +124,12 @@ class TuningJob(QObject):
 
     def _start_if_possible(self, pair: TuningPair, found: TuningSurvey) -> None:
         self.starting, self.surveyed = False, found
-        self.error = found.why_not or found.short_of_memory
+        self.error = self.error or found.why_not or found.short_of_memory
         if self.error or self._closed or self.pausing:
-            self.progress = None
+            self._end()
         else:
             self._launch(pair, found)
-        self.changed.emit()
+            self.changed.emit()
 
     def _launch(self, pair: TuningPair, found: TuningSurvey) -> None:
         self._process, self._incomplete = QProcess(self), b""
@@ -139,7 +140,8 @@ class TuningJob(QObject):
         self._process.start(*child.command(MODULE))
         prompts = [[(message.role, message.content) for message in prompt] for prompt in found.prompts]
         order = {"target": str(pair.target), "drafter": str(pair.drafter), "prompts": prompts, "log": self._log_name}
-        self._process.write(json.dumps(order).encode() + b"\n")
+        if self._process is not None:  # it may already have failed to start
+            self._process.write(json.dumps(order).encode() + b"\n")
 
     @Slot()
     def pause(self) -> None:
@@ -246,6 +248,10 @@ class TuningJob(QObject):
             process.deleteLater()
         if self.result is None and not self.error and not self.pausing:
             self.error = tr("Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.", log_file=self._log_name)
+        self._end()
+
+    def _end(self) -> None:
+        """Delete the run if that was requested, or show what is known now."""
         self.progress, self.pausing = None, False
         if self._discards:
             self._discard()

@@ -191,11 +191,16 @@ def test_a_process_that_fails_leaves_a_clear_message_and_can_be_continued(
     assert window.error.isHidden() and app.slipstream.tuning.result == KEPT
 
 
+@pytest.mark.parametrize("missing", ["program", "log folder"])
 def test_a_process_that_cannot_start_says_so(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
-    monkeypatch.setattr(tuning_job.child, "command", lambda module: (str(tmp_path / "missing"), []))
+    play(READ, result(KEPT))
+    if missing == "program":
+        monkeypatch.setattr(tuning_job.child, "command", lambda module: (str(tmp_path / "missing"), []))
     app, window = opened(start, folders, tmp_path)
+    if missing == "log folder":
+        app.slipstream.tuning._log_file = tmp_path / "missing" / "tuning.log"
     window.main.click()
     ended(app)
     assert "Can't start tuning" in window.error.label.text() and window.main.isEnabled()
@@ -322,6 +327,29 @@ def test_a_discarded_run_is_deleted(
     ended(app)
     app.until(lambda: not folder.exists() and window.main.text() == "Start")
     assert window.discard.isHidden() and window.error.isHidden()
+
+
+def test_a_run_can_be_ended_before_its_process_starts(
+    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """“Pausing…” stayed, and the run wasn't deleted."""
+    monkeypatch.setattr(tune_dialog, "confirm", lambda *_: True)
+    started, folder = tmp_path / "started", run_folder(*folders)
+    folder.mkdir(parents=True)
+    save_run_prompts(folder, [(Message("user", "Question 1?"),)])
+    play(f"open({str(started)!r}, 'w')")
+    app, window = opened(start, folders, tmp_path)
+    job = app.slipstream.tuning
+    for end, error in ((window.pause.click, ""), (job.pause_for_memory, "memory is almost full"), (window.discard.click, "")):
+        assert window.main.text() == "Continue"
+        window.main.click()
+        assert job.starting
+        end()
+        ended(app)
+        assert not window.state.text().startswith("Pausing") and window.main.isEnabled() and not job.pausing
+        assert error in job.error and bool(error) == bool(job.error)
+    app.until(lambda: not folder.exists() and window.main.text() == "Start")
+    assert not started.exists()
 
 
 def test_the_end_of_a_run_is_announced_if_the_window_is_closed(
