@@ -9,7 +9,7 @@ from app.chat.conductor import Conductor
 from app.conversations import wording
 from app.conversations.chat_tree import Turn
 from app.language import sentences, tr
-from app.transcript.call_card import one_line, readable, server_name, tool_name
+from app.transcript.call_card import preview, server_name, tool_name
 from app.widgets.controls import announce
 
 MAX_LENGTH = 600  # characters announced of a reply
@@ -36,7 +36,7 @@ class Announcer(QObject):
         for record in turn.reply.calls:
             if record.state == "waiting":
                 server, tool = server_name(record), tool_name(record)
-                arguments = one_line(readable(record.call.arguments), MAX_LENGTH)
+                arguments = preview(record.call.arguments, MAX_LENGTH)
                 if server == tool:
                     self._say(tr("{tool} needs approval: {arguments}", tool=tool, arguments=arguments))
                 else:

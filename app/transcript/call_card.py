@@ -58,6 +58,12 @@ def readable(arguments: str) -> str:
         return shown(arguments)
 
 
+def preview(arguments: str, length: int) -> str:
+    """Return arguments on one line. Several ones are JSON, so that a value can't be mistaken for the next argument."""
+    text = readable(arguments)
+    return one_line(arguments if "\n" in text else text, length)
+
+
 def _is_simple(name: str, value: object) -> bool:
     """Return whether an argument can't be mistaken for another one when it is shown without quotes."""
     if not isinstance(value, str):
@@ -156,7 +162,7 @@ class CallCard(QFrame):
         self.header.setText(f"{'▾' if is_open else '▸'}  {name}")
         self.header.setAccessibleName(tr("Hide call to “{tool}”", tool=name) if is_open else tr("Show call to “{tool}”", tool=name))
         server = server_name(record)
-        arguments = "" if is_open else one_line(readable(record.call.arguments), MAX_PREVIEW)
+        arguments = "" if is_open else preview(record.call.arguments, MAX_PREVIEW)
         self.preview.setText(" · ".join(filter(None, (server if server != name else "", arguments))))
         self.status.setText(said)
         set_look(self.status, "danger" if record.state == "failed" else "secondary")

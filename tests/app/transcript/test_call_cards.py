@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
 
-from app.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, readable
+from app.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, preview, readable
 from app.transcript.message_views import ANSWER, AREAS, CALLS
 from mlx_engine.requests import ToolCall
 from tests.app.conftest import Running
@@ -100,6 +100,12 @@ def test_different_arguments_look_different(one: dict[str, object], other: dict[
     """What the user approves must not be another call in disguise."""
     texts = json.dumps(one), json.dumps(other)
     assert texts[0] == texts[1] or readable(texts[0]) != readable(texts[1])
+
+
+def test_a_value_is_not_mistaken_for_the_next_argument_on_one_line() -> None:
+    """A screen reader read the same text for both."""
+    one, two = json.dumps({"path": "a limit: 5"}), json.dumps({"path": "a", "limit": 5})
+    assert preview(one, 80) == "path: a limit: 5" and preview(two, 80) == two
 
 
 def test_names_are_cut_and_kept_on_one_line(start: Start) -> None:
