@@ -15,7 +15,7 @@ from pathlib import Path
 from app.conversations import schema, wording
 from app.conversations.salvage import read_database
 from app.conversations.store import Snapshot, Store
-from app.language import tr
+from app.language import sentences, tr
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +163,7 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
         outcome = tr("Recovered {chats} and moved the old file to {aside}.", chats=wording.chats(count), aside=aside)
     else:
         outcome = tr("The old file was moved to {aside}.", aside=aside)
-    return OpenedStore(store, saves=True, notice=f"{reason} {outcome}")
+    return OpenedStore(store, saves=True, notice=sentences(reason, outcome))
 
 
 def _recover(damaged: Path, store: Store) -> int:

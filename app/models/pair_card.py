@@ -235,7 +235,7 @@ class FactTable(QWidget):
         for old in self.findChildren(QLabel):
             old.deleteLater()
         for index, (name, text) in enumerate(facts.items()):
-            value = _FactLabel(unbroken(text))
+            value = _FactLabel(text if name == tr("Location") else unbroken(text))  # a copied path must stay as it is
             self._theme.set_font(value, SMALL)
             value.setAccessibleName(f"{name}: {text}")
             for position, label in enumerate((small_label(self._theme, name, "secondary", wrap=True), value)):

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations.plain_text import one_line
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr, translated
+from app.language import sentences, tr, translated
 from app.machine.measurements import BackgroundTuning
 from app.models.survey import listed_name
 from app.notice import Notice
@@ -199,6 +199,6 @@ class PairLoader(QObject):
     def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:
         """Report a failure and the pair that is still loaded, or offer the demo pair."""
         if self._replaces:
-            text += " " + (tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
+            text = sentences(text, tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
         again = self.connecting_to.name if self.connecting_to else ""
         self.notified.emit(Notice(text, kind, "" if self.pair else "load", again=again))

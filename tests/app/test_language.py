@@ -17,6 +17,7 @@ from app import language
 from app.chat.welcome import examples
 from app.conversations import wording
 from app.conversations.comparison_record import short_verdict
+from app.conversations.database import FILE, open_store
 from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
 from app.models.survey import survey
@@ -27,6 +28,7 @@ from mlx_engine.requests import LoadPair, ToolCall
 from mlx_engine.tools.config import BUILTINS
 from mlx_engine.tools.record import CallRecord
 from tests.app.conftest import Running
+from tests.app.scripted_engine import refuse
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # for busy machines
@@ -287,6 +289,22 @@ def test_sentences_are_joined_as_in_the_language(code: str, expected: str, resto
     language.use(code)
     assert language.sentences("One", "", "Two?", "Three.") == expected
     assert language.sentences("", "") == ""
+
+
+def test_notices_are_joined_as_in_chinese(
+    restored: None, start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use("zh_CN")
+    app = start()
+    app.engine.load_error = refuse("无法载入。")
+    app.conductor.use(LoadPair(Path("/somewhere")))
+    app.until(lambda: app.conductor.loader.progress is None)
+    assert app.notices[-1] == "无法载入。" + tr("No models are loaded.")
+    (tmp_path / FILE).write_text("Not a database")
+    opened = open_store(tmp_path)
+    opened.store.close()
+    assert "。" in opened.notice and "。 " not in opened.notice
 
 
 def test_built_in_tools_have_the_same_names_in_cards_and_settings(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:

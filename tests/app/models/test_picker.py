@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
 from app.models.model_settings import ModelSettings
+from app.models.pair_card import FactTable
 from app.models.picker_dialog import CustomPairDialog, PickerDialog
 from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.pairs import locks, model_move
@@ -371,6 +372,13 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     assert "drafter" in card(again).problem.text()
     card(again).remove.click()
     again.until(lambda: not any(one.custom for one in again.window.picker.rows))
+
+
+def test_a_copied_path_is_unchanged(start: Start) -> None:
+    """It had no-break spaces after digits."""
+    table = FactTable(start().window.theme)
+    table.show_facts({"Location": "/Volumes/Disk 2 old", "Speed": "16 tok/s"})
+    assert [label.text() for label in table.findChildren(QLabel)][1::2] == ["/Volumes/Disk 2 old", "16\N{NO-BREAK SPACE}tok/s"]
 
 
 def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
