@@ -448,7 +448,6 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: P
     assert dialog.several.isHidden(), "one prompt"
     dialog.all_drafters.click()
     app.ask("Two?")
-    app.conductor.settings_changed.emit()
     dialog.all_drafters.click()
     assert dialog.several.isVisible() and dialog.several.text() == "Last 2 prompts of this chat"
     dialog.several.click()
