@@ -296,6 +296,8 @@ class CompareDialog(QDialog):
         difference = difference_between(record.plain, record.side("dflash"))
         if isinstance(record, DraftersRecord):
             assert self.table is not None
+            if record.prompt != self._full_prompt:  # the replies of an earlier prompt differ
+                self._show_prompt(record.prompt)
             names: dict[Mode, str] | None = record.side_names
             self.table.show_rows(dict(enumerate(record.rows)), record.fastest)
             self._show_headline(*verdict_on_drafters(record))

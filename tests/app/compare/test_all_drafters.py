@@ -465,3 +465,20 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: P
     assert dialog.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.hint.text()
     dialog.prompt.clear()
     assert not dialog.run_button.isEnabled(), "nothing to compare"
+
+
+def test_the_prompt_is_that_of_the_replies_below(start: Start, places: Places) -> None:
+    """The last prompt stayed above replies to another one."""
+    target, *drafters = places
+    app = start()
+    loaded(app, LoadPair(target, drafters[0]))
+    dialog = dialog_with_drafters(app)
+    requests = tuple(GenerationRequest((Message("user", text),)) for text in ("One?", "Two?"))
+    comparison = DrafterComparison(requests, ("One?", "Two?"), 1, PAIR, LoadPair(target, drafters[0]), tuple(drafters))
+    dialog.follow(comparison)
+    assert dialog.prompt.toPlainText() == "Two?"
+    plain, slower = (replace(one, replies=2 * one.replies) for one in (PLAIN, SLOWER))
+    for event in (DraftersCompared((plain, slower)), None):
+        comparison.accept(Delivery(event, 0.0))
+    comparison.changed.emit()
+    assert isinstance(dialog.record, DraftersRecord) and dialog.prompt.toPlainText() == dialog.record.prompt == "One?"
