@@ -87,7 +87,8 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
     if not os.access(drafter, os.W_OK):
         return TuningSurvey(tr("The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models."))
     prompts, why_not = _prompts(chats)
-    count, general = len({next(message.content for message in prompt) for prompt in prompts}), len(general_prompts(demo=False))
+    firsts = {next(message.content for message in prompt if message.role == "user") for prompt in prompts}  # one per chat
+    count, general = len(firsts), len(general_prompts(demo=False))
     if not why_not and len(prompts) < FEWEST_PROMPTS:
         why_not = tr(
             "Tuning needs at least {fewest} different messages in saved chats, but there are only {count}. Chat some more first.",

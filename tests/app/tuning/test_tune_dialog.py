@@ -281,6 +281,18 @@ def test_why_a_drafter_cannot_be_tuned(
     assert expected in tuning_survey.survey(pair, database).why_not
 
 
+def test_chats_with_the_same_system_prompt_are_counted_apart(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    """They were taken for one chat, so the drafter couldn't be tuned."""
+    database = tmp_path / "system.db"
+    with closing(Store(database)) as store:
+        for number in range(12):
+            chat = chat_of(f"Question {number}?")
+            chat.settings = ChatSettings(system="Answer briefly.")
+            save(store, chat)
+    known = tuning_survey.survey(tuning_survey.TuningPair("Pair", *folders), database)
+    assert (known.why_not, known.chats) == ("", 12)
+
+
 def replace_kind() -> Any:
     class Other:
         tunable, kind = False, "EAGLE-3"
