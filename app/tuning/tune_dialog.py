@@ -241,7 +241,6 @@ class TuneDialog(QDialog):
     def _reload_when_idle(self) -> None:
         if self._reloads and not self._conductor.busy:
             self._reloads = False
-            self._job.result = None
             self._conductor.use(self._loader.here)
         self.refresh()
 
@@ -295,8 +294,8 @@ def why_not_kept(before: float, after: float) -> str:
 
 
 def _change(before: float, after: float) -> str:
-    change = after / before - 1
-    return ("+" if change >= 0 else "−") + tr("{count}%", count=number(100 * abs(change), 1))
+    change = round(100 * (after / before - 1), 1)
+    return ("+" if change >= 0 else "−") + tr("{count}%", count=number(abs(change), 1))
 
 
 def _add_fact(theme: Theme, grid: QGridLayout, name: str) -> Label:

@@ -176,6 +176,11 @@ class TuningJob(QObject):
             self.result, self.error = None, ""
             self._background.run(lambda: remove_adapter(pair.drafter, pair.target), lambda _: self.look_at(pair))
 
+    @Slot()
+    def forget_result(self) -> None:
+        """Forget the result of the last run, because a pair was loaded since."""
+        self.result = None
+
     def close(self) -> None:
         """Pause the run, because Slipstream quits. `wait` for its end."""
         self._closed = True

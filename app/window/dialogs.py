@@ -67,6 +67,7 @@ class Dialogs(QObject):
         picker.downloaded.connect(self._announce_download)
         tuning.ended.connect(self._announce_tuning)
         tuning.paused_found.connect(self._announce_paused_run)
+        conductor.loader.loaded.connect(tuning.forget_result)
         conductor.loader.loaded.connect(self._find_paused_run)
         self._looked_for_run = False
 

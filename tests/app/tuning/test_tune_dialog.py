@@ -18,7 +18,7 @@ from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
 from app.models.picker_dialog import PickerDialog
 from app.tuning import tune_dialog, tuning_job, tuning_survey
-from app.tuning.tune_dialog import TuneDialog, why_not_kept
+from app.tuning.tune_dialog import GainTable, TuneDialog, why_not_kept
 from app.tuning.tuning_job import RemainingTime
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Tuned
@@ -374,6 +374,31 @@ def test_the_end_of_a_run_is_announced_if_the_window_is_closed(
         app.slipstream.tuning.start()
         ended(app)
         assert text in app.notices[-1]
+
+
+def test_a_pair_that_was_reloaded_needs_no_reload(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+    """The Tune Drafter window offered Reload even if the pair had been loaded from the Models window."""
+    target, drafter = folders
+    app, window = opened(start, folders, tmp_path)
+    play(READ, result(KEPT))
+    window.main.click()
+    ended(app)
+    assert window.reload.isVisible()
+    window.close()
+    write_adapter(adapter_path(drafter, target), AdapterRecord("", "", "2026-11-23", 3.2, 4.0))
+    app.engine.pair = replace(PAIR, tuned=True)
+    app.conductor.use(LoadPair(*folders))
+    app.until(lambda: app.conductor.loader.progress is None)
+    window = dialog(app)
+    assert window.reload.isHidden() and window.outcome.text() == "Tuned on 2026-11-23. The tuned drafter is in use."
+
+
+@pytest.mark.parametrize(("after", "change"), [(4.0, "+25.0%"), (3.1999, "+0.0%"), (3.1, "−3.1%")])
+def test_changes_have_a_sign(start: Start, after: float, change: str) -> None:
+    table = GainTable(start(loaded=False).slipstream.theme)
+    table.show_gains((3.2, after), (0.0, 0.0))
+    assert [cell.text() for cell in table.rows[0][2:]] == [f"{after:.2f}", change]
+    assert [cell.text() for cell in table.rows[1][1:]] == ["–"] * 3
 
 
 def test_quitting_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
