@@ -45,6 +45,7 @@ def _requests(given: argparse.Namespace) -> tuple[GenerationRequest, ...]:
     prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
     if not prompts:
         raise UserError("no_prompts_to_compare", "No prompts were found to compare the drafters with.")
+    prompts = [prompt[:-1] if prompt[-1].role == "assistant" else prompt for prompt in prompts]  # without given replies
     system = (Message("system", arguments.check_text(given.system)),) if given.system else ()
     common = arguments.options(given, "dflash")
     return tuple(

@@ -72,8 +72,8 @@ def table(found: Tuned, count: int) -> list[str]:
 def read_prompts(file: Path) -> Prompts:
     """Return the prompts in a file.
 
-    Each line of a .jsonl file is a string, or a list of messages with `role` and `content`, which may end with the reply. Each line
-    of other files is the text of a prompt.
+    Each line of a .jsonl file is a string, or a list of messages with `role` and `content`, which has a user's message and may end
+    with the reply. Each line of other files is the text of a prompt.
 
     Raises:
         UserError: the file can't be read.
@@ -95,6 +95,8 @@ def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
     for each in value:
         if each["role"] not in ("system", "user", "assistant") or not isinstance(each["content"], str):
             raise ValueError
+    if not any(each["role"] == "user" for each in value):
+        raise ValueError
     return tuple(Message(each["role"], each["content"]) for each in value)  # type: ignore[arg-type]
 
 

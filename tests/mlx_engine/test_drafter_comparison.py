@@ -386,8 +386,11 @@ class TestCommand:
         options = ["--prompts", str(tmp_path / "prompts.txt"), "--most", "2"]
         asked = compare_drafters._requests(parser().parse_args(["compare", *options, "--drafters", "all"]))
         assert [one.messages for one in asked] == [(second,), (first,)]
+        chats.append((first, Message("assistant", "Yes")))  # a reply that tuning would learn
+        asked = compare_drafters._requests(given)
+        assert [one.messages for one in asked] == [(Message("system", "Be brief."), first), chats[1]]
         monkeypatch.setattr(compare_drafters, "saved_prompts", list)
-        with pytest.raises(UserError, match="no prompts"):
+        with pytest.raises(UserError, match="No prompts were found"):
             compare_drafters._requests(given)
 
     def test_the_option_untuned_reaches_the_comparison(self, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,9 +133,10 @@ def test_prompts_are_lines_of_text_or_json(tmp_path):
     assert command.read_prompts(lines) == [(Message("user", "First?"),), (Message("system", "Be brief."), Message("user", "Why?"))]
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "1", '[{"role": "user"}]', '[{"role": "stranger", "content": ""}]', '[{"role": "user", "content": 1}]']
-)
+INVALID = ["{", "1", '[{"role": "user"}]', '[{"role": "stranger", "content": ""}]', '[{"role": "user", "content": 1}]']
+
+
+@pytest.mark.parametrize("text", [*INVALID, "[]", '[{"role": "assistant", "content": "A"}]', '[{"role": "system", "content": "A"}]'])
 def test_other_lines_are_refused(tmp_path, text):
     file = tmp_path / "prompts.jsonl"
     file.write_text(text)
