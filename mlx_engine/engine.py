@@ -173,13 +173,13 @@ class Engine:
         yield LoadProgress(0.0, _CHECKING)
         check(target, None)
         source: TargetModel | None = None
-        left_out: list[tuple[Path, UserError]] = []
+        left_out: list[tuple[Path, EngineText]] = []  # not the errors, whose frames hold weights
         for one in (*MeasuredSpeeds().ranked(target, installed_drafters(target, drafter)), None):
             try:
                 check(target, one)
             except UserError as error:
                 assert one is not None
-                left_out.append((one, error))
+                left_out.append((one, error.text))
                 continue
             source = source or (yield from self._read(target, one))
             try:
@@ -191,7 +191,7 @@ class Engine:
             except UserError as error:
                 if one is None:
                     raise
-                left_out.append((one, error))
+                left_out.append((one, error.text))
 
     def _read(self, target: Path, drafter: Path | None) -> Generator[LoadProgress, None, TargetModel]:
         """Unload the pair, and return the model of the next one's target."""
@@ -375,8 +375,8 @@ class Engine:
         return self.pair
 
 
-def _why_not_fastest(drafter: Path, error: UserError, used: Path | None) -> EngineText:
-    name, reason = model_name(drafter), error.text
+def _why_not_fastest(drafter: Path, reason: EngineText, used: Path | None) -> EngineText:
+    name = model_name(drafter)
     if used is None:
         template = "No drafter can be loaded, so DFlash is off. “{drafter}”: {reason}"
         return EngineText.of("no_drafter_usable", template, drafter=name, reason=reason)

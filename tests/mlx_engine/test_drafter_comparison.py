@@ -3,12 +3,14 @@
 import json
 import shutil
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import mlx.core as mx
+import numpy as np
 import pytest
 
 from mlx_engine import drafter_comparison
@@ -138,6 +140,26 @@ def test_auto_uses_the_next_best_drafter_if_the_fastest_cannot_be_loaded(pairs: 
     why = str(event.why_not_fastest)
     assert why.startswith("The drafter “damaged” can't be loaded, so another one is used. ") and "weights lack" in why
     assert len(reads) == 1, "the target is read once"
+
+
+def test_auto_frees_a_drafter_that_it_leaves_out(pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, drafters = pairs
+    add_folder(target.parent)
+    weights: list[weakref.ref[Any]] = []
+    load, alive = engine_module.load, []
+
+    def failing(source: Any, drafter: Path | None, *rest: Any) -> Iterator[Any]:
+        alive.append(sum(one() is not None for one in weights))
+        if drafter is not None:
+            held = np.zeros(1)
+            weights.append(weakref.ref(held))
+            raise UserError("scripted", "Broken.")
+        yield from load(source, drafter, *rest)
+
+    monkeypatch.setattr(engine_module, "load", failing)
+    *_, info = Engine().run(LoadPair(target, drafters[0], auto=True))
+    assert isinstance(info, PairInfo) and not info.drafter
+    assert len(alive) >= 3 and not any(alive)
 
 
 @pytest.mark.parametrize("kind", ["damaged", "refused"])
