@@ -100,9 +100,11 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
         if cancel.is_set():
             return
         del model
-        yield from run.result(trained, own_replies, general_replies, output)
-        if not cancel.is_set():
-            shutil.rmtree(folder, ignore_errors=True)
+        result = yield from run.result(trained, own_replies, general_replies, output)
+        if result is None:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+    yield result  # last, because the caller may cancel the job then
 
 
 @dataclass(frozen=True)
@@ -196,8 +198,8 @@ class _Run:
 
     def result(
         self, trained: Trained, own: Replies, general: Replies, output: Path
-    ) -> Generator[TuningProgress | Tuned, None, None]:
-        """Measure the drafter before and after, and keep the faster one."""
+    ) -> Generator[TuningProgress, None, Tuned | None]:
+        """Measure the drafter before and after, and keep the faster one. Return None if canceled."""
         target, folder = self.pair.folders
         assert folder is not None and self.pair.drafter is not None
         if not self.request.whole:
@@ -208,7 +210,7 @@ class _Run:
             for drafter in (self.pair.drafter, tuned):
                 speeds.append((yield from self._speed(drafter, replies)))
         if self.cancel.is_set():
-            return
+            return None
         before, after, general_before, general_after = speeds
         kept = is_better(before, after, general_before, general_after)
         if kept and self.request.whole:
@@ -218,7 +220,7 @@ class _Run:
             facts = AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
             adapter.save(output, trained, facts)
         count = len(own.learned) + len(own.choosing) + len(own.held_out)
-        yield Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
+        return Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
 
     def _strength(self, trained: Trained, own: Replies, general: Replies) -> Generator[TuningProgress, None, float]:
         """Return the strength of the adapter that is fastest, on replies that are neither learned nor held out."""

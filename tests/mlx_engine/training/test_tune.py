@@ -81,6 +81,15 @@ def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, 
     assert list(folders[1].glob("tuned-*")) == ([Path(result.file)] if result.kept else [])
 
 
+def test_a_cancel_after_the_result_leaves_nothing(engine, cache):
+    cancel = threading.Event()
+    for event in engine.run(REQUEST, cancel):
+        if isinstance(event, Tuned):
+            assert list(cache.iterdir()) == []
+            cancel.set()
+    assert isinstance(event, Tuned) and list(cache.iterdir()) == []
+
+
 def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folders, monkeypatch):
     monkeypatch.setattr(tune, "is_better", lambda *_: True)
     result = run(engine, REQUEST)[-1]
