@@ -16,7 +16,8 @@ from mlx_engine.requests import Message
 
 _REPLY_TOKENS = 512  # most tokens of a reply, by default
 _CHARACTERS = 3  # per token of a prompt; more in English, fewer in other languages
-_REPLIES, _BLOCKS, _LOGITS = 2, 64, 32_000_000  # most of a pass of training
+_LOGITS, _REPLIES, _ANCHORS = 64_000_000, 8, 16  # most of a step of training
+_TOGETHER = 2  # replies in a pass
 _PROCESS = 300_000_000  # bytes of Python and its libraries
 
 
@@ -63,6 +64,12 @@ def predict_needs(
 def _step(config: DrafterConfig, features: int) -> int:
     """Return the bytes of a pass of training, in float32: logits, attention scores, their gradients, and features."""
     logits = config.block_size * (config.vocab_size or 1 << 18)
-    blocks = min(_BLOCKS, max(2, _LOGITS // logits))
+    blocks = _blocks(logits)
     scores = config.layers * config.heads * config.block_size * (MOST_REPLY_TOKENS + config.block_size)
-    return 4 * (4 * blocks * logits + 2 * blocks * scores + _REPLIES * MOST_REPLY_TOKENS * features)
+    return 4 * (4 * blocks * logits + 2 * blocks * scores + _TOGETHER * MOST_REPLY_TOKENS * features)
+
+
+def _blocks(logits: int) -> int:
+    """Return the most blocks of a pass, each with this many logits."""
+    blocks = max(2, _LOGITS // logits)
+    return _TOGETHER * min(_ANCHORS, blocks // min(_REPLIES, max(2, blocks // 4)))

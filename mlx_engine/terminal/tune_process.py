@@ -40,25 +40,22 @@ class PausableHost:
 
     def __init__(self, host: EngineHost) -> None:
         self._host = host
-        self._lock = threading.Lock()
         self._job: Job | None = None
         self.paused = False
 
     def pause(self) -> None:
-        """End the request in progress, and all later ones. Can be called from any thread."""
-        with self._lock:
-            self.paused = True
-            if self._job is not None:
-                self._job.cancel()
+        """End the request in progress, and all later ones. Can be called from any thread, and by a signal's handler."""
+        self.paused = True  # first, so that `events` sees it if there is no job yet
+        if self._job is not None:
+            self._job.cancel()
 
     def events(self, request: Request) -> Iterator[Event]:
         """Yield a request's events until a pause."""
 
         def started(job: Job) -> None:
-            with self._lock:
-                self._job = job
-                if self.paused:
-                    job.cancel()
+            self._job = job
+            if self.paused:
+                job.cancel()
 
         yield from events(self._host, request, started)
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +17,13 @@ from hypothesis import strategies as st
 from mlx_engine.errors import UserError
 from mlx_engine.host import EngineHost
 from mlx_engine.limits import FEWEST_PROMPTS, MOST_PROMPTS
-from mlx_engine.pairs import tuning_files
+from mlx_engine.pairs import tuning_files, tuning_needs
 from mlx_engine.pairs.tuning_files import UnfinishedRun, run_folder, unfinished_run
 from mlx_engine.pairs.tuning_needs import predict_needs
 from mlx_engine.requests import Message, TuneDrafter
 from mlx_engine.terminal import tune_process
 from mlx_engine.terminal.tune_process import PausableHost, chosen_prompts
-from mlx_engine.training import tune
+from mlx_engine.training import loop, replies, tune
 from tests.mlx_engine.training.test_tune import PROMPTS, copied
 
 SAVED = list(PROMPTS)
@@ -67,6 +68,24 @@ def test_a_paused_run_continues_with_its_prompts_though_there_are_new_ones(folde
     assert codes(second)[-1] == "result" and second[-1]["replies"] == len(SAVED)
     assert unfinished_run(*folders) is None and not run_folder(*folders).exists()
     json.dumps(second)
+
+
+def test_a_pause_can_come_at_any_moment_as_a_signal_does():
+    """Also while another pause ends the job."""
+    host = PausableHost(None)  # type: ignore[arg-type]
+    host._job = SimpleNamespace(cancel=lambda: reentered.append(0) or (len(reentered) < 3 and host.pause()))  # type: ignore
+    reentered = list[int]()
+    thread = threading.Thread(target=host.pause, daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive() and host.paused and len(reentered) == 3
+
+
+@given(st.integers(2, 32), st.integers(100, 300_000))
+def test_the_predicted_blocks_of_a_pass_are_those_of_training(block: int, vocabulary: int) -> None:
+    config = SimpleNamespace(block_size=block, vocab_size=vocabulary)
+    plan = loop.fitting(tune._TUNING, config)  # type: ignore[arg-type]
+    assert tuning_needs._blocks(block * vocabulary) == min(plan.replies, replies._TOGETHER) * plan.anchors
 
 
 def test_a_pause_before_the_start_loads_and_keeps_nothing(folders, engine):
