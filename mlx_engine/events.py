@@ -306,7 +306,7 @@ class Stats:
         """Mean tokens of the reply per round, without the first token and those of plain steps."""
         # drafts past the end of the reply can be accepted, and servers don't report plain steps
         tokens = min(self.tokens - 1 - self.plain_steps, self.accepted + self.rounds)
-        return tokens / self.rounds if self.rounds else None
+        return max(tokens, 0) / self.rounds if self.rounds else None
 
     @property
     def mostly_plain(self) -> EngineText | None:

@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
+from mlx_engine.remote import statistics
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
@@ -113,6 +116,16 @@ def test_vllm_reports_each_round_in_detail() -> None:
     assert isinstance(end, Finished)
     assert (end.stats.rounds, end.stats.accepted) == (3, 22)
     assert (end.stats.accepted_per_round, end.stats.widths) == ((5, 15, 2), (16, 16, 16))
+
+
+@example(0, 1, 0)
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+def test_tokens_per_round_are_never_negative(tokens: int, rounds: int, accepted: int) -> None:
+    """A server may count a round though its reply is empty."""
+    counts = {"spec_verify_ct": rounds, "spec_num_correct_drafts": accepted}
+    found = statistics.stats(HELLO, {"sglext": {"spec_tokens_details": counts}}, tokens, 0.1, 1.0).tokens_per_round
+    assert (found is None) == (rounds == 0)
+    assert found is None or 0 <= found * rounds <= tokens + 1e-9
 
 
 def test_llama_cpp_reports_no_rounds() -> None:
