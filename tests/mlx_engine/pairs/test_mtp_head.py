@@ -265,7 +265,7 @@ class TestInsideTheTarget:
 
     def test_the_head_is_the_drafter_unless_there_is_another_one(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(installed, "load_catalog", lambda: Catalog(()))
-        assert installed_pairs()[1] == InstalledPair("Whole", folder, folder, ("lab/Whole",))
+        assert installed_pairs()[1] == InstalledPair("Whole", folder, folder, ("lab/Whole",), auto=True)
         assert find_local_drafter(local_models(), folder) == folder
         other = in_cache("lab/Other#mtp", WHOLE)
         assert installed_pairs()[1].drafter == find_local_drafter(local_models(), folder) == other
