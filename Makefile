@@ -1,5 +1,5 @@
 # Every target runs packaging/setup.sh if needed.
-# One process per core. The tests of a file run in one process, because they share models. If a process crashes, the run ends and names
+# The tests of a file run in one process, because they share models. If a process crashes, the run ends and names
 # the test: pytest-xdist 3.8 can wait forever when it replaces a process.
 parallel = --numprocesses auto --dist loadfile --max-worker-restart 0
 .PHONY: run test test-all check format pictures figures clean

@@ -52,6 +52,11 @@ settings.register_profile("all", max_examples=200, deadline=None, suppress_healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sample"))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores, because tests also wait."""
+    return (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1) + 1
+
+
 def pytest_configure() -> None:
     """On Linux, precompile the header of the functions that MLX compiles: each then takes a quarter of the time."""
     gc.disable()  # until all tests are imported, which leaves hardly any garbage

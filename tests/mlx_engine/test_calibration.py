@@ -55,7 +55,7 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
     assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
 
 
-@pytest.mark.parametrize("pays", [False, True])
+@pytest.mark.parametrize("pays", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5", "eagle3_2", "mtp_1"])
 def test_rotating_and_recurrent_targets_and_chains_are_calibrated(cache_folder, monkeypatch, pair, pays):
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)

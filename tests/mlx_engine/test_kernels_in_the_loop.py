@@ -52,8 +52,8 @@ def engine(request):
 @pytest.mark.parametrize(
     ("engine", "temperature"),
     [
-        ("tiny", 0.0),
         ("tiny2", 0.8),
+        pytest.param("tiny", 0.0, marks=pytest.mark.long),
         pytest.param("tiny", 0.8, marks=pytest.mark.long),
         pytest.param("tiny2", 0.0, marks=pytest.mark.long),
     ],

@@ -205,7 +205,8 @@ def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_facto
     assert PrefixStore(folder).verify()[1] <= len(faults) * 2
 
 
-@pytest.mark.parametrize("kind", ["growing", *(pytest.param(kind, marks=pytest.mark.long) for kind in PAIRS if kind != "growing")])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PAIRS)
 def test_two_processes_use_a_store_at_the_same_time(kind, tmp_path):
     """They write, read, delete what doesn't fit, and forget chats, and their replies are those of fresh runs."""
     folder, processes = tmp_path / "store", []

@@ -14,13 +14,14 @@ from tests.strict_metal.compiler import findings
 from tests.strict_metal.recorder import Recorder
 
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
+EACH_DTYPE = (mx.bfloat16, *(pytest.param(dtype, marks=pytest.mark.long) for dtype in (mx.float32, mx.float16)))
 
 
 def all_findings(recorder: Recorder) -> list[str]:
     return sorted({finding for metal in recorder.texts.values() for finding in findings(metal)})
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE)
 @pytest.mark.parametrize("call", CALLS)
 def test_our_kernels_are_valid(call: Callable[[Any, mx.Dtype], None], dtype: mx.Dtype) -> None:
     recorder = Recorder()

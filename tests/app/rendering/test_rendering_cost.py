@@ -118,7 +118,9 @@ def test_a_long_reply_costs_a_bounded_number_of_calls_per_character(name: str) -
     assert calls(lambda: StreamingMarkdown(text)) < CALLS_PER_CHAR * len(text)
 
 
-@pytest.mark.parametrize("name", ["open brackets", "open images", "open links", "open formulas", "short lines"])
+@pytest.mark.parametrize(
+    "name", ["open brackets", "open images", pytest.param("open links", marks=pytest.mark.long), "open formulas", "short lines"]
+)
 def test_the_cost_of_streaming_grows_with_the_length_only(name: str) -> None:
     found = costs((HARD[name] * 24_000)[:24_000], 500)
     third = len(found) // 3

@@ -55,6 +55,7 @@ def replies(door: EngineDoor, target: Path | None = None) -> list[CompletedReply
     return [generate.show(events(door, request), printing=False) for request in requests]
 
 
+@pytest.mark.long
 def test_greedy_text_equals_local_plain_decoding(server: str) -> None:
     target = demo_pair()[0]
     remote, local = RemoteEngine(RemoteConnection(server, str(target))), EngineHost()

@@ -41,7 +41,7 @@ def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
     assert (info.block_size, info.context_limit) == (server.pair.block_size, server.pair.context_limit)
 
 
-@pytest.mark.parametrize("mode", ("dflash", "plain"))
+@pytest.mark.parametrize("mode", ("dflash", pytest.param("plain", marks=pytest.mark.long)))
 @pytest.mark.parametrize("sampling", (Sampling(), Sampling(0.8, top_p=0.9, top_k=40, min_p=0.01, repetition_penalty=1.1)))
 def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: RemoteEngine, mode: Mode, sampling: Sampling) -> None:
     request = GenerationRequest(ASKED, mode=mode, sampling=sampling, seed=7, width=8, max_tokens=50)

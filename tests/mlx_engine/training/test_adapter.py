@@ -87,7 +87,7 @@ def test_a_quantized_drafter_stays_quantized():
     )
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("temperature", [pytest.param(0.0, marks=pytest.mark.long), 1.0])
 def test_text_is_the_same_with_and_without_an_adapter(pair, temperature):
     engine = Engine()
     assert not loaded(engine, *pair).tuned

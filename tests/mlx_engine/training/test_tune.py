@@ -153,7 +153,7 @@ def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
         assert mx.allclose(found[1][name], array * (0.4 if name.endswith("_b") else 1.0)), name
 
 
-@pytest.mark.parametrize("stop_after", [1, 7, 24, 32, 36])
+@pytest.mark.parametrize("stop_after", [7, 32, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 24, 36))])
 def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
     monkeypatch.setattr(tune, "is_better", lambda *_: True)
     whole = run(engine, REQUEST)
@@ -260,6 +260,7 @@ def test_a_full_disk_is_an_error_that_keeps_the_replies(engine, cache, monkeypat
     assert len(list(cache.glob("*/*.safetensors"))) == 4
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_replies(engine):
     def peak(count: int) -> int:
         mx.clear_cache()
@@ -330,7 +331,7 @@ def test_a_float16_pair_trains_in_bfloat16(tmp_path, tiny):
     assert half.loss({}, found).item() == pytest.approx(whole.loss({}, found).item(), rel=0.05)
 
 
-@pytest.mark.parametrize("name", ["e2e_qwen3", "e2e_gpt_oss"])
+@pytest.mark.parametrize("name", ["e2e_qwen3", pytest.param("e2e_gpt_oss", marks=pytest.mark.long)])
 def test_a_new_drafter_learns_from_scratch(tmp_path, name):
     target, drafter = copied(name, tmp_path / "pair") / "target", tmp_path / "new"
     fresh.create(drafter, target, 1, 2, 4, 0, 1)
