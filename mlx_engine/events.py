@@ -420,7 +420,7 @@ class DrafterResult:
         replies: one per prompt: that with the median rate, or one that differs from plain decoding. Empty if there is a problem.
         tok_s: decode rate over all prompts, from the median of each; None if the replies were too short.
         identical: number of prompts whose replies are those of plain decoding.
-        different_in: index of the prompt whose replies differ most from plain decoding, or None.
+        different_in: index in `replies` of the one that differs most from plain decoding, or None.
         first_difference: index of the first token that differs there, or None.
         margin: change of the target's logits that would select the other token; None if no change would.
         verdict: as in `CompareResult`.

@@ -118,11 +118,13 @@ def _title(proposer: str, kind: str) -> str:
 
 def table(result: DraftersCompared) -> list[str]:
     rows = [("", "tok/s", "tokens/round", "memory", "text", "drafter")]
+    left_out = {at for at, _ in result.left_out}
+    answered = [at + 1 for at in range(len(result.results[0].replies) + len(left_out)) if at not in left_out]
     for one in result.results:
         rate = "–" if one.tok_s is None else f"{one.tok_s:.0f}"
         per_round = "–" if one.tokens_per_round is None else f"{one.tokens_per_round:.1f}"
         memory = f"{one.bytes / 1e9:,.2f} GB" if one.bytes else "–"
-        rows.append((_title(one.proposer, one.kind), rate, per_round, memory, _text(one), one.drafter))
+        rows.append((_title(one.proposer, one.kind), rate, per_round, memory, _text(one, answered), one.drafter))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>>><<", widths, strict=True)) for row in rows]
     notes = [f"{one.drafter or _title(one.proposer, one.kind)}: {one.problem}" for one in result.results if one.problem]
@@ -131,14 +133,15 @@ def table(result: DraftersCompared) -> list[str]:
     return [*map(str.rstrip, lines), "", *notes, _fastest(result)]
 
 
-def _text(one: DrafterResult) -> str:
+def _text(one: DrafterResult, answered: list[int]) -> str:
+    """Return a comparison with plain text, where `answered` has the numbers of the prompts."""
     if one.proposer == "plain" or not one.replies:
         return "–"
     several = f"identical {one.identical} of {len(one.replies)}" if len(one.replies) > 1 else ""
     if one.first_difference is None:
         return several or "identical"
     where = f"{'rounding' if one.verdict == 'tie' else 'differs'} at token {one.first_difference + 1}"
-    return f"{several}, {where} of prompt {(one.different_in or 0) + 1}" if several else where
+    return f"{several}, {where} of prompt {answered[one.different_in or 0]}" if several else where
 
 
 def _fastest(result: DraftersCompared) -> str:

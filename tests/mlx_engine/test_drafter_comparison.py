@@ -302,6 +302,8 @@ def test_texts_that_differ_are_counted_and_the_worst_is_shown(pairs: Pairs, monk
     assert (plain.identical, drafted.identical, drafted.different_in, drafted.first_difference) == (3, 2, 1, 0)
     shown = compare_drafters.table(DraftersCompared((plain, drafted)))[2]
     assert f"identical 2 of 3, {'rounding' if drafted.verdict == 'tie' else 'differs'} at token 1 of prompt 2" in shown
+    left_out = (0, EngineText("", "Too long.")), (3, EngineText("", "Too long."))
+    assert "of prompt 3" in compare_drafters.table(DraftersCompared((plain, drafted), left_out))[2], "as in the file"
 
 
 def test_a_tuned_pair_is_loaded_again_without_its_adapter(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
