@@ -81,8 +81,8 @@ class TuneDialog(QDialog):
         job.ended.connect(self._announce)
         conductor.busy_changed.connect(self._reload_when_idle)
         self._loader.changed.connect(self.refresh)
-        self._loader.loaded.connect(self._look)
-        self._look()
+        self._loader.loaded.connect(self.look)
+        self.look()
         close.setFocus()
 
     def _why_not(self) -> str:
@@ -102,7 +102,7 @@ class TuneDialog(QDialog):
         return tr("This pair has no drafter to tune. Choose a pair with a DFlash drafter.")
 
     @Slot()
-    def _look(self) -> None:
+    def look(self) -> None:
         """Read what is known about the loaded pair."""
         self._job.look_at(loaded_pair(self._loader))
         self.refresh()

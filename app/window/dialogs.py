@@ -93,6 +93,8 @@ class Dialogs(QObject):
         if is_new:
             dialog.models_requested.connect(self.show_models)
             dialog.help_requested.connect(lambda: self.show_help("train-a-drafter"))
+        else:
+            dialog.look()
 
     @Slot()
     def show_this_mac(self) -> None:

@@ -231,6 +231,14 @@ def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(start: Start, f
     assert window.notice.isHidden() and window.main.isEnabled()
 
 
+def test_choosing_the_command_again_reads_the_messages_again(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    """“Chat some more first” stayed after more chats while the window was open."""
+    app, window = opened(start, folders, tmp_path)
+    with closing(Store(tmp_path / FILE)) as store:
+        save(store, chat_of("One more?"))
+    assert dialog(app) is window and window.prompts.text().startswith("13 from 13 chats")
+
+
 def test_the_models_window_leads_to_it_from_the_loaded_pair(start: Start, tmp_path: Path) -> None:
     app = start(data=tmp_path)
     app.window.dialogs.show_models()
