@@ -5,6 +5,7 @@ one, if any. *Acceptance*: accepted / tested. *Tokens per round*: accepted + 1, 
 from prefill, belongs to no round.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -328,6 +329,12 @@ class Stats:
         return self.accepted / self.drafted if self.drafted else None
 
 
+def tokens_per_round(replies: Sequence[Stats]) -> float | None:
+    """Return the mean tokens per round over several replies; see `Stats.tokens_per_round`."""
+    rounds = sum(each.rounds for each in replies)
+    return sum((each.tokens_per_round or 0.0) * each.rounds for each in replies) / rounds if rounds else None
+
+
 @dataclass(frozen=True)
 class Finished:
     """The end of a complete reply.
@@ -444,9 +451,7 @@ class DrafterResult:
     @property
     def tokens_per_round(self) -> float | None:
         """Mean tokens per round over all prompts; see `Stats.tokens_per_round`."""
-        drafted = [reply.stats for reply in self.replies if reply.stats.rounds]
-        rounds = sum(stats.rounds for stats in drafted)
-        return sum((stats.tokens_per_round or 0.0) * stats.rounds for stats in drafted) / rounds if rounds else None
+        return tokens_per_round([reply.stats for reply in self.replies])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from mlx_engine.bench.prompts import Prompt
-from mlx_engine.events import CompletedReply, Stats
+from mlx_engine.events import CompletedReply, Stats, tokens_per_round
 from mlx_engine.requests import Mode
 from mlx_engine.terminal import generate
 
@@ -75,7 +75,7 @@ def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
         "prompt_tok_s": _median(times["prompt_tok_s"]),
         "ttft_s": _median(times["ttft_s"]),
         "quartiles": {name: _quartiles(values) for name, values in times.items()},
-        "tokens_per_round": _per_round(stats),
+        "tokens_per_round": tokens_per_round(stats),
         "acceptance_by_position": [a / b for a, b in zip(accepted, tested, strict=True)],
         "tested_by_position": tested,
         "widths": {str(width): count for width, count in sorted(Counter(w for each in stats for w in each.widths).items())},
@@ -111,16 +111,10 @@ def _kind(pairs: Sequence[tuple[MeasuredReply, MeasuredReply]]) -> dict[str, Any
     plain, dflash = ([pair[side].stats.decode_tok_s for pair in pairs] for side in (0, 1))
     return {
         "ratio": _median(_ratios(dflash, plain)),
-        "tokens_per_round": _per_round([drafted.stats for _, drafted in pairs]),
+        "tokens_per_round": tokens_per_round([drafted.stats for _, drafted in pairs]),
         "plain_tok_s": _median(plain),
         "dflash_tok_s": _median(dflash),
     }
-
-
-def _per_round(stats: Sequence[Stats]) -> float | None:
-    """Return emitted tokens per round, without drafts beyond the end of a reply."""
-    rounds = sum(each.rounds for each in stats)
-    return sum(each.tokens - 1 - each.plain_steps for each in stats if each.rounds) / rounds if rounds else None
 
 
 def _pairs(measured: _Replies) -> list[tuple[MeasuredReply, MeasuredReply]]:

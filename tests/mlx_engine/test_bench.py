@@ -67,6 +67,13 @@ def measured(rates: dict[BenchMode, float], runs: int = 3) -> list[MeasuredReply
     ]
 
 
+def test_plain_steps_that_a_server_does_not_report_are_in_no_round() -> None:
+    found = measured({PLAIN: 100.0, DFLASH: 300.0})
+    counts = {"tokens": 101, "rounds": 10, "accepted": 20, "plain_steps": 0}
+    found = [replace(each, reply=replace(each.reply, stats=replace(each.stats, **counts))) for each in found]  # type: ignore
+    assert results.summarize(found)["dflash"]["tokens_per_round"] == 3.0
+
+
 def test_medians_quartiles_and_energy() -> None:
     report = results.summarize(measured({PLAIN: 100.0, DFLASH: 300.0, BenchMode("dflash", 8): 200.0}))
     assert report["plain"]["runs_tok_s"] == pytest.approx([100, 101, 102])
