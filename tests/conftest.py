@@ -52,6 +52,7 @@ settings.register_profile("all", max_examples=200, deadline=None, suppress_healt
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sample"))
 
 
+@pytest.hookimpl(optionalhook=True)  # so that tests also run with `-p no:xdist`
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores, because tests also wait."""
     return (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1) + 1
