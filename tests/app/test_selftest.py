@@ -82,6 +82,7 @@ def test_require_metal_fails_without_metal(capsys: pytest.CaptureFixture[str]) -
     assert "unknown arguments of --selftest: --requiremetal" in capsys.readouterr().out
 
 
+@pytest.mark.long  # in make test, every kernel has tests of its own
 def test_every_kernel_equals_its_reference_in_the_emulator() -> None:
     steps = list(self_check.check_kernels(metal_kernel))
     assert [step for step in steps if step.state != "ok"] == []

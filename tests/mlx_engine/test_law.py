@@ -125,7 +125,13 @@ def judged(seen, want):
 
 @pytest.mark.parametrize(
     ("pair", "mode", "width"),
-    [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3), ("eagle3", "dflash", 4), ("mtp", "dflash", 5)],
+    [
+        ("tiny", "plain", None),
+        ("tiny", "dflash", 8),
+        ("tiny2", "dflash", 3),
+        ("eagle3", "dflash", 4),
+        pytest.param("mtp", "dflash", 5, marks=pytest.mark.long),
+    ],
 )
 def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, request):
     engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]

@@ -135,7 +135,7 @@ def test_regenerating_prefills_one_token(kept, monkeypatch):
     assert rows.passes == [1]
 
 
-@pytest.mark.parametrize("mode", ["dflash", "plain"])
+@pytest.mark.parametrize("mode", ["dflash", pytest.param("plain", marks=pytest.mark.long)])
 def test_the_next_turn_continues_from_the_end_of_the_reply(kept, mode):
     """Even if the last round accepted tokens after the end."""
     kept.free_memory()

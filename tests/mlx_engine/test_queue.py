@@ -209,12 +209,12 @@ def test_a_context_written_at_device_positions_gives_the_same_drafts(which, data
 @pytest.mark.parametrize(
     ("which", "names"),
     [
-        ("tiny", ("kv_injection", "block_verify", "verify_attention")),
+        pytest.param("tiny", ("kv_injection", "block_verify", "verify_attention"), marks=pytest.mark.long),
         ("tiny2", ("kv_injection", "block_verify", "delta_inputs", "gated_delta_replay")),
         ("dspark", ("kv_injection", "block_verify", "verify_attention", "verify_matmul")),
-        ("eagle3", ("block_verify", "verify_attention", "verify_matmul")),
+        pytest.param("eagle3", ("block_verify", "verify_attention", "verify_matmul"), marks=pytest.mark.long),
         ("mtp", ("kv_injection", "block_verify", "verify_matmul", "gated_delta_replay")),
-        ("assistant", ("kv_injection", "block_verify", "verify_matmul")),
+        pytest.param("assistant", ("kv_injection", "block_verify", "verify_matmul"), marks=pytest.mark.long),
     ],
 )
 def test_kernels_that_take_a_device_position_in_the_emulator(which, names, request, monkeypatch):
