@@ -86,7 +86,7 @@ class HistoryList(QWidget):
 def _summary(record: ComparisonRecord | DraftersRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
     ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
-    if isinstance(record, DraftersRecord) and (best := record.fastest) is not None:
+    if isinstance(record, DraftersRecord) and record.ratio is not None and (best := record.fastest) is not None:
         ratio = f"{row_name(best, record.rows)} {ratio}"
     prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -179,14 +179,13 @@ def verdict_on_drafters(record: DraftersRecord) -> tuple[str, str]:
     """Return the headline of a comparison of drafters, and the sentences below it."""
     best, ratio = record.fastest, record.ratio
     found = [how_speed_is_measured()] if best else []
-    if best is None:
+    if best is None or ratio is None:
         headline = tr("The reply is too short to measure speed")
     elif best.proposer == "plain":
         headline = tr("Plain decoding is the fastest here")
     else:
         name = row_name(best, record.rows)
-        shown = "–" if ratio is None else number(ratio, 1)
-        headline = tr("{name} is the fastest here: {ratio}× the plain speed", name=name, ratio=shown)
+        headline = tr("{name} is the fastest here: {ratio}× the plain speed", name=name, ratio=number(ratio, 1))
     if sum(row.replies > 0 for row in record.rows) > 1:
         texts = {
             "identical": tr("All texts are identical, token for token."),

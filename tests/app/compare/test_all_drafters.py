@@ -382,6 +382,7 @@ def test_the_outcome_names_what_is_unusual(start: Start) -> None:
     assert headline == "Plain decoding is the fastest here"
     speed = "Speed is tokens per second after the first token."
     assert text == f"Some texts differ by more than rounding error. {speed} lab/X: It is damaged."
+    assert verdict_on_drafters(recorded(replace(PLAIN, tok_s=None), SLOWER))[0] == "The reply is too short to measure speed"
     headline, text = verdict_on_drafters(recorded(PLAIN, replace(SLOWER, tok_s=75.0, verdict="tie")))
     assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
     both = recorded(PLAIN, replace(SLOWER, tok_s=75.0), replace(SLOWER, drafter="lab/N"))
