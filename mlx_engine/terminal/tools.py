@@ -3,6 +3,7 @@
 import argparse
 import json
 import queue
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -107,7 +108,8 @@ class TerminalTools:
         for record in loop.calls:
             if record.step == loop.calls[-1].step:
                 took = "" if record.seconds is None else f" · {record.seconds:.1f} s"
-                note(f"{record.call.name}: {record.state}{took} · {record.result[:_LONGEST]}")
+                shown = "" if record.state == "denied" else f" · {record.result[:_LONGEST]}"  # what the model reads
+                note(f"{record.call.name}: {record.state}{took}{shown}")
 
     def show(self, door: EngineDoor) -> None:
         """List the tools, with the tokens of their descriptions."""
@@ -136,7 +138,8 @@ class TerminalTools:
         if record not in loop.waiting:
             return
         if not self._asks:
-            note(f"Denied, because there is nobody to ask. To allow it, use --allow “{record.server}/{record.tool}”.")
+            name = shlex.quote(f"{record.server}/{record.tool}")
+            note("Denied, because there is nobody to ask. To allow the call, add this option:", f"--allow {name}")
         decision: Decision | None = None if self._asks else "deny"
         while decision is None:
             try:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -138,8 +139,15 @@ def test_without_a_terminal_only_allowed_tools_run(
     assert engine.requests[1].messages[-1].content == ("4" if runs else DENIED)
     shown = capsys.readouterr()
     assert "Allow?" not in shown.out
-    assert ("--allow “Calculator/calculator”" in shown.err) == (not runs)
+    assert ("--allow Calculator/calculator" in shown.err.splitlines()) == (not runs) and "user denied" not in shown.err
     assert ("there is no tool “calc”" in shown.err) == options.endswith("calc")
+
+
+def test_the_hint_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(OneServer, "tool", replace(OneServer.tool, server="Bob's $HOME"))
+    chat(monkeypatch, CallingEngine(("", (EXPRESSION,))), "What is 2 + 2?", terminal=False)
+    (hint,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("--allow"))
+    assert shlex.split(hint) == ["--allow", "Bob's $HOME/calculator"]
 
 
 @pytest.mark.parametrize(("steps", "offered"), [(2, [True, False]), (3, [True, True, False])])
