@@ -320,7 +320,11 @@ def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> 
     if several and (given.text is not None or given.tokens is not None):
         parser.error("--prompts and --chats can't be used with another prompt.")
     if not several and (given.text is None) == (given.tokens is None):
-        parser.error("specify either a prompt (“-” reads standard input) or --tokens FILE.")
+        parser.error(
+            "specify a prompt (“-” reads standard input), --tokens FILE, or, with --drafters, --prompts FILE or --chats."
+            if hasattr(given, "drafters")
+            else "specify either a prompt (“-” reads standard input) or --tokens FILE."
+        )
     if given.tokens and given.system:
         parser.error("--system can't be used with --tokens, which skips the chat template.")
 

@@ -387,7 +387,8 @@ class TestCommand:
             (["--prompts", "FILE"], "need --drafters"),
             (["--chats"], "need --drafters"),
             (["Hi", "--chats", "--drafters", "all"], "can't be used with another prompt"),
-            (["--drafters", "all"], "specify either a prompt"),
+            (["--drafters", "all"], "with --drafters, --prompts FILE or --chats"),
+            ([], "with --drafters, --prompts FILE or --chats"),
         ],
     )
     def test_conflicts_between_prompts_are_usage_errors(
