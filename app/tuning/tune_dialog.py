@@ -1,6 +1,6 @@
 """The Tune Drafter window: what tuning does and needs, its progress, and its result."""
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
 from app.chat.conductor import Conductor
@@ -77,6 +77,8 @@ class TuneDialog(QDialog):
         actions = flow(self.reload, self.main, self.pause, self.discard, self.remove)
         foot = row((actions, 1), close, margins=(24, 12, 24, 14))
         column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
+        for each in (self.main, self.pause):
+            each.installEventFilter(self)
         job.changed.connect(self.refresh)
         job.ended.connect(self._announce)
         conductor.busy_changed.connect(self._reload_when_idle)
@@ -84,6 +86,10 @@ class TuneDialog(QDialog):
         self._loader.loaded.connect(self.look)
         self.look()
         close.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ignore the second click of a double-click, because Pause appears in the place of Start."""
+        return event.type() == QEvent.Type.MouseButtonDblClick or super().eventFilter(watched, event)
 
     def _why_not(self) -> str:
         """Return why there is nothing to tune, or an empty string."""

@@ -202,6 +202,11 @@ class TuningJob(QObject):
     def _log_name(self) -> str:
         return str(self._log_file or "the log")
 
+    @property
+    def _has_log(self) -> bool:
+        """Whether the last process wrote error messages. A process that was killed writes none."""
+        return self._log_file is not None and self._log_file.is_file() and self._log_file.stat().st_size > 0
+
     @Slot()
     def _kill(self) -> None:
         if self._process is not None:
@@ -252,7 +257,11 @@ class TuningJob(QObject):
             self.receive(bytes(process.readAllStandardOutput().data()))
             process.deleteLater()
         if self.result is None and not self.error and not self.pausing:
-            self.error = tr("Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.", log_file=self._log_name)
+            self.error = (
+                tr("Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.", log_file=self._log_name)
+                if self._has_log
+                else tr("Tuning stopped unexpectedly. You can continue it.")
+            )
         self._end()
 
     def _end(self) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from app.conversations.wording import size
 from app.language import number, tr
 from mlx_engine.errors import UserError
-from mlx_engine.limits import FEWEST_PROMPTS, MOST_PROMPTS
+from mlx_engine.limits import FEWEST_PROMPTS
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, read_record, run_folder, unfinished_run
+from mlx_engine.pairs.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
 from mlx_engine.pairs.tuning_needs import TuningNeeds, predict_needs
-from mlx_engine.terminal.tune import Prompts, general_prompts, saved_prompts
+from mlx_engine.terminal.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 
 _FEWEST_CHATS = 2
 
@@ -35,7 +35,7 @@ class TuningSurvey:
 
     Attributes:
         why_not: why the drafter can't be tuned, or an empty string.
-        prompts: those in the saved chats that a run would use, oldest first.
+        prompts: those in the saved chats that a run would use, or the paused run uses, oldest first.
         chats: number of chats that they come from.
         general: number of built-in prompts.
         needs: memory and disk space of a run.
@@ -86,7 +86,8 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
         return TuningSurvey(tr("Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.", kind=config.kind))
     if not os.access(drafter, os.W_OK):
         return TuningSurvey(tr("The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models."))
-    prompts, why_not = _prompts(chats)
+    folder, run = run_folder(target, drafter), unfinished_run(target, drafter)
+    prompts, why_not = _prompts(chats, run)
     firsts = {next(message.content for message in prompt if message.role == "user") for prompt in prompts}  # one per chat
     count, general = len(firsts), len(general_prompts(demo=False))
     if not why_not and len(prompts) < FEWEST_PROMPTS:
@@ -97,7 +98,6 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
         )
     elif not why_not and count < _FEWEST_CHATS:
         why_not = tr("All saved messages are from one chat. Start another chat, then try again.")
-    folder, run = run_folder(target, drafter), unfinished_run(target, drafter)
     return TuningSurvey(
         why_not,
         prompts,
@@ -111,12 +111,12 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
     )
 
 
-def _prompts(chats: Path | None) -> tuple[Prompts, str]:
-    """Return the prompts that a run would use, and why there are none."""
+def _prompts(chats: Path | None, run: UnfinishedRun | None) -> tuple[Prompts, str]:
+    """Return the prompts that a run would use, or continue with, and why there are none."""
     if chats is None or not chats.exists():
         return [], tr("Chats aren't saved, so tuning has no messages to use.") if chats is None else ""
     try:
-        return list(dict.fromkeys(saved_prompts(chats)))[-MOST_PROMPTS:], ""
+        return chosen_prompts(run, saved_prompts(chats)), ""
     except UserError:
         return [], tr("Can't read the saved chats. Restart Slipstream, then try again.")
 

@@ -12,9 +12,9 @@ from mlx_engine import blas
 from mlx_engine.errors import UserError
 from mlx_engine.events import Tuned
 from mlx_engine.host import EngineDoor
-from mlx_engine.limits import MOST_PROMPTS
+from mlx_engine.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.pairs.data_files import cannot_read, data_folder
-from mlx_engine.pairs.tuning_files import delete_runs, remove_adapter
+from mlx_engine.pairs.tuning_files import UnfinishedRun, delete_runs, remove_adapter
 from mlx_engine.requests import Message, Sampling, TuneDrafter
 from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import folders, measure, open_pair
@@ -144,6 +144,14 @@ def saved_prompts(file: Path | None = None) -> Prompts:
         raise UserError(
             "chats_unreadable", "Can't read the saved chats in “{file}”. Use --prompts instead.", file=str(file)
         ) from None
+
+
+def chosen_prompts(run: UnfinishedRun | None, saved: Prompts) -> Prompts:
+    """Return the prompts of the unfinished run that are still saved, or else the latest saved ones."""
+    saved = list(dict.fromkeys(saved))
+    still = set(saved)
+    kept = [prompt for prompt in run.prompts if prompt in still] if run else []
+    return kept if len(kept) >= FEWEST_PROMPTS else saved[-MOST_PROMPTS:]
 
 
 def general_prompts(demo: bool) -> Prompts:

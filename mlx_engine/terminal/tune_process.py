@@ -22,13 +22,12 @@ from mlx_engine import blas
 from mlx_engine.errors import UserError
 from mlx_engine.events import Event, LoadProgress, Tuned, TuningProgress
 from mlx_engine.host import EngineHost, Job, events
-from mlx_engine.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.pairs.download_queue import text_to_json
 from mlx_engine.pairs.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
 from mlx_engine.requests import LoadPair, Message, Request
 from mlx_engine.terminal import arguments
 from mlx_engine.terminal.console import discard_unreadable, flush, print_json
-from mlx_engine.terminal.tune import Prompts, general_prompts, request
+from mlx_engine.terminal.tune import Prompts, chosen_prompts, general_prompts, request
 
 _NICENESS = 10
 _SAVE_S = 2.0  # between two writes of the progress
@@ -60,14 +59,6 @@ class PausableHost:
         yield from events(self._host, request, started)
 
 
-def chosen_prompts(target: Path, drafter: Path, saved: Prompts) -> Prompts:
-    """Return the prompts of the unfinished run that are still saved, or else the latest saved ones."""
-    saved = list(dict.fromkeys(saved))
-    run, still = unfinished_run(target, drafter), set(saved)
-    kept = [prompt for prompt in run.prompts if prompt in still] if run else []
-    return kept if len(kept) >= FEWEST_PROMPTS else saved[-MOST_PROMPTS:]
-
-
 def tune(host: PausableHost, target: Path, drafter: Path, saved: Prompts) -> Iterator[dict[str, Any]]:
     """Tune a drafter, or continue, and yield what the window is to know.
 
@@ -79,7 +70,7 @@ def tune(host: PausableHost, target: Path, drafter: Path, saved: Prompts) -> Ite
     Raises:
         UserError: the pair can't be loaded or tuned.
     """
-    prompts, folder = chosen_prompts(target, drafter, saved), run_folder(target, drafter)
+    prompts, folder = chosen_prompts(unfinished_run(target, drafter), saved), run_folder(target, drafter)
     parser = argparse.ArgumentParser()
     arguments.add_tune(parser)
     tuning = request(parser.parse_args([]), prompts, general_prompts(demo=False))

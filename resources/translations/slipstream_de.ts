@@ -4600,6 +4600,11 @@
         </message>
         <message>
             <location filename="../../app/tuning/tuning_job.py" />
+            <source>Tuning stopped unexpectedly. You can continue it.</source>
+            <translation>Die Anpassung wurde unerwartet beendet. Sie können sie fortsetzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
             <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
             <translation>Die Anpassung wurde angehalten, weil der Arbeitsspeicher fast voll ist. Beenden Sie andere Apps, und fahren Sie dann fort.</translation>
         </message>

@@ -4600,6 +4600,11 @@
         </message>
         <message>
             <location filename="../../app/tuning/tuning_job.py" />
+            <source>Tuning stopped unexpectedly. You can continue it.</source>
+            <translation>调优意外停止。您可以继续调优。</translation>
+        </message>
+        <message>
+            <location filename="../../app/tuning/tuning_job.py" />
             <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
             <translation>内存几乎已满，因此调优已暂停。请退出其他 App，然后继续。</translation>
         </message>

@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication
 
 from app.conversations.database import FILE
-from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
 from app.models.picker_dialog import PickerDialog
-from app.tuning import tune_dialog, tuning_job, tuning_survey
+from app.tuning import tune_dialog, tuning_job
 from app.tuning.tune_dialog import GainTable, TuneDialog, why_not_kept
 from app.tuning.tuning_job import RemainingTime
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Tuned
-from mlx_engine.pairs import machine, tuning_files
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.download_queue import text_to_json
 from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, run_folder, save_run_progress, save_run_prompts
@@ -30,7 +32,6 @@ from mlx_engine.requests import LoadPair, Message
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.app.test_store import chat_of, save
-from tests.mlx_engine.training.test_tune import copied
 
 Start = Callable[..., Running]
 Play = Callable[..., None]
@@ -46,21 +47,6 @@ def step(number: int, total: int) -> dict[str, Any]:
 
 def result(found: Tuned) -> dict[str, Any]:
     return {"event": "result", **asdict(found)}
-
-
-@pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A small pair, twelve saved chats, a private one, and a computer with enough memory."""
-    monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
-    monkeypatch.setattr(machine, "free_memory", lambda: 64_000_000_000)
-    with closing(Store(tmp_path / FILE)) as store:
-        for number in range(12):
-            save(store, chat_of(f"Question {number}?"))
-        private = chat_of("Secret?")
-        private.settings = ChatSettings(private=True)
-        save(store, private)
-    pair = copied("e2e_qwen3", tmp_path / "pair")
-    return pair / "target", pair / "drafter"
 
 
 @pytest.fixture
@@ -132,6 +118,21 @@ def test_a_run_shows_progress_is_paused_and_continued(start: Start, folders: tup
     assert job.result == KEPT
 
 
+def test_a_double_click_on_start_does_not_pause(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+    play(READ, step(1, 9), WAIT, PAUSED)
+    app, window = opened(start, folders, tmp_path)
+    job = app.slipstream.tuning
+    window.main.click()
+    app.until(lambda: job.progress is not None and window.pause.isVisible())
+    for kind, pauses in ((QEvent.Type.MouseButtonDblClick, False), (QEvent.Type.MouseButtonPress, True)):
+        for each in (kind, QEvent.Type.MouseButtonRelease):
+            at, left = QPointF(window.pause.rect().center()), Qt.MouseButton.LeftButton
+            on_screen = window.pause.mapToGlobal(at)
+            QApplication.sendEvent(window.pause, QMouseEvent(each, at, on_screen, left, left, Qt.KeyboardModifier.NoModifier))
+        assert job.pausing == pauses
+    ended(app)
+
+
 def test_a_kept_result_is_shown_and_loaded_when_no_reply_runs(
     start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
 ) -> None:
@@ -175,9 +176,9 @@ def test_a_process_that_fails_leaves_a_clear_message_and_can_be_continued(
     full = EngineText.of("no_disk_to_tune", "Tuning always leaves {size:.0f} GB free.", size=5.0)
     garbage = ("sys.stdout.buffer.write(bytes(range(256)) * 20)", "print('[1]')", 'print(\'{"event": "progress"}\')', "x")
     for steps, reason in (
-        ((READ, step(2, 9), "os.kill(os.getpid(), 9)"), "stopped unexpectedly"),
-        ((READ, *garbage), "stopped unexpectedly"),
-        (("sys.exit(3)",), "stopped unexpectedly"),
+        ((READ, step(2, 9), "os.kill(os.getpid(), 9)"), "stopped unexpectedly. You can"),
+        ((READ, *garbage), "stopped unexpectedly. Details are in"),
+        (("sys.exit(3)",), "stopped unexpectedly. You can"),
         ((READ, {"event": "failed", "reason": text_to_json(full)}), "leaves 5 GB"),
     ):
         play(*steps)
@@ -257,55 +258,6 @@ def test_a_server_is_not_tuned(start: Start, folders: tuple[Path, Path], tmp_pat
     app = start(ScriptedEngine(pair=replace(PAIR, remote="192.168.1.20:8000")), data=tmp_path)
     window = dialog(app)
     assert "A server is in use" in window.notice.label.text() and not window.main.isEnabled()
-
-
-@pytest.mark.parametrize("why", ["kind", "folder", "messages", "chat", "unreadable"])
-def test_why_a_drafter_cannot_be_tuned(
-    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
-) -> None:
-    pair, database = tuning_survey.TuningPair("Pair", *folders), tmp_path / "other.db"
-    expected = {
-        "kind": "of the kind EAGLE-3",
-        "folder": "can't be changed",
-        "messages": "at least 10 different messages in saved chats, but there are only 2",
-        "chat": "from one chat",
-        "unreadable": "Can't read the saved chats",
-    }[why]
-    if why == "unreadable":
-        database.write_text("No database")
-    else:
-        with closing(Store(database)) as store:
-            for number in range(2 if why == "messages" else 12):
-                save(store, chat_of(f"Question {number}?" if why != "chat" else "The same?", f"More {number}?"))
-    if why == "messages":
-        with closing(Store(tmp_path / "few.db")) as store:
-            save(store, chat_of("One?"))
-            save(store, chat_of("Two?"))
-        database = tmp_path / "few.db"
-    if why == "kind":
-        monkeypatch.setattr(tuning_survey, "parse", lambda config: replace_kind())
-    if why == "folder":
-        monkeypatch.setattr(tuning_survey.os, "access", lambda *_: False)
-    assert expected in tuning_survey.survey(pair, database).why_not
-
-
-def test_chats_with_the_same_system_prompt_are_counted_apart(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    """They were taken for one chat, so the drafter couldn't be tuned."""
-    database = tmp_path / "system.db"
-    with closing(Store(database)) as store:
-        for number in range(12):
-            chat = chat_of(f"Question {number}?")
-            chat.settings = ChatSettings(system="Answer briefly.")
-            save(store, chat)
-    known = tuning_survey.survey(tuning_survey.TuningPair("Pair", *folders), database)
-    assert (known.why_not, known.chats) == ("", 12)
-
-
-def replace_kind() -> Any:
-    class Other:
-        tunable, kind = False, "EAGLE-3"
-
-    return Other()
 
 
 def test_the_stored_result_is_shown_removed_and_no_longer_used(

@@ -22,7 +22,8 @@ from mlx_engine.pairs.tuning_files import UnfinishedRun, run_folder, unfinished_
 from mlx_engine.pairs.tuning_needs import predict_needs
 from mlx_engine.requests import Message, TuneDrafter
 from mlx_engine.terminal import tune_process
-from mlx_engine.terminal.tune_process import PausableHost, chosen_prompts
+from mlx_engine.terminal.tune import chosen_prompts
+from mlx_engine.terminal.tune_process import PausableHost
 from mlx_engine.training import loop, replies, tune
 from tests.mlx_engine.training.test_tune import PROMPTS, copied
 
@@ -112,9 +113,7 @@ def test_a_full_disk_ends_a_run_which_then_continues(folders, engine, monkeypatc
 def test_deleted_chats_are_not_used_and_new_ones_only_in_a_new_run(of_the_run: set[int], still_saved: set[int]) -> None:
     run = [(Message("user", str(number)),) for number in sorted(of_the_run)]
     saved = [(Message("user", str(number)),) for number in sorted(still_saved)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tune_process, "unfinished_run", lambda *_: UnfinishedRun(tuple(run), 0.5))
-        chosen = chosen_prompts(Path("target"), Path("drafter"), saved)
+    chosen = chosen_prompts(UnfinishedRun(tuple(run), 0.5), saved)
     assert set(chosen) <= set(saved)
     kept = sorted(of_the_run & still_saved)
     if len(kept) >= FEWEST_PROMPTS:
