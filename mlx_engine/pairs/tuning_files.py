@@ -120,13 +120,20 @@ def locked_run(target: Path, drafter: Path) -> Iterator[Path]:
         lock.release()
 
 
-def delete_runs(keep: Path | None = None) -> None:
-    """Delete what unfinished runs left on disk, except runs in progress and a folder to keep."""
+def delete_runs(keep: Path | None = None) -> bool:
+    """Delete what unfinished runs left on disk, except runs in progress and a folder to keep.
+
+    Returns:
+        Whether there was anything to delete.
+    """
+    found = False
     for folder in _runs().glob("*"):
         with suppress(OSError):
             if folder != keep and (lock := acquire(folder / "lock")):
+                found |= any(file.name != "lock" for file in folder.iterdir())
                 shutil.rmtree(folder, ignore_errors=True)
                 lock.release()
+    return found
 
 
 @dataclass(frozen=True)

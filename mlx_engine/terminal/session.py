@@ -12,8 +12,8 @@ from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts
-from mlx_engine.terminal.console import note, progress
+from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
+from mlx_engine.terminal.console import note, progress, shows_progress
 
 _NEED_DRAFTER = ("bench", "calibrate", "compare", "tune")
 
@@ -57,12 +57,19 @@ def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
 
 
 def measure(door: EngineDoor, request: Request) -> Event | None:
-    """Return the last event of a measurement, or None if Ctrl-C stopped it."""
-    found = None
+    """Return the last event of a measurement, or None if Ctrl-C stopped it.
+
+    Without a terminal, the progress of tuning, which can take hours, is printed for each phase and each tenth.
+    """
+    found, printed = None, ("", 0)
     try:
         for event in cancellable(door, request):
             if isinstance(event, TuningProgress):
-                progress(f"{event.step}… {event.fraction:.0%}")
+                progress(line := f"{event.step}… {event.fraction:.0%}")
+                part = event.step.code, int(10 * event.fraction)
+                if isinstance(request, TuneDrafter) and not shows_progress() and part != printed:
+                    note(line)
+                    printed = part
             else:
                 found = event
     finally:

@@ -169,9 +169,11 @@ def general_prompts(demo: bool) -> Prompts:
 def _remove(given: argparse.Namespace) -> int:
     target, drafter = folders(given)
     removed = drafter and remove_adapter(drafter, target)
-    delete_runs()
+    run_deleted = delete_runs()
     if given.json:
-        print_json({"removed": removed and str(removed)})
+        print_json({"removed": removed and str(removed), "run_deleted": run_deleted})
     else:
         say(f"Removed {removed}" if removed else "The drafter isn't tuned for this target.")
+        if run_deleted:
+            say("Deleted the paused run.")
     return 0

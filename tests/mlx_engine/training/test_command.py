@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
-from mlx_engine.events import Tuned
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import Tuned, TuningProgress
 from mlx_engine.pairs import tuning_files
 from mlx_engine.requests import Message, TuneDrafter
+from mlx_engine.terminal import session
 from mlx_engine.terminal import tune as command
 from mlx_engine.training import tune
 from tests.mlx_engine.conftest import GOLDEN
@@ -55,9 +56,32 @@ def test_a_drafter_is_tuned_used_and_restored(options, monkeypatch, capsys, tmp_
     shown = capsys.readouterr()
     assert shown.out == before and "is damaged, so it isn't used" in shown.err
     assert main(["tune", *options[1:5], "--remove", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"removed": found["file"]}
+    assert json.loads(capsys.readouterr().out) == {"removed": found["file"], "run_deleted": False}
     assert main(["tune", *options[1:5], "--remove"]) == 0
     assert capsys.readouterr().out == "The drafter isn't tuned for this target.\n"
+
+
+def test_removing_says_that_a_paused_run_was_deleted(options, capsys):
+    folder = tuning_files.run_folder(Path(options[2]), Path(options[4]))
+    for words, expected in (
+        ([], "The drafter isn't tuned for this target.\nDeleted the paused run.\n"),
+        (["--json"], '{"removed": null, "run_deleted": true}\n'),
+    ):
+        folder.mkdir(parents=True)
+        tuning_files.save_run_progress(folder, 0.5)
+        assert main(["tune", *options[1:5], "--remove", *words]) == 0
+        assert capsys.readouterr().out == expected and not folder.exists()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_without_a_terminal_each_phase_and_tenth_is_a_line(terminal, monkeypatch, capsys):
+    phases = [("one", number / 100) for number in range(30)] + [("two", number / 100) for number in range(29, 50)]
+    steps = [TuningProgress(fraction, EngineText(code, code)) for code, fraction in phases]
+    monkeypatch.setattr(session, "cancellable", lambda *_: iter(steps))
+    monkeypatch.setattr(session, "shows_progress", lambda: terminal)
+    session.measure(None, TuneDrafter(()))
+    lines = [] if terminal else ["one… 0%", "one… 10%", "one… 20%", "two… 29%", "two… 30%", "two… 40%"]
+    assert capsys.readouterr().err.splitlines() == lines
 
 
 def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, capsys):
