@@ -35,7 +35,7 @@ REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
-LAST_PROMPTS = 10  # of a chat, most that are compared at once
+LAST_PROMPTS = 10  # most prompts of a chat that are compared together
 REPLIES_HEIGHT = 160  # minimum; a smaller window scrolls
 MAX_SHOWN = 10_000  # characters of the prompt
 

@@ -292,7 +292,7 @@ class RemainingTime:
         self.seconds: float | None = None
 
     def note(self, step: EngineText, now: float) -> None:
-        """Note that a step has begun.
+        """Note the start of a step.
 
         Args:
             step: its text, whose values count the steps of its phase.

@@ -79,7 +79,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
 
 
 def check_tune(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """Exit with a usage error if there are no prompts, or options are in conflict."""
+    """Exit with a usage error if prompts are missing, or options are in conflict."""
     if given.new and (given.drafter or not given.target):
         parser.error("--new needs --target, and can't be used with --drafter.")
     if given.new and given.remove:

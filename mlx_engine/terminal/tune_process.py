@@ -44,7 +44,7 @@ class PausableHost:
 
     def pause(self) -> None:
         """End the request in progress, and all later ones. Can be called from any thread, and by a signal's handler."""
-        self.paused = True  # first, so that `events` sees it if there is no job yet
+        self.paused = True  # first, so that `events` sees it even before the job exists
         if self._job is not None:
             self._job.cancel()
 
