@@ -134,8 +134,10 @@ def rendered(template: str, cancel: threading.Event | None = None) -> list[int]:
 
 
 @pytest.fixture
-def short(monkeypatch) -> None:
+def short(monkeypatch) -> Iterator[None]:
     monkeypatch.setattr(template_sandbox, "SECONDS", 0.3)
+    yield
+    renderer.stop()  # its process has the short limit, too
 
 
 @pytest.mark.parametrize("template", LARGE)
