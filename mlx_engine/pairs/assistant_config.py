@@ -5,6 +5,15 @@ from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing,
 _BLOCK = 8  # most rows of a verify; drafts form a chain of any length, and the width follows their acceptance
 _ORDERED = ("num_centroids", "centroid_intermediate_top_k")
 _KINDS = ("sliding_attention", "full_attention")
+_MODEL_TYPES = ("gemma4_assistant", "gemma4_unified_assistant")  # the second one for the 12B, which has no vision tower
+_FULL_DIM = 512  # unless the config sets it
+# Names in newer configs, which list what differs per layer, and in older ones
+_PER_LAYER = {"head_dim": "global_head_dim", "num_key_value_heads": "num_global_key_value_heads"}
+
+
+def is_assistant(config: dict) -> bool:
+    """Return whether a config.json is that of a Gemma 4 assistant."""
+    return config.get("model_type") in _MODEL_TYPES
 
 
 def translated(config: dict) -> dict:
@@ -14,9 +23,13 @@ def translated(config: dict) -> dict:
         UserError: the assistant isn't supported, or a field is missing.
     """
     text = config.get("text_config")
-    outer, fields = ConfigFields({"config.json": config}), ConfigFields({"text_config": text if isinstance(text, dict) else {}})
+    text = text if isinstance(text, dict) else {}
+    outer = ConfigFields({"config.json": config})
+    fields = ConfigFields({"text_config": text, "per_layer_config": _full_layers(text)})
     outer.must_be("tie_word_embeddings", True)
     fields.must_be("hidden_activation", "gelu_pytorch_tanh")
+    fields.must_be("use_bidirectional_attention", "vision")
+    fields.must_be("hidden_size_per_layer_input", 0)
     for name in ("attention_bias", "enable_moe_block", "use_double_wide_mlp"):
         fields.must_be(name, False)
     layers, types, rope = fields.whole("num_hidden_layers"), fields.list("layer_types", str) or [], fields.block("rope_parameters")
@@ -47,9 +60,21 @@ def translated(config: dict) -> dict:
             "hidden_size": fields.whole("hidden_size"),
             "sliding": [kind == _KINDS[0] for kind in types],
             "full_heads": fields.whole("num_global_key_value_heads", heads) if fields.flag("attention_k_eq_v") else heads,
-            "full_dim": fields.whole("global_head_dim", fields.whole("head_dim")),
+            "full_dim": fields.whole("global_head_dim", _FULL_DIM),
             "full_rope": rope[_KINDS[1]],
             "centroids": centroids,
             "chosen": chosen,
         },
     }
+
+
+def _full_layers(text: dict) -> dict:
+    """Return what newer configs set for full-attention layers, by the older names."""
+    listed, types = text.get("per_layer_config"), text.get("layer_types")
+    if listed is None:
+        return {}
+    full = [str(layer) for layer, kind in enumerate(types) if kind == _KINDS[1]] if isinstance(types, list) else []
+    same = listed.get(full[0]) if isinstance(listed, dict) and full else None
+    if not isinstance(same, dict) or not same.keys() <= _PER_LAYER.keys() or listed != dict.fromkeys(full, same):
+        raise unexpected("per_layer_config", listed, f"the same {', '.join(_PER_LAYER)} of every layer with {_KINDS[1]}")
+    return {_PER_LAYER[name]: value for name, value in same.items()}

@@ -287,7 +287,7 @@ def _layout(config: dict) -> tuple[str, bool, ConfigFields]:
     is_spark = any(_KINDS.get(name) == "dspark" for name in names)  # its trainers add fields that have no effect
     fields = ConfigFields(levels, frozenset() if is_spark else frozenset({"dflash_config"}))
     kinds = {_KINDS[name] for name in names if name in _KINDS}
-    if not speculators and config.get("model_type") == "gemma4_assistant":
+    if not speculators and assistant_config.is_assistant(config):
         return "assistant", False, ConfigFields({"config.json": assistant_config.translated(config)})
     if not (speculators or kinds) and may_have_mtp(config):
         return "mtp", False, ConfigFields({"config.json": translated(config)})

@@ -7,6 +7,10 @@ from types import SimpleNamespace
 
 import mlx.core as mx
 import pytest
+from transformers.models.gemma4.configuration_gemma4 import Gemma4TextConfig
+from transformers.models.gemma4_assistant.configuration_gemma4_assistant import Gemma4AssistantConfig
+from transformers.models.gemma4_unified.configuration_gemma4_unified import Gemma4UnifiedTextConfig
+from transformers.models.gemma4_unified_assistant.configuration_gemma4_unified_assistant import Gemma4UnifiedAssistantConfig
 
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.drafters.gemma4_assistant import source_layers
@@ -17,6 +21,7 @@ from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import predict_fit
 from mlx_engine.pairs.library import looks_like_drafter
 from mlx_engine.pairs.target_config import pair_problem
+from tests.golden.__main__ import check_case
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.pairs.test_fit import CPU, DENSE
@@ -34,6 +39,39 @@ def test_the_config_tells_both_kinds_of_layers():
     assert looks_like_drafter(CONFIG)
 
 
+def unified(config: dict, architecture: str, *missing: str) -> dict:
+    """The config in the packaging of the 12B, whose text model has no inputs per layer."""
+    text = {name: value for name, value in config["text_config"].items() if name not in missing}
+    model_type = config["model_type"].replace("gemma4", "gemma4_unified")
+    text["model_type"] = "gemma4_unified_text"
+    return {**config, "architectures": [architecture], "model_type": model_type, "text_config": text}
+
+
+def test_the_12b_and_its_assistant_give_the_reference_text_and_rounds(tmp_path):
+    folder = shutil.copytree(DENSE_KEYS, tmp_path / "unified")
+    for part, name in (("target", "Gemma4UnifiedForConditionalGeneration"), ("drafter", "Gemma4UnifiedAssistantForCausalLM")):
+        no_inputs = ("vocab_size_per_layer_input", "hidden_size_per_layer_input") if part == "drafter" else ()
+        config = unified(read_config(folder / part), name, *no_inputs)
+        (folder / part / "config.json").write_text(json.dumps(config))
+    assert looks_like_drafter(config)
+    result = check_case(folder, thorough=False)
+    assert not result.miss, result
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("folder", [DENSE_KEYS, ORDERED], ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    ("whole", "text"), [(Gemma4AssistantConfig, Gemma4TextConfig), (Gemma4UnifiedAssistantConfig, Gemma4UnifiedTextConfig)]
+)
+def test_a_config_that_transformers_writes_again_is_read_the_same(folder, whole, text, heads):
+    """It lists the sizes of full-attention layers per layer."""
+    config = read_config(folder / "drafter")
+    inner = config["text_config"] | {"num_key_value_heads": heads}
+    again = whole(**{**config, "text_config": text(**inner), "model_type": whole.model_type}).to_dict()
+    assert "global_head_dim" not in again["text_config"] and again["model_type"] == whole.model_type
+    assert parse(again) == parse({**config, "text_config": inner})
+
+
 @pytest.mark.parametrize(
     ("fields", "name"),
     [
@@ -45,6 +83,13 @@ def test_the_config_tells_both_kinds_of_layers():
         ({"rope_parameters": {"full_attention": {"rope_theta": 10_000.0}}}, "rope_parameters"),
         ({"enable_moe_block": True}, "enable_moe_block"),
         ({"hidden_activation": "silu"}, "hidden_activation"),
+        ({"hidden_size_per_layer_input": 8}, "hidden_size_per_layer_input"),
+        ({"use_bidirectional_attention": "all"}, "use_bidirectional_attention"),
+        ({"per_layer_config": []}, "per_layer_config"),
+        ({"per_layer_config": {"2": 5}}, "per_layer_config"),
+        ({"per_layer_config": {"0": {"head_dim": 8}}}, "per_layer_config"),
+        ({"per_layer_config": {"2": {"sliding_window": 8}}}, "per_layer_config"),
+        ({"per_layer_config": {"2": {"head_dim": 64}}}, "head_dim"),
         ({"backbone_hidden_size": 0}, "backbone_hidden_size"),
         ({"num_centroids": None}, "num_centroids"),
         ({"num_centroids": 33}, "num_centroids"),
@@ -55,6 +100,7 @@ def test_an_unsupported_assistant_is_refused_by_its_field(fields, name):
     config = deepcopy(CONFIG)
     for field, value in fields.items():
         (config if field in config else config["text_config"])[field] = value
+    assert parse(CONFIG)
     with pytest.raises(UserError, match=name):
         parse(config)
 
