@@ -230,6 +230,7 @@ class _RoundButton(QAbstractButton):
         self._shape = ""
         self._ready = False  # whether pressing the button has an effect
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         theme.changed.connect(self.update)
         theme.text_resized.connect(self.updateGeometry)
 

@@ -188,6 +188,7 @@ class _Card(QPushButton):
         kind, self._english, self._translated = example
         self.prompt = self._english
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         set_look(self, "card")
         self.clicked.connect(lambda: chosen.emit(self.prompt))
         self._label = Label()

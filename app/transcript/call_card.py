@@ -9,7 +9,7 @@ from math import ceil
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QApplication, QFrame, QMenu, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.plain_text import clean
@@ -167,7 +167,6 @@ class CallCard(QFrame):
         self.status.setText(said)
         set_look(self.status, "danger" if record.state == "failed" else "secondary")
         if self.body is not None:
-            self._release_focus(self.body)
             self.body.hide()
             self.body.deleteLater()
             self.body = None
@@ -247,16 +246,6 @@ class CallCard(QFrame):
             QTimer.singleShot(ARM_MS, made, partial(made.setEnabled, True))
         self.choices = [once, deny, more]
         return self.choices
-
-    def _release_focus(self, part: QWidget) -> None:
-        """Move the focus out of a part. The next button might allow another call."""
-        focus = QApplication.focusWidget()
-        if focus is not None and part.isAncestorOf(focus):
-            above = self.parentWidget()
-            while above is not None and above.focusPolicy() == Qt.FocusPolicy.NoFocus:
-                above = above.parentWidget()
-            if above is not None:
-                above.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 class PlainTextView(QPlainTextEdit):

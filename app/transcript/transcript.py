@@ -31,7 +31,7 @@ class Transcript(ScrollingColumn):
         super().__init__(theme, self._make_view, parent)
         self._theme = theme
         self.setAccessibleName(tr("Chat"))
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on text focuses the chat, and one on a button doesn't
         self.message_actions = MessageActions(self)
         self.welcome.chosen.connect(self.sample_chosen)
         self.selection = TextSelection(self)

@@ -36,6 +36,7 @@ from app.widgets.theme import Theme
 from app.window.actions import Actions, fill_menu_bar, show_list_menu
 from app.window.chat_commands import ChatCommands
 from app.window.dialogs import Dialogs
+from app.window.focus_keeper import FocusKeeper
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
 from mlx_engine.pairs import machine
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(theme, conductor)
         self.split = SidebarSplit(theme, self.sidebar, chat)
         self.setCentralWidget(self.split)
+        self._focus_keeper = FocusKeeper(self, chat, self.composer.field)
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
         self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
