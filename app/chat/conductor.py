@@ -167,7 +167,7 @@ class Conductor(QObject):
     def set_settings(self, settings: ChatSettings) -> None:
         """Set the open chat's settings, starting with the next reply."""
         if settings.private and not self.chat.settings.private and self.chat.empty:
-            settings = replace(settings, tool_servers=())  # from the chat before
+            settings = replace(settings, tool_servers=(), example_servers=())  # from the chat before
         if settings != self.chat.settings:
             self.chat.settings = settings
             if not self.chat.empty:
@@ -385,10 +385,9 @@ class Conductor(QObject):
     def new_chat(self) -> None:
         """Open an empty chat with the settings of new chats and the current switches.
 
-        It isn't private.
+        It isn't private, and has no tools that an example turned on.
         """
-        settings = Preset("", self.new_chats).applied_to(self.chat.settings)
-        self._show(Chat(settings=replace(settings, private=False)))
+        self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings.inherited)))
         self.library.set_open_chat("")
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:

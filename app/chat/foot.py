@@ -106,7 +106,7 @@ class Foot(QWidget):
     @Slot(str)
     def send_with_calculator(self, prompt: str) -> None:
         """Turn on the calculator for this chat, and send an example."""
-        self.tools.turn_on("calculator")
+        self.tools.turn_on_for_example("calculator")
         if self.composer.text.strip() or self._conductor.attachments.files:
             self._conductor.send(prompt)  # leaves the draft alone
         else:

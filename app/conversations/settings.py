@@ -9,7 +9,7 @@ from app.language import tr
 from mlx_engine.requests import Sampling
 
 MAX_TOKENS = 1024
-SWITCHES = ("dflash", "thinking", "rolling", "private", "tool_servers", "tools_off")  # of a chat, in no preset
+SWITCHES = ("dflash", "thinking", "rolling", "private", "tool_servers", "example_servers", "tools_off")  # of a chat, in no preset
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,14 @@ class ChatSettings:
     rolling: bool = False  # leave out the oldest messages when the context is full
     private: bool = False  # keep the prompts off the disk
     tool_servers: tuple[str, ...] = ()  # servers that are on
+    example_servers: tuple[str, ...] = ()  # those of them that an example turned on, for this chat only
     tools_off: tuple[str, ...] = ()  # “server/tool”: tools of these servers that are off
+
+    @property
+    def inherited(self) -> "ChatSettings":
+        """The settings without what is meant for this chat only."""
+        servers = tuple(name for name in self.tool_servers if name not in self.example_servers)
+        return replace(self, private=False, tool_servers=servers, example_servers=())
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

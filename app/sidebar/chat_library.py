@@ -278,7 +278,7 @@ class ChatLibrary(QObject):
             found = chat_import.read(file)
             ids = set(taken)
             for chat in (one.chat for one in found.chats):
-                chat.settings = replace(chat.settings, tool_servers=())  # only the user turns tools on
+                chat.settings = replace(chat.settings, tool_servers=(), example_servers=())  # only the user turns tools on
                 own = {chat.id, *(node.id for node in chat.root.below())}
                 if not ids.isdisjoint(own) or store.load(chat.id) is not None or store.has_any(chat.root.below()):
                     renew_ids(chat)

@@ -54,6 +54,7 @@ class ToolBox(QObject):
         self._servers = ToolServers(partial(self._post, "status", self.changed.emit))
         self._tests: set[ToolServers] = set()
         self.configs: tuple[ServerConfig, ...] = ()
+        self._lent: set[str] = set()  # servers that are off but that an example turned on in a chat
         self._saving = False  # whether the servers are being stored
         self._stamp = _stamp(self.file)  # of mcp.json when it was last read or written
         self._use(self._read() or BUILTINS)
@@ -73,7 +74,8 @@ class ToolBox(QObject):
 
     def chosen(self, settings: ChatSettings) -> list[ServerConfig]:
         """Return the usable servers that are on in a chat."""
-        return [config for config in self.configs if config.enabled and config.name in settings.tool_servers]
+        on = [config for config in self.configs if config.name in settings.tool_servers]
+        return [config for config in on if config.enabled or config.name in settings.example_servers]
 
     def offered(self, settings: ChatSettings) -> dict[str, Tool]:
         """Return the ready tools that are on in a chat, keyed by the names sent to the model."""
@@ -87,8 +89,12 @@ class ToolBox(QObject):
 
         Servers that failed wait for the user.
         """
-        configs, status = self.configs if settings is None else self.chosen(settings), self.status
-        self.start(config.name for config in configs if config.enabled and status[config.name].state == "off")
+        configs = [config for config in self.configs if config.enabled] if settings is None else self.chosen(settings)
+        if lent := {config.name for config in configs if not config.enabled} - self._lent:
+            self._lent |= lent
+            self._use(self.configs)
+        status = self.status
+        self.start(config.name for config in configs if status[config.name].state == "off")
 
     def connecting(self, settings: ChatSettings) -> bool:
         """Return whether a server that is on in a chat is starting."""
@@ -211,7 +217,7 @@ class ToolBox(QObject):
 
     def _use(self, configs: Iterable[ServerConfig]) -> None:
         self.configs = tuple(sorted(configs, key=lambda config: not config.builtin))
-        self._servers.configure(self.configs)
+        self._servers.configure([replace(config, enabled=True) if config.name in self._lent else config for config in self.configs])
 
     def _write(self, configs: tuple[ServerConfig, ...]) -> None:
         """Store the servers, then use them without their secrets. Runs on its own thread."""

@@ -122,22 +122,22 @@ class ToolsButton(IconButton):
         settings, status = self._conductor.chat.settings, self._box.status
         for config in self._box.configs:
             if config.enabled or config.builtin:
-                self._add_server(menu, config, status[config.name], settings.tool_servers)
+                self._add_server(menu, config, status[config.name], config in self._box.chosen(settings))
         menu.addSeparator()
         if self._cost:
             menu.addAction(self._cost).setEnabled(False)
         menu.addAction(tr("Tools Settings…"), self.settings_requested.emit)
         return menu
 
-    def _add_server(self, menu: QMenu, config: ServerConfig, status: ServerStatus, on: tuple[str, ...]) -> None:
+    def _add_server(self, menu: QMenu, config: ServerConfig, status: ServerStatus, on: bool) -> None:
         text = server_title(config) + (f" → {host(config)}" if config.url else "")
         action = menu.addAction(menu_text(text))
         action.setCheckable(True)
-        action.setChecked(config.enabled and config.name in on)
+        action.setChecked(on)
         tip = state_text(config, status)
         action.setToolTip(as_tooltip(f"{tip}\n{sent_to(config)}" if config.url else tip))
         action.toggled.connect(partial(self._switch_server, config))
-        if not action.isChecked() or status.state != "ready" or len(status.tools) < 2:
+        if not on or status.state != "ready" or len(status.tools) < 2:
             return
         off = self._conductor.chat.settings.tools_off
         tools = [tool for tool in status.tools if tool_key(tool) not in off]
@@ -153,16 +153,22 @@ class ToolsButton(IconButton):
             each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
             each.toggled.connect(partial(self._switch_tool, tool_key(tool)))
 
-    def turn_on(self, builtin: str) -> None:
-        """Turn on a built-in server for this chat."""
-        self._switch_server(self._box.builtin(builtin), True)
+    def turn_on_for_example(self, builtin: str) -> None:
+        """Turn on a built-in server for this chat only."""
+        settings, config = self._conductor.chat.settings, self._box.builtin(builtin)
+        if config not in self._box.chosen(settings):
+            names = {name: (*getattr(settings, name), config.name) for name in ("tool_servers", "example_servers")}
+            self._conductor.set_settings(replace(settings, **names))
 
     def _switch_server(self, config: ServerConfig, on: bool) -> None:
         settings = self._conductor.chat.settings
-        others = tuple(name for name in settings.tool_servers if name != config.name)
+        others, examples = (
+            tuple(name for name in names if name != config.name) for names in (settings.tool_servers, settings.example_servers)
+        )
         if on and not config.enabled:
             self._box.set_enabled(config.name, True)
-        self._conductor.set_settings(replace(settings, tool_servers=(*others, config.name) if on else others))
+        servers = (*others, config.name) if on else others
+        self._conductor.set_settings(replace(settings, tool_servers=servers, example_servers=examples))
         if on and config.builtin == "files" and not config.folders:
             self.settings_requested.emit()
 

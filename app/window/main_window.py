@@ -375,7 +375,7 @@ class MainWindow(QMainWindow):
             self._settings.setValue("connection", loader.connected_to.name if loader.connected_to else "")
         self._settings.setValue("dflash", self.conductor.chat.settings.dflash)
         self._settings.setValue("thinking", self.conductor.chat.settings.thinking)
-        chosen = {name: getattr(self.conductor.chat.settings, name) for name in ("tool_servers", "tools_off")}
+        chosen = {name: getattr(self.conductor.chat.settings.inherited, name) for name in ("tool_servers", "tools_off")}
         self._settings.setValue("tools", json.dumps(chosen))
         self._settings.sync()
 

@@ -167,6 +167,58 @@ def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, serv
     assert foot.waiting.isHidden() and foot.composer.text == ""
 
 
+def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    app = start(CallingEngine(), data=tmp_path)
+    conductor, button = app.conductor, app.window.foot.tools
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    assert len(app.engine.requests[-1].tools) == 1
+    asked = conductor.chat.id
+    assert not conductor.tools.builtin("calculator").enabled, "the settings stay as they are"
+    assert entries(button.make_menu())["Calculator"].isChecked() and button.is_active
+    conductor.new_chat()
+    assert not button.is_active and not entries(button.make_menu())["Calculator"].isChecked()
+    app.ask("Hello")
+    assert app.engine.requests[-1].tools == ()
+    conductor.open_chat(asked)
+    app.until(lambda: conductor.chat.id == asked)
+    app.ask("And 7 × 8?")
+    assert len(app.engine.requests[-1].tools) == 1 and app.conductor.tools.connecting(conductor.chat.settings) is False
+    app.window.close()
+    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    again = start(CallingEngine(), data=tmp_path)
+    again.until(lambda: again.conductor.chat.id == asked)
+    again.ask("And 8 × 9?")
+    assert len(again.engine.requests[-1].tools) == 1, "its chat keeps it"
+    again.conductor.new_chat()
+    assert again.conductor.chat.settings.tool_servers == () and again.conductor.chat.settings.example_servers == ()
+    assert not again.conductor.tools.builtin("calculator").enabled
+
+
+def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
+    start: Start, servers: type[FakeServers], tmp_path: Path
+) -> None:
+    app = start(CallingEngine())
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    app.window.close()
+    again = start(CallingEngine())
+    assert again.conductor.chat.empty and again.conductor.chat.settings.tool_servers == ()
+
+
+def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Running) -> None:
+    conductor, button = app.conductor, app.window.foot.tools
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    for _ in range(2):
+        entries(button.make_menu())["Calculator"].trigger()
+    assert conductor.tools.builtin("calculator").enabled
+    conductor.new_chat()
+    assert conductor.chat.settings.tool_servers == ("Calculator",)
+    app.ask("Hello")
+    assert len(app.engine.requests[-1].tools) == 1
+
+
 def test_the_example_leaves_a_draft_alone(app: Running) -> None:
     app.type("My draft")
     app.window.transcript.welcome.calculation.click()
