@@ -60,7 +60,7 @@ class LocalServer(QObject):
 
     def __init__(self, door: EngineDoor, loader: PairLoader, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._door, self._loader, self._preferences = _Door(door, self._load_wanted.emit), loader, preferences
+        self._door, self._loader, self._preferences = ProgramsDoor(door, self._load_wanted.emit), loader, preferences
         self._api: Api | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -234,16 +234,20 @@ class LocalServer(QObject):
         """
         if self._api is not None:
             self._api.pair = None if self._loader.running else self._loader.info
-        if self._loader.running:
-            self._door.cancel()
+        self._door.give_way(self._loader.running)
 
 
-class _Door:
-    """An `EngineDoor` that passes loading to `load`, and can cancel all its jobs."""
+class ProgramsDoor:
+    """An `EngineDoor` for programs, which gives way to the loading of pairs.
+
+    Args:
+        load: loads a pair, in place of the engine.
+    """
 
     def __init__(self, door: EngineDoor, load: Callable[[LoadPair, Deliver], object]) -> None:
         self._door, self._load = door, load
         self._jobs = WeakSet[Job]()
+        self._loading = False
         self._lock = threading.Lock()
 
     def submit(self, request: Request, deliver: Deliver) -> Job:
@@ -253,15 +257,21 @@ class _Door:
         job = self._door.submit(request, deliver)
         with self._lock:
             self._jobs.add(job)
+            gives_way = self._loading
+        if gives_way:
+            job.cancel()
         return job
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
         self._door.close(closed)
 
-    def cancel(self) -> None:
+    def give_way(self, loading: bool) -> None:
+        """While a pair loads, cancel all jobs, and those still to come: they were checked for the previous pair."""
         with self._lock:
-            for job in self._jobs:
-                job.cancel()
+            self._loading = loading
+            jobs = list(self._jobs) if loading else []
+        for job in jobs:
+            job.cancel()
 
 
 class _LogHandler(logging.Handler):
