@@ -5,7 +5,7 @@ import json
 import queue
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from mlx_engine.events import TokenCount
@@ -42,6 +42,7 @@ class TerminalTools:
                 paths = tuple(str(folder.resolve()) for folder in folders)
                 self._configs.append(replace(builtin, enabled=True, folders=paths))
         self._allowed = tuple(given.allow)
+        self._allowed_tools = dict[tuple[str, str], str]()  # fingerprint at the first listing, by server and tool
         self._asks, self._most_steps = asks, given.steps
         self._approvals = Approvals(data_folder() / "approvals.json" if asks else None)
         self._servers = ToolServers()
@@ -64,7 +65,9 @@ class TerminalTools:
                 note(f"“{status.name}” requires you to sign in. Sign in once in the app, in Settings under Tools.")
             elif status.state != "ready":
                 note(f"“{status.name}” can't be used: {status.error or 'no answer'}")
-        names = {name for tool in self._offered().values() for name in self._names(tool)}
+        offered = self._offered()
+        self._allow(offered)
+        names = {name for tool in offered.values() for name in self._names(tool)}
         for name in self._allowed:
             if name not in names:
                 note(f"--allow: there is no tool “{name}”. Tools: {', '.join(sorted(names)) or 'none'}")
@@ -76,9 +79,8 @@ class TerminalTools:
         """Return the loop of a turn. Servers that ended are started for the next one."""
         tools = self._offered()
         self._servers.start([config.name for config in self._configs])
-        for tool in tools.values():
-            if self._names(tool) & set(self._allowed):
-                self._approvals.record(tool, chat, "chat")
+        for tool in self._allow(tools):
+            self._approvals.record(tool, chat, "chat")
         return ToolLoop(request, tools, self._approvals, chat, most_steps=self._most_steps)
 
     def make_calls(self, loop: ToolLoop) -> None:
@@ -132,12 +134,23 @@ class TerminalTools:
         """
         return {f"{tool.server}/{tool.name}", *([tool.name] if len(self._configs) == 1 else [])}
 
+    def _allow(self, tools: Mapping[str, Tool]) -> list[Tool]:
+        """Return the tools that `--allow` allows: those that haven't changed since they were first listed."""
+        named = [tool for tool in tools.values() if self._names(tool) & set(self._allowed)]
+        first = self._allowed_tools
+        return [tool for tool in named if first.setdefault((tool.server, tool.name), tool.fingerprint) == tool.fingerprint]
+
     def _ask(self, loop: ToolLoop, record: CallRecord) -> None:
         arguments = json.dumps(json.loads(record.call.arguments), ensure_ascii=False, indent=2)
         note(f"{record.server} · {record.tool}", *arguments.split("\n"))
         if record not in loop.waiting:
             return
-        if not self._asks:
+        has_changed = (record.server, record.tool) in self._allowed_tools
+        if has_changed:
+            note(f"“{record.tool}” has changed since --allow allowed it.")
+        if not self._asks and has_changed:
+            note("Denied, because there is nobody to ask. To allow the tool as it is now, start the command again.")
+        elif not self._asks:
             name = shlex.quote(f"{record.server}/{record.tool}")
             note("Denied, because there is nobody to ask. To allow the call, add this option:", f"--allow {name}")
         decision: Decision | None = None if self._asks else "deny"
