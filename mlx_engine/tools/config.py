@@ -71,9 +71,16 @@ class ServerConfig:
 
     @property
     def origin(self) -> str:
-        """A hash of what runs: built-in server, command, or address."""
-        parts = (self.builtin, self.command, self.args, self.cwd, self.url, self.folders)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        """A hash of what runs and how, on which approvals depend.
+
+        References stand for the secrets in the keychain. A secret that is replaced gets another reference.
+        """
+        settings = () if self.builtin else (sorted(self.env), sorted(self.headers))  # built-in servers don't use them
+        return hashlib.sha256(json.dumps((*self._runs, *settings)).encode()).hexdigest()
+
+    @property
+    def _runs(self) -> tuple[Any, ...]:
+        return self.builtin, self.command, self.args, self.cwd, self.url, self.folders
 
 
 BUILTINS = (ServerConfig("Calculator", "calculator", enabled=False), ServerConfig("Files", "files", enabled=False))
@@ -148,11 +155,11 @@ def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> t
     content = _read(source) if isinstance(source, Path) else _parsed(source)
     if content and not {"mcpServers", "servers"} & set(content):
         content = {"mcpServers": content}  # the entries only, as in many READMEs
-    known = {config.origin for config in configs}
+    known = {config._runs for config in configs}
     found = [
         replace(config, env=_plain(config.env), headers=_plain(config.headers))
         for config in _servers(content)
-        if not config.builtin and config.origin not in known
+        if not config.builtin and config._runs not in known
     ]
     return _renamed(found, configs)
 

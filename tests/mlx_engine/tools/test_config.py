@@ -1,5 +1,6 @@
 """mcp.json: reading, writing, importing, and secrets."""
 
+import hashlib
 import json
 import stat
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from keyring.backends.fail import Keyring as NoKeychain
 from mlx_engine.errors import UserError
 from mlx_engine.tools import config
 from mlx_engine.tools import keychain as stored_secrets
+from mlx_engine.tools.approvals import Approvals
 from mlx_engine.tools.config import (
     BUILTINS,
     ServerConfig,
@@ -25,6 +27,7 @@ from mlx_engine.tools.config import (
     write_config,
 )
 from mlx_engine.tools.keychain import is_reference
+from mlx_engine.tools.tool import Tool
 from tests.examples import sampled
 from tests.keychain import keychain
 
@@ -50,6 +53,64 @@ def servers(text: str, file: Path) -> tuple[ServerConfig, ...]:
 
 def entry(**fields: object) -> str:
     return json.dumps({"mcpServers": {"x": fields}})
+
+
+_VALUES = st.dictionaries(st.text(max_size=4), st.text(max_size=4), max_size=3)
+
+
+@given(_VALUES, _VALUES, st.sampled_from(["env", "headers"]))
+def test_an_approval_depends_on_names_and_values_of_variables_and_headers(
+    before: dict[str, str], after: dict[str, str], field: str
+) -> None:
+    tools = [Tool("x", "a", origin=ServerConfig("x", **{field: tuple(each.items())}).origin) for each in (before, after)]
+    assert (tools[0].fingerprint == tools[1].fingerprint) == (before == after)
+    reordered = ServerConfig("x", **{field: tuple(reversed(before.items()))})
+    assert reordered.origin == tools[0].origin, "another order changes nothing"
+    assert ServerConfig("x", env=(("A", "1"),)).origin != ServerConfig("x", headers=(("A", "1"),)).origin
+
+
+def test_approvals_keep_no_values(file: Path) -> None:
+    approvals = Approvals(file)
+    for server in (GITHUB, REMOTE):
+        approvals.record(Tool(server.name, "search", origin=server.origin), "", "always")
+    assert not any(secret in file.read_text() for secret in ("ghp_1", "GITHUB_TOKEN", "abc"))
+
+
+def test_a_secret_that_moves_to_the_keychain_or_is_replaced_needs_approval_again(file: Path) -> None:
+    approvals = Approvals()
+    approvals.record(Tool("github", "search", origin=GITHUB.origin), "", "always")
+
+    def holds() -> bool:
+        return approvals.allows(Tool("github", "search", origin=read_config(file)[0].origin), "")
+
+    write_config(file, [GITHUB])
+    assert not holds()
+    approvals.record(Tool("github", "search", origin=read_config(file)[0].origin), "", "always")
+    write_config(file, read_config(file))
+    assert holds()
+    write_config(file, [replace(read_config(file)[0], env=(("GITHUB_TOKEN", "ghp_2"), ("LEVEL", "debug")))])
+    assert not holds()
+
+
+def test_approvals_of_earlier_versions_hold_only_for_built_in_servers(file: Path) -> None:
+    """Their fingerprints didn't cover variables and headers, which may have changed."""
+
+    def earlier(server: ServerConfig) -> str:
+        parts = (server.builtin, server.command, server.args, server.cwd, server.url, server.folders)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    plain = ServerConfig("plain", command="x")
+    for server in (GITHUB, REMOTE, plain, *BUILTINS):
+        Approvals(file).record(Tool(server.name, "search", origin=earlier(server)), "", "always")
+    approvals = Approvals(file)
+    for server in (GITHUB, REMOTE, plain, replace(plain, env=(("A", "1"),)), *BUILTINS):
+        assert approvals.allows(Tool(server.name, "search", origin=server.origin), "") == bool(server.builtin)
+    assert len(approvals.always()) == 5, "each can be revoked"
+
+
+def test_importing_leaves_out_servers_that_differ_only_in_variables() -> None:
+    text = entry(command="npx", args=["-y", "server-github"], env={"GITHUB_TOKEN": "ghp_2"})
+    assert import_config(text, [GITHUB]) == ()
 
 
 def test_without_a_file_the_built_in_servers_are_off(file: Path) -> None:
@@ -89,7 +150,6 @@ def test_secrets_are_in_the_keychain_and_not_in_the_file(file: Path) -> None:
     github, remote, *_ = stored = read_config(file)
     assert is_reference(github.env[0][1]) and is_reference(remote.headers[0][1])
     assert resolved(github) == GITHUB and resolved(remote) == REMOTE
-    assert github.origin == GITHUB.origin
     write_config(file, stored)
     assert read_config(file) == stored, "references are kept"
 
@@ -199,11 +259,20 @@ def test_placeholders_of_other_apps_are_explained() -> None:
         resolved(replace(GITHUB, env=(("TOKEN", "Bearer ${input:token}"),)))
 
 
-def test_the_origin_is_what_runs() -> None:
-    changes = {"command": "x", "args": (), "cwd": "/", "url": "x", "folders": ("/",), "builtin": "files"}
+def test_the_origin_is_what_runs_and_how() -> None:
+    changes = {
+        "command": "x",
+        "args": (),
+        "cwd": "/",
+        "url": "x",
+        "folders": ("/",),
+        "builtin": "files",
+        "env": (),
+        "headers": (("A", "1"),),
+    }
     origins = {replace(GITHUB, **{name: value}).origin for name, value in changes.items()}
-    assert len(origins | {GITHUB.origin}) == 7
-    assert replace(GITHUB, name="other", env=(), enabled=False).origin == GITHUB.origin
+    assert len(origins | {GITHUB.origin}) == 1 + len(changes)
+    assert replace(GITHUB, name="other", enabled=False, timeout_s=1.0).origin == GITHUB.origin
 
 
 @pytest.mark.parametrize("wrap", ["mcpServers", "servers", ""])
