@@ -3,7 +3,7 @@
 import dataclasses
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import isfinite
 from statistics import median
@@ -15,7 +15,7 @@ from mlx_engine import chat, memory
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.errors import EngineText
-from mlx_engine.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished
+from mlx_engine.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
 from mlx_engine.loading import LoadedPair
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Sampling
 
@@ -24,8 +24,6 @@ _FLOAT32_TIE = 1e-3  # passes of 1 and n rows differ by about 1e-5 with OpenBLAS
 NO_MEMORY = EngineText.of(
     "no_memory_to_compare", "There isn't enough memory to compare the replies. Quit other apps, or load a smaller model."
 )
-
-Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
 
 
 def compare(

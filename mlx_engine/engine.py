@@ -117,7 +117,7 @@ class Engine:
             case GenerationRequest():
                 return self.generate(request, cancel)
             case CompareRequest():
-                return compare(self.pair, self.generate, request, cancel)
+                return self._compare(request, cancel)
             case CompareDrafters():
                 return compare_drafters(self, request, cancel)
             case CountTokens():
@@ -137,9 +137,12 @@ class Engine:
             case TuneDrafter():
                 return tune(self._idle_pair(), self.generate, request, cancel)
             case SelectKernels(again=again):
-                return kernel_selection.select(self._idle_pair(), self.generate, cancel, again)
+                return kernel_selection.select(self._idle_pair(), self._compare, cancel, again)
             case Connect():
                 raise TypeError("EngineSwitch connects to servers")
+
+    def _compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
+        return compare(self.pair, self.generate, request, cancel)
 
     def load(
         self, target: Path, drafter: Path | None, drafter_bits: int | None = None, tuned: bool = True

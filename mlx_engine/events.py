@@ -5,14 +5,15 @@ one, if any. *Acceptance*: accepted / tested. *Tokens per round*: accepted + 1, 
 from prefill, belongs to no round.
 """
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.machine_events import KernelsSelected, Roofline
-from mlx_engine.requests import Mode, Sampling, ToolCall
+from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
@@ -494,3 +495,6 @@ Event = (
     | DrafterResult
     | DraftersCompared
 )
+
+Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
+Compare = Callable[[CompareRequest, threading.Event], Iterator[Event]]

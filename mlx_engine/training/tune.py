@@ -17,7 +17,6 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine import memory
-from mlx_engine.comparison import Generate
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.adapter import LOW_RANK
@@ -25,7 +24,7 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Tuned, TuningProgress
+from mlx_engine.events import Generate, Tuned, TuningProgress
 from mlx_engine.limits import FEWEST_PROMPTS
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint import weights_checksum

@@ -12,10 +12,9 @@ import mlx.core as mx
 
 import metal
 from mlx_engine import device, kernels, memory
-from mlx_engine.comparison import Generate, compare
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import CompareResult, Failed, TuningProgress
+from mlx_engine.events import Compare, CompareResult, Failed, TuningProgress
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
 from mlx_engine.machine_events import KernelSaving, KernelsSelected, KernelTrial
@@ -42,7 +41,7 @@ def available() -> bool:
 
 
 def select(
-    pair: LoadedPair, generate: Generate, cancel: threading.Event, again: bool = False
+    pair: LoadedPair, compare: Compare, cancel: threading.Event, again: bool = False
 ) -> Iterator[TuningProgress | KernelsSelected]:
     """Find, use, and save the kernels that speed up a pair and preserve its text.
 
@@ -50,7 +49,7 @@ def select(
 
     Args:
         pair: the pair, which must have a drafter.
-        generate: generates the pair's replies.
+        compare: compares the pair's replies with and without DFlash.
         cancel: set to stop. The pair then runs its previous kernels, and a later call reuses the measurements so far.
         again: whether to repeat a known selection.
 
@@ -79,7 +78,7 @@ def select(
                     continue
                 _use(pair, event)
                 chosen = pair.ranges
-                if not all(_texts_agree(pair, operations, generate, cancel) for _, operations in chosen):
+                if not all(_texts_agree(pair, operations, compare, cancel) for _, operations in chosen):
                     event, chosen = _without(event, _NOT_EXACT), ((0, PLAIN),)
                 if cancel.is_set():
                     return
@@ -90,14 +89,14 @@ def select(
         pair.use(operations, *longer)
 
 
-def _texts_agree(pair: LoadedPair, operations: Operations, generate: Generate, cancel: threading.Event) -> bool:
+def _texts_agree(pair: LoadedPair, operations: Operations, compare: Compare, cancel: threading.Event) -> bool:
     """Return whether DFlash and plain decoding give the same reply, within rounding."""
     if operations == PLAIN:
         return True
     pair.use(operations)
     question = (Message("user", _QUESTION),)
     request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size)
-    *_, end = compare(pair, generate, CompareRequest(request), cancel)
+    *_, end = compare(CompareRequest(request), cancel)
     if isinstance(end, Failed):
         raise UserError.of(end)
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
