@@ -12,7 +12,7 @@ from pathlib import Path
 import mlx.core as mx
 import pytest
 
-from mlx_engine import cli
+from mlx_engine import cli, engine
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import CompareResult, TuningProgress
 from mlx_engine.kernels.operations import KERNELS, PLAIN
@@ -313,13 +313,13 @@ def test_the_engine_selects_kernels_and_saves_the_evidence_in_one_readable_file(
 
 
 def test_kernels_with_which_the_texts_differ_are_off(demo, with_metal, monkeypatch) -> None:
-    compared = kernel_selection.compare
+    compared = engine.compare
 
     def differing(*given):
         for event in compared(*given):
             yield replace(event, verdict="tie") if isinstance(event, CompareResult) else event
 
-    monkeypatch.setattr(kernel_selection, "compare", differing)
+    monkeypatch.setattr(engine, "compare", differing)
     found = list(demo.run(SelectKernels()))[-1]  # in float32, a tie is not enough
     assert not any(trial.used_at for trial in found.trials) and found.trials[0].why.code == "kernels_not_exact"
     assert demo.pair.operations == PLAIN and kernel_selection.known(demo.pair) == found
