@@ -256,10 +256,8 @@ def _rendered(
         except (UserError, RenderingCancelled):
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
-            rejection = error
-    raise UserError(
-        "chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=str(rejection)
-    ) from rejection
+            rejection = str(error)  # not the error, whose traceback holds this frame and so the model
+    raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=rejection)
 
 
 def _tools(tools: Sequence[str]) -> list[dict]:

@@ -335,7 +335,7 @@ class Engine:
         cancel = cancel or threading.Event()
         clock = ReplyClock(self._turns, submitted)
         for retry in (True, False):
-            reply, began, failure, room = None, False, UserError.of(NO_MEMORY), self._room
+            reply, began, failure, room = None, False, NO_MEMORY, self._room
             try:
                 pair = self.pair
                 assert room is not None
@@ -352,7 +352,7 @@ class Engine:
                             pair.run_operations(operations)
                 return
             except UserError as error:
-                retry, failure = False, error
+                retry, failure = False, error.text  # not the error, whose traceback holds this frame
             except (RuntimeError, MemoryError) as error:
                 if not memory.exhausted(error):
                     raise
@@ -361,10 +361,10 @@ class Engine:
                     self._turns.replies.remove(reply)
                 if room is not None:
                     room.release(clock)
-            if failure.text is NO_MEMORY:
+            if failure is NO_MEMORY:
                 self.free_memory()  # outside the handler, because its traceback holds the failed pass's arrays
             if began or not retry:
-                yield [Failed.because(failure)]
+                yield [Failed.because(UserError.of(failure))]
                 return
             others = list(self._turns.replies)  # hold the memory; later replies don't count
             while any(other in self._turns.replies for other in others) and not cancel.is_set():

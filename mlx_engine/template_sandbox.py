@@ -72,7 +72,7 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
     future: Future[T] = Future()
     turn = threading.Lock() if tokenizer is None else _turns.setdefault(tokenizer, threading.Lock())
 
-    def target() -> None:
+    def target(future: Future[T]) -> None:
         try:
             with cancelled_by(cancel):
                 future.set_result(work())
@@ -83,8 +83,10 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
             future.set_exception(UserError("tokenizer_crashes", template, reason=str(panic)))
         finally:
             turn.release()
+            del future  # the traceback of its exception holds this frame
 
-    thread, deadline = threading.Thread(target=target, name="tokenizer", daemon=True), time.monotonic() + _TOKENIZER_SECONDS
+    thread = threading.Thread(target=target, args=(future,), name="tokenizer", daemon=True)
+    deadline = time.monotonic() + _TOKENIZER_SECONDS
     while not future.done():
         if thread.ident is None and turn.acquire(timeout=_POLL_SECONDS):
             thread.start()
@@ -97,7 +99,10 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
                 "The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.",
                 seconds=_TOKENIZER_SECONDS,
             )
-    return future.result()
+    try:
+        return future.result()
+    finally:
+        del future  # the traceback of its exception holds this frame, and so those of all callers
 
 
 class TemplateProcess:
