@@ -15,6 +15,7 @@ from mlx_engine.channels import call_format, markers_of, template_reads, tokens_
 from mlx_engine.errors import UserError
 from mlx_engine.known_prompts import known_prompts
 from mlx_engine.limits import rolling_window, shorten_results
+from mlx_engine.pairs.chat_template import NO_CHAT_TEMPLATE, default_template
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.tools.calls import HARMONY
@@ -224,11 +225,8 @@ def _rendered(
         RenderingCancelled: `cancel` was set.
     """
     templates = tokenizer.chat_template
-    if not tokenizer.has_chat_template or (isinstance(templates, dict) and "default" not in templates):
-        raise UserError(
-            "no_chat_template",
-            "This model has no chat template, so it can't chat. Choose an instruction-tuned model.",
-        )
+    if not tokenizer.has_chat_template or (isinstance(templates, str | dict) and not default_template(templates)):
+        raise UserError.of(NO_CHAT_TEMPLATE)
     options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": reply, "enable_thinking": thinking}
     if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
         options["thinking"] = thinking

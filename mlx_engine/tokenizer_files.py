@@ -13,6 +13,7 @@ from mlx_lm.utils import load_tokenizer
 
 from mlx_engine import chat
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.chat_template import processor_template
 from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS
 from mlx_engine.pairs.data_files import read_bounded
 
@@ -50,7 +51,9 @@ def read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
     """
     with suppress(FileNotFoundError):
         _check_growth(json.loads((folder / "tokenizer.json").read_bytes()))  # reading it normalizes its added tokens
-    tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=_end_tokens(config))
+    own = processor_template(folder)  # transformers doesn't read it for text
+    options = {"trust_remote_code": False} | ({"chat_template": own} if own else {})
+    tokenizer = load_tokenizer(folder, options, eos_token_ids=_end_tokens(config))
     if (rules := getattr(tokenizer, "backend_tokenizer", None)) is not None:  # converted from tokenizer.model, for example
         _check_growth({name: json.loads(part.__getstate__()) for name in _PARTS if (part := getattr(rules, name)) is not None})
     if max(map(len, tokenizer.get_vocab()), default=0) > _LONGEST_TOKEN:

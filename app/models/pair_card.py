@@ -182,6 +182,7 @@ class PairCard(ScrollingPage):
         text = translated(reason) if reason else ""
         if not text and state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:
             text = tr("This model is gated: you may have to accept its conditions on the hub first.")
+        text = text or (translated(one.shown.chat_problem) if one.shown.chat_problem else "")
         self.problem.setText(text)
         self._panel.setVisible(bool(text))
         set_look(self._panel, "error" if failed or (reason is not None and reason is problem) else "notice")

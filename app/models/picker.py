@@ -367,17 +367,18 @@ class Picker(QObject):
 
     # Custom pairs
 
-    def check(self, target: str, drafter: str, then: Callable[[str], object]) -> None:
-        """Check two repos or folders. `then` receives the problem, or an empty string."""
+    def check(self, target: str, drafter: str, then: Callable[[str, str], object]) -> None:
+        """Check two repos or folders. `then` receives the problem and why the target can't chat, or empty strings."""
 
-        def work() -> str:
+        def work() -> list[str]:
             if is_folder(target):
-                problem = check_folders(Path(target).expanduser(), Path(drafter).expanduser() if drafter else None)
+                problems = check_folders(Path(target).expanduser(), Path(drafter).expanduser() if drafter else None)
             else:
-                problem = check_hub(Variant(pair=Pair(target, drafter or None))).problem
-            return translated(problem) if problem else ""
+                found = check_hub(Variant(pair=Pair(target, drafter or None)))
+                problems = found.problem, found.chat_problem
+            return [translated(problem) if problem else "" for problem in problems]
 
-        self._background.run(work, then, then)
+        self._background.run(work, lambda found: then(*found), lambda reason: then(reason, ""))
 
     def find_drafter(self, target: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
         """Find a drafter for a target on disk and, if the target is a repo, on the hub."""

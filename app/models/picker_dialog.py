@@ -285,7 +285,7 @@ class CustomPairDialog(QDialog):
         for widget in (self.go, self.search):
             widget.setEnabled(bool(self.names[0]) and not waiting)
 
-    def _show_result(self, problem: str) -> None:
+    def _show_result(self, problem: str, chat_problem: str = "") -> None:
         self._wait(False)
         if problem:
             self._say(problem, "danger")
@@ -295,7 +295,7 @@ class CustomPairDialog(QDialog):
         compatible = (
             tr("The target and the drafter are compatible.") if self.names[1] else tr("This model can be used with plain decoding.")
         )
-        self._say(compatible, "secondary")
+        self._say(chat_problem or compatible, "danger" if chat_problem else "secondary")
 
     def _say(self, text: str, look: str) -> None:
         set_look(self.verdict, look)

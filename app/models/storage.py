@@ -79,10 +79,10 @@ class Background(QObject):
             receiver(value)
 
 
-def while_open(receiver: Callable[[Any], None]) -> Callable[[Any], None]:
+def while_open(receiver: Callable[..., None]) -> Callable[..., None]:
     """Wrap a widget's method to do nothing after the widget has been deleted."""
     widget = receiver.__self__  # type: ignore[attr-defined]
-    return lambda value: receiver(value) if isValid(widget) else None
+    return lambda *values: receiver(*values) if isValid(widget) else None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
+from mlx_engine.pairs.chat_template import folder_template_problem
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
@@ -62,6 +63,7 @@ class Variant:
     slow: bool = False  # probably slower than reading speed
     needs_gpu: bool = False  # slow because this machine has no GPU
     problem: EngineText | None = None  # why it can't be downloaded or used
+    chat_problem: EngineText | None = None  # why it can't chat
     family: str = ""
     license: str = ""
     context: int | None = None
@@ -307,7 +309,8 @@ class Estimator:
             UserError: a folder can't be read.
         """
         configs = [read_config(folder) for folder in folders if folder]
-        return self.from_files(replace(variant, folders=folders), configs, pair_bytes(*folders))
+        variant = replace(variant, folders=folders, chat_problem=folder_template_problem(folders[0], configs[0]))
+        return self.from_files(variant, configs, pair_bytes(*folders))
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
         """Estimate from the total bytes (0 if unknown) before the hub has responded."""
@@ -327,7 +330,9 @@ class Estimator:
     def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
         models = [target, drafter] if drafter else [target]
         removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
-        variant = replace(variant, folders=(target.folder, drafter.folder if drafter else None), removable=removable)
+        folders = target.folder, drafter.folder if drafter else None
+        chat_problem = folder_template_problem(target.folder, target.config)
+        variant = replace(variant, folders=folders, removable=removable, chat_problem=chat_problem)
         sizes = target.bytes - target.head, (drafter.head or drafter.bytes) if drafter else 0
         return self.from_files(variant, [model.config for model in models], sizes)
 
@@ -352,12 +357,13 @@ def check_hub(variant: Variant) -> Variant:
     found = inspect_pair(Hub(), cache, variant.pair)
     to_download, license = found.size - found.on_disk, found.listings[0].license or ""
     variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)
+    variant = replace(variant, chat_problem=found.chat_problem)
     variant = Estimator().from_files(variant, found.configs, found.weight_sizes)
     return replace(variant, problem=variant.problem or found.problem or found.space_problem(cache))
 
 
-def check_folders(target: Path, drafter: Path | None) -> EngineText | None:
-    """Return why two folders can't be used together, or None.
+def check_folders(target: Path, drafter: Path | None) -> tuple[EngineText | None, EngineText | None]:
+    """Return why two folders can't be used together, and why the target can't chat, or None.
 
     Raises:
         UserError: a folder can't be read.
@@ -366,7 +372,7 @@ def check_folders(target: Path, drafter: Path | None) -> EngineText | None:
     problem = target_problem(config)
     if problem is None and drafter is not None:
         problem = dflash_problem(config) or pair_problem(config, read_config(drafter))
-    return problem
+    return problem, folder_template_problem(target, config)
 
 
 def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:

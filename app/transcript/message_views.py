@@ -11,7 +11,7 @@ from app.chat.attachment_chips import AttachmentChips
 from app.conversations import wording
 from app.conversations.chat_tree import Node, Turn
 from app.conversations.reply import ReplyStep
-from app.language import tr
+from app.language import tr, translated
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
@@ -21,6 +21,7 @@ from app.transcript.stats_line import StatsLine
 from app.widgets.controls import Label, button, copy_button, small_label
 from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.pairs.chat_template import NO_CHAT_TEMPLATE
 from mlx_engine.pairs.demo import is_refusal
 
 THINKING, ANSWER, CALLS = 0, 1, 2  # text areas of a message; a prompt has only the second, and each step of a reply has all
@@ -395,6 +396,9 @@ class ReplyView(MessageView):
             retry, edit = self._actions.retry, self._actions.edit
             self.error.add_button(button(tr("Try Again"), "", "bordered", lambda: retry.emit(self.turn)))
             self.error.add_button(button(tr("Edit Message"), "", "bordered", lambda: edit.emit(self.turn)))
+            if message == translated(NO_CHAT_TEMPLATE):
+                choose = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
+                self.error.add_button(choose)
             self._layout.insertWidget(self._layout.count() - 1, self.error)
             self.error.show()
         elif self.error is not None and not message:

@@ -13,7 +13,8 @@ from typing import TypeVar
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache, space_problem
-from mlx_engine.pairs.checkpoint import check_safetensors
+from mlx_engine.pairs.chat_template import SETTINGS_FILE, TEMPLATE_FILE, template_problem
+from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS, check_safetensors
 from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.hub import Hub, RevisionGone, Unreachable
 from mlx_engine.pairs.library import looks_like_drafter
@@ -40,6 +41,7 @@ class Inspection:
     listings: tuple[Listing, ...]
     configs: tuple[dict, ...]
     problem: EngineText | None  # why target and drafter don't fit together
+    chat_problem: EngineText | None  # why the target can't chat
     on_disk: int
     head: int = 0  # bytes of the target's own MTP head if that is the drafter
 
@@ -77,19 +79,21 @@ def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] |
     if pair.drafter == pair.target:
         configs, head = configs * 2, _weight_bytes(head_listing(hub, listings[0]))
     tokenizer = {}
-    if listings[0].find("tokenizer_config.json") and not listings[0].find("tokenizer.json"):
-        tokenizer = hub.read_json(listings[0], "tokenizer_config.json")
-    return Inspection(pair, listings, configs, _problem(pair, configs, tokenizer), sum(map(cache.received, listings)), head)
+    if listings[0].find(SETTINGS_FILE) and not (listings[0].find("tokenizer.json") and listings[0].find(TEMPLATE_FILE)):
+        tokenizer = hub.read_json(listings[0], SETTINGS_FILE, LARGEST_SETTINGS)
+    chat_problem = template_problem(configs[0], {file.path: file.size for file in listings[0].files}, tokenizer)
+    problem, on_disk = _problem(pair, listings[0], configs, tokenizer), sum(map(cache.received, listings))
+    return Inspection(pair, listings, configs, problem, chat_problem, on_disk, head)
 
 
 def _weight_bytes(listing: Listing) -> int:
     return sum(file.size for file in listing.files if file.path.endswith(".safetensors"))
 
 
-def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
+def _problem(pair: Pair, target: Listing, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
     if problem := target_problem(configs[0]):
         return problem
-    if tokenizer.get("auto_map"):
+    if tokenizer.get("auto_map") and not target.find("tokenizer.json"):
         template = "The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target."
         return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
     if len(configs) == 1:
@@ -178,6 +182,8 @@ class Download:
             raise IncompatiblePair.of(inspection.problem)
         if problem := inspection.space_problem(self.cache):
             raise UserError.of(problem)
+        if inspection.chat_problem:
+            self._note(inspection.chat_problem)
         for listing in inspection.listings:
             if listing.new_name:
                 template = "{repo} was renamed to {new}. Your copy keeps the old name."

@@ -14,14 +14,15 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
-from mlx_engine.pairs.checkpoint import check_safetensors
+from mlx_engine.pairs.chat_template import folder_template_problem
+from mlx_engine.pairs.checkpoint import check_safetensors, read_config
 from mlx_engine.pairs.data_files import not_regular_file
 from mlx_engine.pairs.download import Inspection, inspect_pair
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import Fit, predict_fit
 from mlx_engine.pairs.hub import Hub, NoAnswer, delete_token, store_token
-from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remove_folder
+from mlx_engine.pairs.library import LocalModel, add_folder, local_models, looks_like_drafter, remove_folder
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
@@ -189,6 +190,7 @@ def _fit(given: argparse.Namespace) -> int:
                 },
                 "disk": {"size": found.size, "here": found.on_disk, "free": cache.free_bytes(), "complaint": str(no_room or "")},
                 "licenses": {listing.repo: listing.license for listing in found.listings},
+                "chat_problem": str(found.chat_problem or ""),
             }
         )
         return 0
@@ -201,6 +203,8 @@ def _fit(given: argparse.Namespace) -> int:
     say(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of which are downloaded. {no_room or ''}".rstrip())
     for listing in found.listings:
         say(f"License of {listing.repo}: {listing.license or 'unknown'}")
+    if found.chat_problem:
+        say(str(found.chat_problem))
     return 0
 
 
@@ -247,14 +251,26 @@ def _check(given: argparse.Namespace) -> int:
     else:
         repos = sorted({one.repo for one in local_models(cache) if one.place == "hub cache"})
     results = {repo: _faults(cache, repo) for repo in repos}
+    notes = {repo: [] if faults else _notes(cache, repo) for repo, faults in results.items()}
     if given.json:
-        print_json({"repos": [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]})
+        found = [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]
+        print_json({"repos": [one | {"notes": notes[repo]} for one, repo in zip(found, results, strict=True)]})
     else:
         for repo, faults in results.items():
-            say(f"{'✗' if faults else '✓'} {repo}", *(f"    {fault}" for fault in faults))
+            mark = "✗" if faults else "!" if notes[repo] else "✓"
+            say(f"{mark} {repo}", *(f"    {text}" for text in (*faults, *notes[repo])))
         if not results:
             say("Nothing has been downloaded yet.")
     return 1 if any(results.values()) else 0
+
+
+def _notes(cache: Cache, repo: str) -> list[str]:
+    """Return what a complete repo can't be used for."""
+    folder = cache.snapshot(repo, cache.main_commit(repo) or "")
+    config = read_config(folder)
+    if is_head(repo) or looks_like_drafter(config) or (problem := folder_template_problem(folder, config)) is None:
+        return []
+    return [str(problem)]
 
 
 def _faults(cache: Cache, repo: str) -> list[str]:

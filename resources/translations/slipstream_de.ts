@@ -5754,12 +5754,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
-            <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
-            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>This chat has no message to reply to. Write one first.</extracomment>
             <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>
@@ -6267,6 +6261,18 @@
             <source>tokenizer_needs_own_code</source>
             <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
             <translation>Der Tokenizer benötigt eigenen Python-Code ({file}), den Slipstream nie herunterlädt oder ausführt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/chat_template.py" />
+            <source>completes_only</source>
+            <extracomment>This model has no chat template, so it can't chat. It can only continue text, through the local server's /v1/completions. To chat, choose an instruction-tuned model.</extracomment>
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Es kann nur Text fortsetzen, über /v1/completions des lokalen Servers. Wählen Sie zum Chatten ein auf Anweisungen trainiertes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/chat_template.py" />
+            <source>no_chat_template</source>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />

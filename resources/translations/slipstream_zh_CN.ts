@@ -5754,12 +5754,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
-            <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
-            <translation>此模型没有聊天模板，因此无法对话。请选取指令微调模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>This chat has no message to reply to. Write one first.</extracomment>
             <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>
@@ -6267,6 +6261,18 @@
             <source>tokenizer_needs_own_code</source>
             <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
             <translation>其分词器需要自定义的 Python 代码（{file}），Slipstream 绝不会下载或运行该代码。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/chat_template.py" />
+            <source>completes_only</source>
+            <extracomment>This model has no chat template, so it can't chat. It can only continue text, through the local server's /v1/completions. To chat, choose an instruction-tuned model.</extracomment>
+            <translation>此模型没有聊天模板，因此无法对话。它只能通过本地服务器的 /v1/completions 续写文本。要对话，请选取指令微调模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/chat_template.py" />
+            <source>no_chat_template</source>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
+            <translation>此模型没有聊天模板，因此无法对话。请选取指令微调模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />

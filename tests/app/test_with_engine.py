@@ -10,12 +10,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
 from app.compare.compare_view import CompareDialog
 from app.data_paths import DataPaths
+from app.models.picker_dialog import PickerDialog
 from mlx_engine.requests import LoadPair
 from tests.app.conftest import PATIENCE_MS, reply_views
 
@@ -106,6 +107,18 @@ def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot
     reply = conductor.chat.turns[-1].reply
     assert reply.stats is not None and reply.stats.tokens > 0, reply.error
     assert reply.stats.mode == "dflash"  # whether it pays is for the clock to say
+
+
+def test_a_model_without_a_chat_template_offers_another_one(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
+    (pair[0] / "chat_template.jinja").unlink()
+    window = begin().window
+    window.conductor.send("Hi")
+    qtbot.waitUntil(lambda: not window.conductor.busy, timeout=PATIENCE_MS)
+    error = reply_views(window.transcript)[-1].error
+    assert error is not None and error.label.text().startswith("This model has no chat template")
+    (choose,) = [made for made in error.findChildren(QPushButton) if made.text() == "Choose a Model…"]
+    choose.click()
+    assert window.dialogs.find(PickerDialog) is not None
 
 
 def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 SMALL = 1_000_000  # bytes: larger files, and all weights, are LFS files, as on the hub
 
 
@@ -112,7 +113,7 @@ def target_files(*sizes: int, seed: int = 0) -> dict[str, bytes]:
     return {
         "config.json": config(**TARGET),
         "tokenizer.json": noise(seed + 99, 30_000),
-        "tokenizer_config.json": config(tokenizer_class="Qwen2Tokenizer"),
+        "tokenizer_config.json": config(tokenizer_class="Qwen2Tokenizer", chat_template=TEMPLATE),
         "README.md": b"# A target\n",
         **dict.fromkeys(
             ("modeling_evil.py", "modeling..py", "tokenizer.json..py"), b"raise SystemExit('never fetched, never run')\n"

@@ -352,10 +352,10 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
         (tmp_path / "mine" / role).symlink_to(folder)
     app = start()
     opened(app)
-    answers: list[str] = []
+    answers: list[tuple[str, str]] = []
     picker = app.window.picker
-    picker.check(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), answers.append)
-    app.until(lambda: answers == [""])
+    picker.check(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), lambda *found: answers.append(found))
+    app.until(lambda: answers == [("", "")])
     picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), " My  pair ")
     app.until(lambda: picker.selected.startswith("folder:"))
     card(app).main.click()

@@ -271,7 +271,7 @@ class TestOtherCommands:
         capsys.readouterr()
         assert models(capsys, "check") == (
             0,
-            {"repos": [{"repo": name, "complete": True, "faults": []} for name in sorted(PAIR.repos)]},
+            {"repos": [{"repo": name, "complete": True, "faults": [], "notes": []} for name in sorted(PAIR.repos)]},
         )
         blob = next(file for file in (cache.folder("owner/target") / "blobs").iterdir() if file.stat().st_size == 200_000)
         data = bytearray(blob.read_bytes())
