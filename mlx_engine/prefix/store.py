@@ -2,7 +2,8 @@
 
 A *part* is up to 256 tokens of a prompt and everything computed for them. Its key is a hash of the pair and of all tokens up to its
 end, so chats with a common beginning share its parts. A file is written completely or not at all. Its name contains its key and a
-checksum of its content. The index can be rebuilt from the files. Several processes can use a store at the same time.
+checksum of its content. Owner files list the parts of each chat. The index can be rebuilt from all these files. Several processes
+can use a store at the same time.
 
 This module needs no MLX, so any program can list, check, and clear a store.
 """
@@ -12,18 +13,23 @@ import json
 import logging
 import os
 import re
+import secrets
 import shutil
 import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
 
+from mlx_engine.prefix import index
+from mlx_engine.prefix.index import FAULTS, SELECT, part_of
+from mlx_engine.prefix.owners import NO_CHAT, OWNER_FILE, Owners, alone, locked, owner_of
 from mlx_engine.prefix.part import SavedPart, chain, packed, unpacked
 
 log = logging.getLogger(__name__)
@@ -32,29 +38,13 @@ FORMAT = "slipstream-prefix-1"
 DEFAULT_QUOTA = 10_000_000_000  # bytes
 _QUOTA_SHARE = 0.1  # of the free disk space, if that is less
 KEEP_FREE = 5_000_000_000  # bytes of disk space
-INDEX = "saved-prompts.sqlite"
-_VERSION = 1
 _FILE = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.safetensors")  # any other file in the folder is the user's
-_UNFINISHED = re.compile(r"[0-9a-f]{32}\.([0-9]+)\.unfinished")
+_UNFINISHED = re.compile(r"[0-9a-f]{32}\.(.+)\.unfinished")
 _LARGEST_HEADER = 4 << 20  # bytes
 _CANDIDATES = 64  # parts that are compared with the rest of a prompt
-_BUSY_S, _RETRY_S = 2.0, 0.02  # seconds to wait for another process, and between tries to open the index
+_BUSY_S, _DELETE_S = 2.0, 60.0  # seconds to wait for another process, in general and to delete what the user wants deleted
+_RETRY_S = 0.02  # between tries to open the index
 _BATCH = 500  # parameters of one SQL statement
-_LARGEST_FACT = 1 << 53
-_FAULTS = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, struct.error)  # of a disk, or of a damaged index
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS parts (
-    key TEXT PRIMARY KEY, digest TEXT NOT NULL, pair TEXT NOT NULL, parent TEXT NOT NULL, start INTEGER NOT NULL,
-    tokens BLOB NOT NULL, has_states INTEGER NOT NULL, bytes INTEGER NOT NULL, used INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS parts_by_parent ON parts(parent, used);
-CREATE INDEX IF NOT EXISTS parts_by_use ON parts(used, start);
-CREATE INDEX IF NOT EXISTS parts_by_pair ON parts(pair, bytes);
-CREATE TABLE IF NOT EXISTS chats (key TEXT, chat TEXT, PRIMARY KEY (key, chat)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS keys_by_chat ON chats(chat);
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
-"""
-_SELECT = "SELECT key, pair, parent, start, tokens, has_states, digest, bytes FROM parts"
 
 
 def default_folder() -> Path:
@@ -94,22 +84,23 @@ class PrefixStore:
 
     def __init__(self, folder: Path, quota: int | None = None, keep_free: int = KEEP_FREE) -> None:
         self.folder, self._keep_free = folder, keep_free
+        self._owners = Owners(folder)
         self._lock = threading.RLock()
         self._index: sqlite3.Connection | None = None
+        self._index_file: tuple[int, int] | None = None
+        self._is_changing = self._is_closed = False
         self._complained = False
         self.quota = quota if quota is not None else DEFAULT_QUOTA
         with self._guarded():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if quota is None:
                 self.quota = min(DEFAULT_QUOTA, int(shutil.disk_usage(folder).free * _QUOTA_SHARE))
-            self._open_index()
-            self._shrink(0)
+        self._change(lambda: self._shrink(0))
 
     def close(self) -> None:
-        with self._lock, suppress(sqlite3.Error):
-            if self._index is not None:
-                self._index.close()
-            self._index = None
+        with self._lock:
+            self._is_closed = True
+            self._disconnect()
 
     # Lookup
 
@@ -141,7 +132,7 @@ class PrefixStore:
                 where = f"{column} IN ({','.join('?' * len(some))})"
                 if has_states is not None:
                     where += f" AND has_states = {int(has_states)} ORDER BY used DESC LIMIT {_CANDIDATES}"
-                parts += [_part(row) for row in self._execute(f"{_SELECT} WHERE {where}", some)]
+                parts += [part_of(row) for row in self._execute(f"{SELECT} WHERE {where}", some)]
         return parts
 
     def touch(self, keys: Sequence[str], chat: str | None = None) -> None:
@@ -150,15 +141,15 @@ class PrefixStore:
         They and the parts added until the next call count as used at the same time. Among those, later parts of a prompt are
         deleted first, because they can't be read without the earlier ones.
         """
-        with self._guarded():
+
+        def touch() -> None:
             use = (self.fact("uses") or 0) + 1
             self.note("uses", use)
-            self._execute_many("UPDATE parts SET used = ? WHERE key = ?", [(use, key) for key in keys])
-            self._belong(keys, chat)
+            stored = [key for key in keys if self._execute("UPDATE parts SET used = ? WHERE key = ? RETURNING key", (use, key))]
+            if chat is not None:
+                self._owners.add(owner_of(chat), stored)
 
-    def _belong(self, keys: Sequence[str], chat: str | None) -> None:
-        if chat is not None:
-            self._execute_many("INSERT OR IGNORE INTO chats VALUES (?, ?)", [(key, chat) for key in keys])
+        self._change(touch)
 
     def path(self, part: SavedPart) -> Path | None:
         """Return a part's file if its content is intact and matches the part, or None.
@@ -179,7 +170,7 @@ class PrefixStore:
         part: SavedPart,
         header: Mapping[str, object],
         buffers: Sequence[bytes],
-        chat: str | None = None,
+        chat: str = NO_CHAT,
         replaces: Sequence[str] = (),
     ) -> bool:
         """Write a part, and return whether it is stored.
@@ -203,64 +194,89 @@ class PrefixStore:
         for piece in content:
             digest.update(piece)
         stored = replace(part, digest=digest.hexdigest()[:32], bytes=size)
-        unfinished, path = self.folder / f"{part.key}.{os.getpid()}.unfinished", self.folder / stored.file_name
-        has_room = False
-        with self._guarded():
-            has_room = self._index is not None and self._shrink(size)
-        if not has_room or not self._write(unfinished, content, path):
-            return False
-        with self._guarded():
-            self._insert(stored)
-            self._belong([part.key], chat)
-            self.remove(self._select("key", replaces))
-            return True
-        with suppress(OSError):
-            path.unlink(missing_ok=True)  # the index can't count it
-        return False
+        path, owner = self.folder / stored.file_name, owner_of(chat)
+        unfinished = self.folder / f"{part.key}.{owner}-{secrets.token_hex(4)}.unfinished"
 
-    def _write(self, unfinished: Path, content: Iterable[bytes], path: Path) -> bool:
-        """Write a file without holding the lock."""
-        try:
-            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.writelines(content)
+        def finish() -> bool:
+            if not unfinished.exists():  # another process deleted the chat's prompts
+                return False
             os.replace(unfinished, path)
+            try:
+                self._owners.add(owner, [part.key])
+                self._insert(stored)
+                self.remove(self._select("key", replaces))
+            except BaseException:
+                path.unlink(missing_ok=True)  # the index can't count it
+                raise
             return True
+
+        if not self._change(lambda: self._shrink(size)):
+            return False
+        try:
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                locked(file.fileno())  # otherwise another process takes the file for one of a killed process
+                file.writelines(content)
+                file.flush()
+                return self._change(finish)
         except OSError as error:
             self.complain(error)
+            return False
+        finally:
             with suppress(OSError):
                 unfinished.unlink(missing_ok=True)
-            return False
 
     def remove(self, parts: Iterable[SavedPart]) -> None:
         """Delete parts and their files."""
-        with self._guarded():
+
+        def remove() -> None:
             for part in parts:
                 self._execute("DELETE FROM parts WHERE key = ? AND digest = ?", (part.key, part.digest))
-                self._execute("DELETE FROM chats WHERE key = ? AND key NOT IN (SELECT key FROM parts)", (part.key,))
                 (self.folder / part.file_name).unlink(missing_ok=True)
 
-    def forget(self, chat: str) -> None:
-        """Delete the parts that only this chat has used."""
+        self._change(remove)
+
+    def forget(self, *chats: str) -> None:
+        """Delete the parts that only these chats have used."""
+        self._disown(lambda: {owner_of(chat) for chat in chats})
+
+    def keep_only(self, chats: Iterable[str]) -> None:
+        """Delete the parts that neither one of these chats nor a program has used."""
+        self._disown(lambda: self._owners.all() - {owner_of(chat) for chat in (NO_CHAT, *chats)})
+
+    def _disown(self, owners: Callable[[], set[str]]) -> None:
+        def disown() -> None:
+            for owner in (gone := owners()):
+                self._owners.drop(owner)
+            self._match_index_to_files(gone)
+
+        self._delete(disown)
+
+    def clear(self) -> bool:
+        """Delete everything. Return whether that succeeded."""
+
+        def clear() -> None:
+            for entry in self._files():
+                if any(each.fullmatch(entry.name) for each in (_FILE, _UNFINISHED, OWNER_FILE)):
+                    Path(entry).unlink(missing_ok=True)
+            self._execute("DELETE FROM parts", ())
+
+        return self._delete(clear)
+
+    def _delete(self, delete: Callable[[], None]) -> bool:
+        """Run `delete`, with a new index if the index fails, and return whether it succeeded."""
+        deleted = self._change(delete, _DELETE_S)
+        if not deleted and not self._is_closed:
+            with self._guarded(), alone(self.folder, _DELETE_S):
+                self._disconnect()
+                index.delete(self.folder)
+            deleted = self._change(delete, _DELETE_S)
         with self._guarded():
-            query = "SELECT key FROM chats WHERE chat = ? EXCEPT SELECT key FROM chats WHERE chat != ?"
-            keys = [key for (key,) in self._execute(query, (chat, chat))]
-            self.remove(self._select("key", keys))
-            self._execute("DELETE FROM chats WHERE chat = ?", (chat,))
             self._erase()
+        return deleted
 
     def _erase(self) -> None:
         """Remove deleted prompts from the index's own log."""
         self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
-
-    def clear(self) -> None:
-        """Delete everything."""
-        with self._guarded():
-            for path in self.folder.iterdir():
-                if _FILE.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
-            self._execute("DELETE FROM parts", ())
-            self._execute("DELETE FROM chats", ())
-            self._erase()
 
     def verify(self) -> tuple[int, int]:
         """Delete damaged files. Return the numbers of intact and damaged files."""
@@ -296,54 +312,68 @@ class PrefixStore:
 
         An index that is damaged or of another version is built again.
         """
-        path, until, is_new = self.folder / INDEX, time.monotonic() + _BUSY_S, False
+        until, is_new = time.monotonic() + _BUSY_S, False
         while True:
             try:
-                self._connect(path)
-                self._match_index_to_files()
+                self._index = index.connect(self.folder, self._owners, _BUSY_S)
+                self._index_file = index.identity(self.folder)
+                index.transact(self._index, self._match_index_to_files)
+                deque(self._all(), maxlen=0)  # raises if a row is damaged
+                self._erase()
                 return
-            except _FAULTS as error:
-                self.close()
+            except FAULTS as error:
+                self._disconnect()
                 is_locked = "locked" in str(error)
                 if time.monotonic() > until if is_locked else is_new:
                     raise
-            if is_locked:  # SQLite doesn't wait when two processes open a new index
+            if is_locked:  # by a process of an earlier version, or on a file system without locks
                 time.sleep(_RETRY_S)
-                continue
-            is_new = True
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{path}{suffix}").unlink(missing_ok=True)
+            else:
+                is_new = True
+                index.delete(self.folder)
 
-    def _connect(self, path: Path) -> None:
-        self._index = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-        path.chmod(0o600)
-        (version,), *_ = self._execute("PRAGMA user_version", ())
-        if version not in (0, _VERSION):
-            raise sqlite3.DatabaseError("another version")
-        for setting in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):  # it can be built again from the files
-            self._execute(f"PRAGMA {setting}", ())
-        self._index.executescript(_SCHEMA)
-        self._execute(f"PRAGMA user_version = {_VERSION}", ())
-        facts = self._execute("SELECT value FROM facts", ())
-        if self._execute("PRAGMA quick_check(1)", ()) != [("ok",)] or not all(0 <= fact < _LARGEST_FACT for (fact,) in facts):
-            raise sqlite3.DatabaseError("damaged")
+    def _disconnect(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._index is not None:
+                self._index.close()
+        self._index = None
 
-    def _match_index_to_files(self) -> None:
-        """Add the files that the index lacks, and remove entries without a file."""
-        files, known = set[tuple[str, int]](), {(part.file_name, part.bytes): part for part in self._all()}
-        for entry in os.scandir(self.folder):
-            if _FILE.fullmatch(entry.name):
-                with suppress(FileNotFoundError):  # another process deleted it
-                    files.add((entry.name, entry.stat().st_size))
-            elif (unfinished := _UNFINISHED.fullmatch(entry.name)) and not _is_running(unfinished[1]):
-                Path(entry).unlink(missing_ok=True)
-        self.remove(known[each] for each in known.keys() - files)
-        for name, _ in files - known.keys():
+    def _match_index_to_files(self, gone: Collection[str] = ()) -> None:
+        """Delete the files that nobody owns or finishes, then make the index list the others.
+
+        Args:
+            gone: owners whose files aren't finished, either.
+        """
+        owned = self._owners.read()
+        keys = set[str]().union(*owned.values())
+        files = set[tuple[str, int]]()
+        for entry in self._files():
+            with suppress(FileNotFoundError):  # another process deleted it
+                if _FILE.fullmatch(entry.name):
+                    if entry.name[:32] in keys:
+                        files.add((entry.name, entry.stat().st_size))
+                    else:
+                        Path(entry).unlink()
+                elif (unfinished := _UNFINISHED.fullmatch(entry.name)) and (
+                    unfinished[1].partition("-")[0] in gone or not _is_written(Path(entry))
+                ):
+                    Path(entry).unlink()
+        known = {
+            (f"{key}-{digest}.safetensors", size) for key, digest, size in self._execute("SELECT key, digest, bytes FROM parts", ())
+        }
+        for name, _ in known - files:
+            self._execute("DELETE FROM parts WHERE key = ? AND digest = ?", (name[:32], name[33:65]))
+        for name, _ in files - known:
             part = _read_header(self.folder / name)
             if part is None or part.file_name != name:
                 (self.folder / name).unlink(missing_ok=True)
             else:
                 self._insert(part)
+        self._owners.retain(owned, {name[:32] for name, _ in files})
+
+    def _files(self) -> list[os.DirEntry]:
+        with os.scandir(self.folder) as entries:
+            return [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
 
     def _insert(self, part: SavedPart) -> None:
         before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
@@ -366,7 +396,7 @@ class PrefixStore:
             excess = max(held + room - self.quota, room + self._keep_free - free)
             if excess <= 0:
                 return True
-            oldest = [_part(row) for row in self._execute(f"{_SELECT} ORDER BY used, start DESC LIMIT 64", ())]
+            oldest = [part_of(row) for row in self._execute(f"{SELECT} ORDER BY used, start DESC LIMIT 64", ())]
             if not oldest:
                 return False
             for part in oldest:
@@ -376,7 +406,7 @@ class PrefixStore:
                     break
 
     def _all(self) -> Iterator[SavedPart]:
-        return map(_part, self._execute(_SELECT, ()))
+        return map(part_of, self._execute(SELECT, ()))
 
     def _execute(self, query: str, values: Sequence[object]) -> list:
         if self._index is None:
@@ -384,21 +414,44 @@ class PrefixStore:
         with closing(self._index.execute(query, values)) as rows:
             return rows.fetchall()
 
-    def _execute_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        if self._index is not None:
-            self._index.execute("BEGIN IMMEDIATE")
+    def _change(self, action: Callable[[], bool | None], seconds: float = _BUSY_S) -> bool:
+        """Change files and index in one transaction, while no other process does.
+
+        Args:
+            action: makes the changes, and may return False if it failed.
+            seconds: to wait for other processes.
+
+        Returns:
+            Whether the action succeeded.
+        """
+        done = False
+        with self._guarded():
+            if self._is_changing:
+                return action() is not False
+            if self._is_closed:
+                return False
+            self._is_changing = True
             try:
-                self._index.executemany(query, rows)
+                with alone(self.folder, seconds):
+                    if self._index is None or self._index_file != index.identity(self.folder):  # built again by another process
+                        self._disconnect()
+                        self._open_index()
+                    assert self._index is not None
+                    done = index.transact(self._index, action)
             finally:
-                self._index.execute("COMMIT")
+                self._is_changing = False
+        return done
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Hold the lock, and log the first failure of the disk or the index."""
+        """Hold the lock, and log the first failure of the disk or the index. A failure within a change ends that."""
         with self._lock:
+            was_changing = self._is_changing
             try:
                 yield
-            except _FAULTS as error:
+            except FAULTS as error:
+                if was_changing:
+                    raise
                 self.complain(error)
 
     def complain(self, error: Exception) -> None:
@@ -406,19 +459,6 @@ class PrefixStore:
         if not self._complained:
             self._complained = True
             log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
-
-
-def _part(row: Sequence) -> SavedPart:
-    """Return a row of the index as a part.
-
-    Raises:
-        ValueError: the row is damaged. Other exceptions in `_FAULTS` are possible, too.
-    """
-    key, pair, parent, start, tokens, has_states, digest, size = row
-    part = SavedPart.of(pair, parent, start, unpacked(tokens), bool(has_states))
-    if part.key != key:
-        raise ValueError("damaged")
-    return replace(part, digest=digest, bytes=size)
 
 
 def _read_header(path: Path) -> SavedPart | None:
@@ -434,14 +474,17 @@ def _read_header(path: Path) -> SavedPart | None:
         tokens = unpacked(bytes.fromhex(facts["tokens"]))
         part = SavedPart.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
         return replace(part, digest=path.stem[-32:], bytes=path.stat().st_size)
-    except (*_FAULTS, KeyError, RecursionError, AttributeError):
+    except (*FAULTS, KeyError, RecursionError, AttributeError):
         return None
 
 
-def _is_running(pid: str) -> bool:
-    with suppress(PermissionError):
-        try:
-            os.kill(int(pid), 0)
-        except (ProcessLookupError, ValueError, OverflowError):
-            return False
-    return True
+def _is_written(path: Path) -> bool:
+    """Return whether a process is writing an unfinished file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not locked(descriptor)
+    finally:
+        os.close(descriptor)

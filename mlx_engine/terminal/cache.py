@@ -2,6 +2,7 @@
 
 import argparse
 
+from mlx_engine.errors import UserError
 from mlx_engine.pairs.fit import gigabytes
 from mlx_engine.prefix.store import PrefixStore, default_folder
 from mlx_engine.terminal.console import print_json, say
@@ -32,10 +33,11 @@ def _list(store: PrefixStore, as_json: bool) -> int:
 
 def _clear(store: PrefixStore, as_json: bool) -> int:
     size = store.use().bytes
-    store.clear()
-    left = store.use().parts
-    print_json({"bytes": size, "left": left}) if as_json else say(f"Deleted {gigabytes(size)} of saved prompts.")
-    return 1 if left else 0
+    if not store.clear():
+        template = "Can't delete all saved prompts in {folder}. Check that you can write to this folder, then try again."
+        raise UserError("cannot_clear_prompts", template, folder=str(store.folder))
+    print_json({"bytes": size, "left": 0}) if as_json else say(f"Deleted {gigabytes(size)} of saved prompts.")
+    return 0
 
 
 def _verify(store: PrefixStore, as_json: bool) -> int:

@@ -42,3 +42,19 @@ def test_each_command_also_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_an_unknown_command_is_a_usage_error() -> None:
     with pytest.raises(SystemExit):
         main(["cache", "burn"])
+
+
+def test_what_cannot_be_deleted_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PrefixStore(tmp_path, 10**9)
+    save(store, tokens_of(1, 512))
+    store.close()
+
+    def fail(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", fail)
+    assert main(["cache", "clear", "--folder", str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert "Deleted" not in output.out and str(tmp_path) in output.err

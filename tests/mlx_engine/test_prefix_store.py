@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from mlx_engine.prefix import fingerprint as fingerprints
 from mlx_engine.prefix import store as stores
 from mlx_engine.prefix.fingerprint import fingerprint
+from mlx_engine.prefix.index import INDEX
 from mlx_engine.prefix.store import PrefixStore, default_folder
 from tests.examples import sampled
 from tests.mlx_engine.saved_parts import PAIR, ROOMY, files, save, tokens_of
@@ -89,7 +90,7 @@ def test_other_files_in_the_folder_are_left_alone(tmp_path):
         save(store, tokens_of(1, 512))
         store.clear()
         store.close()
-    assert {path.name for path in tmp_path.iterdir()} == {*names, stores.INDEX}
+    assert {path.name for path in tmp_path.iterdir()} == {*names, INDEX}
     assert all((tmp_path / name).read_bytes() == b"the user's" for name in names)
 
 
