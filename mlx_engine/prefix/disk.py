@@ -6,10 +6,10 @@ bytes while no reply runs, and a separate thread writes the part.
 """
 
 import json
-import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -27,7 +27,6 @@ _PENDING_BYTES = 128 << 20  # at most, in parts that aren't written yet
 _LATEST_WEIGHT = 0.3  # of the latest measurement in a rate
 _READ_RATE = "bytes read per second"
 _HOPE = 1.1  # factor of the reading rate after a prompt wasn't read, so that a disk that was busy once is tried again
-_FLUSH_S, _POLL_S = 5.0, 0.005
 _RETRY_S = 0.05  # until the writer may have room again
 _DTYPES = {
     mx.float32: "F32", mx.float16: "F16", mx.bfloat16: "BF16", mx.int32: "I32", mx.uint32: "U32", mx.int64: "I64", mx.uint8: "U8",
@@ -76,9 +75,13 @@ class DiskPrefixes:
         self._unsaved.clear()
         self._writer.close(seconds)
 
-    def flush(self) -> None:
-        """Wait up to a few seconds until the writer has written all parts."""
-        self._writer.flush(_FLUSH_S)
+    def forget(self, chats: Collection[str] | None) -> None:
+        """Don't write what isn't written yet of these chats; None for all.
+
+        Returns after the writer's current part, if that is one of theirs.
+        """
+        self._unsaved = [each for each in self._unsaved if chats is not None and each.branch.chat not in chats]
+        self._writer.forget(chats)
 
     # Reading
 
@@ -176,11 +179,11 @@ class DiskPrefixes:
 
     def keep(self, branch: Branch) -> None:
         """Queue a branch for writing, in place of the end saved after its last reply."""
+        self._unsaved = [each for each in self._unsaved if each.branch is not branch]  # its rows may have changed
         if branch.chat is None:
             return
         parts, ends = self._parts(branch)
         self._store.touch(sorted(self._store.known([part.key for part in parts])), branch.chat)
-        self._unsaved = [each for each in self._unsaved if each.branch is not branch]
         self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in ends]))
         branch.end_keys = ends
 
@@ -229,6 +232,7 @@ class DiskPrefixes:
             header, buffers = self._copy(unsaved.branch, part)
             del unsaved.parts[0]
             replaces = () if unsaved.parts else unsaved.replaces
+            assert unsaved.branch.chat is not None
             self._writer.write(_Written(part, header, buffers, unsaved.branch.chat, replaces))
             return 0.0
         return None
@@ -292,7 +296,7 @@ class _Written:
     part: SavedPart
     header: dict[str, Any]
     buffers: list[bytes] = field(repr=False)
-    chat: str | None
+    chat: str
     replaces: Sequence[str]
 
     @property
@@ -305,35 +309,62 @@ class _Writer:
 
     def __init__(self, store: PrefixStore) -> None:
         self._store = store
-        self._queue: queue.SimpleQueue[_Written | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._pending = 0  # bytes
+        self._changed = threading.Condition()
+        self._queue = deque[_Written]()  # the first one is being written
+        self._is_closed = False
         self._thread: threading.Thread | None = None
 
     @property
     def has_room(self) -> bool:
-        return self._pending < _PENDING_BYTES
+        with self._changed:
+            return sum(each.size for each in self._queue) < _PENDING_BYTES
 
     def write(self, written: _Written) -> None:
-        with self._lock:
-            self._pending += written.size
-        self._queue.put(written)
+        with self._changed:
+            self._queue.append(written)
+            self._changed.notify_all()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="prefix writer", daemon=True)
             self._thread.start()
 
     def flush(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while self._pending and time.monotonic() < end:
-            time.sleep(_POLL_S)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._queue, seconds)
+
+    def forget(self, chats: Collection[str] | None) -> None:
+        def is_theirs(written: _Written) -> bool:
+            return chats is None or written.chat in chats
+
+        with self._changed:
+            current, *later = self._queue or (None,)
+            if current is None:
+                return
+            self._queue = deque([current, *(each for each in later if not is_theirs(each))])
+            if is_theirs(current):
+                self._changed.wait_for(lambda: not self._queue or self._queue[0] is not current)
 
     def close(self, seconds: float) -> None:
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join(seconds)
+        """End the thread after its queue, of which at most the current part is written after `seconds`."""
+        if self._thread is None:
+            return
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        self._thread.join(seconds)
+        with self._changed:
+            self._queue = deque([*self._queue][:1])
 
     def _run(self) -> None:
-        while (written := self._queue.get()) is not None:
-            self._store.add(written.part, written.header, written.buffers, written.chat, written.replaces)
-            with self._lock:
-                self._pending -= written.size
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._is_closed)
+                if not self._queue:
+                    return
+                written = self._queue[0]
+            try:
+                self._store.add(written.part, written.header, written.buffers, written.chat, written.replaces)
+            except Exception as error:
+                self._store.complain(error)
+            with self._changed:
+                self._queue.popleft()
+                self._changed.notify_all()

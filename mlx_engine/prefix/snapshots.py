@@ -59,13 +59,13 @@ class Snapshots:
             self.disk.prefilled(tokens, seconds)
 
     def forget(self, chats: Collection[str] | None) -> None:
-        """Drop the branches last used by these chats; None drops all.
+        """Drop the branches last used by these chats, and what is yet to be written of them; None drops all.
 
         Branches in use are kept.
         """
         self._branches = [branch for branch in self._branches if chats is not None and branch.chat not in chats]
         if self.disk is not None:
-            self.disk.flush()
+            self.disk.forget(chats)
 
     def save_next(self) -> float | None:
         """Save a part of a branch on disk; see `DiskPrefixes.save_next`."""
@@ -90,6 +90,8 @@ class Snapshots:
             length = from_disk = stored.length
         else:
             branch = self._cut(self._branches[at], length) if length else self.new_branch()
+        if branch.chat != chat:
+            branch.end_keys = ()  # the other chat still needs these
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 

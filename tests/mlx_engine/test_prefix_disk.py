@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,3 +230,51 @@ def test_two_processes_use_a_store_at_the_same_time(kind, tmp_path):
     store = PrefixStore(folder, QUOTA, keep_free=0)
     assert store.use().bytes == sum(path.stat().st_size for path in folder.glob("*.safetensors")) <= QUOTA
     assert store.verify()[1] == 0
+
+
+def test_a_private_chat_that_continues_a_branch_writes_nothing_of_it(engine, tmp_path):
+    """It comes before the other chat is saved, and its rows replace some of that chat's."""
+    public, own = [*PROMPT * 6, *range(30, 42)], [*PROMPT * 6, *range(60, 72)]
+    names = list[set[str]]()
+    for interrupted in (False, True):
+        begin(engine, folder := tmp_path / str(interrupted))
+        reply(engine, tokens(public, max_tokens=1, reuse=True, chat="public"))
+        if interrupted:
+            reply(engine, tokens(own, max_tokens=1, reuse=True, private=True))
+        save(engine)
+        names.append({path.name for path in folder.glob("*.safetensors")})  # they contain checksums
+    assert names[1] <= names[0]
+
+
+def test_what_is_not_written_yet_of_a_deleted_chat_never_is():
+    started, goes_on, written = threading.Event(), threading.Event(), list[str]()
+
+    def add(part: object, header: object, buffers: object, chat: str, replaces: object) -> None:
+        started.set()
+        assert goes_on.wait(60)
+        written.append(chat)
+
+    writer = disk._Writer(cast(PrefixStore, SimpleNamespace(add=add)))
+    for chat in ("gone", "kept", "gone", "kept"):
+        writer.write(disk._Written(SavedPart.of("f" * 32, "f" * 32, 0, (1,), False), {}, [b"x"], chat, ()))
+    assert started.wait(60)
+    deleting = threading.Thread(target=writer.forget, args=({"gone"},))
+    deleting.start()
+    deleting.join(0.05)
+    assert deleting.is_alive()  # the first part is being written
+    goes_on.set()
+    deleting.join(60)
+    writer.close(60)
+    assert written == ["gone", "kept", "kept"]
+
+
+def test_the_last_turn_of_another_chat_stays_on_disk(engine, tmp_path):
+    """A second chat with a common beginning continues the first one's branch in memory."""
+    begin(engine, tmp_path)
+    first, second = [*PROMPT * 6, *range(30, 42)], [*PROMPT * 6, *range(60, 72)]
+    reply(engine, tokens(first, max_tokens=1, reuse=True, chat="first"))
+    save(engine)
+    before = set(tmp_path.glob("*.safetensors"))
+    reply(engine, tokens(second, max_tokens=1, reuse=True, chat="second"))
+    save(engine)
+    assert before <= set(tmp_path.glob("*.safetensors"))
