@@ -48,6 +48,7 @@ from mlx_engine.requests import (
     CountTokens,
     ForgetPrompts,
     GenerationRequest,
+    KeepPrompts,
     LoadPair,
     MeasureMachine,
     Request,
@@ -129,6 +130,10 @@ class Engine:
                 return iter((self._prompts_saved(),))
             case ForgetPrompts(chats=chats):
                 self.forget_prompts(chats)
+                return iter((self._prompts_saved(),))
+            case KeepPrompts(chats=chats):
+                if self._store is not None:
+                    self._store.keep_only(chats)
                 return iter((self._prompts_saved(),))
             case MeasureMachine(again=again):
                 return roofline.measure(self._idle_pair(), cancel, again)
@@ -262,8 +267,8 @@ class Engine:
             return
         if chats is None:
             self._store.clear()
-        for one in chats or ():
-            self._store.forget(one)
+        elif chats:
+            self._store.forget(*chats)
 
     def _prompts_saved(self) -> PromptsSaved:
         if self._store is None:

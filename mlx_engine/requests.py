@@ -257,6 +257,16 @@ class ForgetPrompts:
 
 
 @dataclass(frozen=True)
+class KeepPrompts:
+    """A request to delete saved prompts that none of these chats used, except those that belong to no chat.
+
+    It completes deletions that failed, or that the end of the program prevented.
+    """
+
+    chats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class MeasureMachine:
     """A request to compare the loaded pair with this machine's limits."""
 
@@ -316,6 +326,7 @@ Request = (
     | CountTokens
     | SavePrompts
     | ForgetPrompts
+    | KeepPrompts
     | MeasureMachine
     | Calibrate
     | TuneDrafter

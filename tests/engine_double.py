@@ -13,6 +13,7 @@ from mlx_engine.requests import (
     CountTokens,
     ForgetPrompts,
     GenerationRequest,
+    KeepPrompts,
     LoadPair,
     MeasureMachine,
     Request,
@@ -53,7 +54,7 @@ class EngineDouble:
                 yield from own.roofline(cancel, again)
             case Calibrate():
                 yield from own.calibrate(cancel)
-            case SavePrompts() | ForgetPrompts():
+            case SavePrompts() | ForgetPrompts() | KeepPrompts():
                 pass
             case UnloadPair():
                 own.unload()

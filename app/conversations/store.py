@@ -33,6 +33,7 @@ class ChatSummary:
     changed: float
     folder: str = ""
     pinned: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Snapshot:
     @classmethod
     def of(cls, chat: Chat, nodes: Iterable[Node], folder: str = "", pinned: bool = False) -> "Snapshot":
         """Take a snapshot. Each message comes after its parent."""
-        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
+        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned, chat.settings.private)
         return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in nodes))
 
 
@@ -129,9 +130,14 @@ class Store:
     def chats(self) -> tuple[ChatSummary, ...]:
         """Return all chats that are not deleted."""
         rows = self._db.execute(
-            "SELECT id, title, created, changed, coalesce(folder, ''), pinned FROM chat WHERE deleted IS NULL ORDER BY changed"
+            "SELECT id, title, created, changed, coalesce(folder, ''), pinned, "
+            "json_extract(CASE WHEN json_valid(settings) THEN settings ELSE '{}' END, '$.private') "
+            "FROM chat WHERE deleted IS NULL ORDER BY changed"
         )
-        return tuple(ChatSummary(one, title, made, said, folder, bool(pinned)) for one, title, made, said, folder, pinned in rows)
+        return tuple(
+            ChatSummary(one, title, made, said, folder, bool(pinned), private == 1)
+            for one, title, made, said, folder, pinned, private in rows
+        )
 
     def set_open_chat(self, chat_id: str) -> None:
         """Save which chat is open."""

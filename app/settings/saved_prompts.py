@@ -1,5 +1,6 @@
 """Saved prompts: applying their settings, and their part of the Privacy pane."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -15,7 +16,7 @@ from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from mlx_engine.events import PromptsSaved
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import ForgetPrompts, Request, SavePrompts
+from mlx_engine.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 
 _FOLDER = "prompt_folder"  # key in the settings file
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
@@ -34,6 +35,7 @@ class SavedPrompts(QObject):
         super().__init__(parent)
         self._engine, self._preferences = engine, preferences
         self._applied: SavePrompts | None = None
+        self._chats: Callable[[], tuple[str, ...]] | None = None
         self.found: PromptsSaved | None = None
         preferences.changed.connect(self.apply)
 
@@ -59,12 +61,27 @@ class SavedPrompts(QObject):
                 self.clear()
             self._applied = request
             self._submit(request)
+            self._complete_deletions()
 
     @Slot(object)
     def forget(self, chats: list[str]) -> None:
         """Delete what only these chats saved."""
-        if self._applied is not None and self._applied.folder is not None:
-            self._submit(ForgetPrompts(tuple(chats)))
+        self._submit(ForgetPrompts(tuple(chats)))
+
+    def keep_only(self, chats: Callable[[], tuple[str, ...]]) -> None:
+        """Delete what other chats saved, now and whenever a folder is opened.
+
+        Otherwise, prompts of a chat would stay if their folder couldn't be changed when the chat was deleted.
+
+        Args:
+            chats: returns the IDs of all chats that save prompts.
+        """
+        self._chats = chats
+        self._complete_deletions()
+
+    def _complete_deletions(self) -> None:
+        if self._chats is not None and self._applied is not None and self._applied.folder is not None:
+            self._submit(KeepPrompts(self._chats()))
 
     @Slot()
     def clear(self) -> None:

@@ -44,6 +44,7 @@ class ChatLibrary(QObject):
     changed = Signal()
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
+    became_private = Signal(object)  # list of ids
     notified = Signal(object)  # Notice or str
     undo_offered = Signal(object)  # the UndoStep that was just added, or None after an undo
     unsaved_changed = Signal()
@@ -86,6 +87,10 @@ class ChatLibrary(QObject):
 
     # Chats
 
+    def cached_chats(self) -> tuple[str, ...]:
+        """Return the ids of the chats whose prompts may be saved."""
+        return tuple(one for one, entry in self.entries.items() if not entry.private)
+
     def open(self, chat_id: str, then: Callable[[Chat], None]) -> None:
         """Call `then` with a chat, from memory if it is open, else from the database."""
         if (chat := self._open.get(chat_id)) is not None:
@@ -107,6 +112,8 @@ class ChatLibrary(QObject):
         if snapshot.summary != old and chat.id not in self._deleted:
             self.entries[chat.id] = snapshot.summary
             self.changed.emit()
+            if old and snapshot.summary.private and not old.private:
+                self.became_private.emit([chat.id])
         self._store.write(lambda store: store.save(snapshot, open_now=is_new), then, chat.id)
 
     def set_open_chat(self, chat_id: str) -> None:

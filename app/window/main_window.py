@@ -73,8 +73,11 @@ class MainWindow(QMainWindow):
         self.picker = picker or Picker(conductor, self)
         self.tuning = tuning or TuningJob(parent=self)
         self.preferences = Preferences(theme, settings, self)
+        library = conductor.library
         self.saved_prompts = SavedPrompts(conductor.engine, self.preferences, self)
-        conductor.library.removed.connect(self.saved_prompts.forget)
+        library.removed.connect(self.saved_prompts.forget)
+        library.became_private.connect(self.saved_prompts.forget)
+        library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
         self.server = LocalServer(conductor.engine.door, conductor.loader, self.preferences, self)
         self.server.failed.connect(conductor.notify)
         self.server.changed.connect(self._clear_server_notice)

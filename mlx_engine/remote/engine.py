@@ -26,6 +26,7 @@ from mlx_engine.requests import (
     CountTokens,
     ForgetPrompts,
     GenerationRequest,
+    KeepPrompts,
     LoadPair,
     Message,
     Request,
@@ -155,7 +156,7 @@ class RemoteEngine:
                     await _forward(job, self._compare(job.request))
                 case CountTokens():
                     await self._count(job, job.request)
-                case SavePrompts() | ForgetPrompts():
+                case SavePrompts() | ForgetPrompts() | KeepPrompts():
                     _deliver(job, PromptsSaved())
                 case _:
                     raise UserError("remote_not_here", "This isn't available with a remote server.")

@@ -1,6 +1,7 @@
 """Prompts saved on disk: settings, their pane, private chats, and deleted chats."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import UnionType
 
@@ -12,7 +13,7 @@ from app.settings.saved_prompts import SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.events import PromptsSaved
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import ForgetPrompts, Request, SavePrompts
+from mlx_engine.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from tests.app.conftest import Running
 
 Start = Callable[..., Running]
@@ -88,3 +89,31 @@ def test_replies_name_their_chat_and_whether_it_is_private(start: Start, private
     dialog.form.private.setChecked(private)
     app.ask("Hi")
     assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.conductor.chat.id, private)
+
+
+def test_a_chat_that_becomes_private_deletes_its_prompts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.ask("Hi")
+    asked = sent(app, ForgetPrompts, monkeypatch)
+    conductor = app.conductor
+    conductor.set_settings(replace(conductor.chat.settings, private=True))
+    conductor.save_settings()
+    assert asked == [ForgetPrompts((conductor.chat.id,))]
+
+
+def test_the_engine_hears_which_chats_may_have_saved_prompts(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """At launch, and when another folder is used: earlier deletions may have failed."""
+    app = start()
+    app.ask("Hi")
+    kept, conductor = app.conductor.chat.id, app.conductor
+    app.window.saved_prompts.apply()
+    asked = sent(app, SavePrompts | KeepPrompts, monkeypatch)
+    conductor.library.loaded.emit("")
+    app.window.saved_prompts.move(tmp_path)
+    conductor.set_settings(replace(conductor.chat.settings, private=True))
+    conductor.save_settings()
+    app.window.preferences.prompt_space = "5"
+    app.window.preferences.save_prompts = False
+    ids = [set(request.chats) for request in asked if isinstance(request, KeepPrompts)]
+    assert [kept in each for each in ids] == [True, True, False]
+    assert [type(request) for request in asked] == [KeepPrompts, SavePrompts, KeepPrompts, SavePrompts, KeepPrompts, SavePrompts]
