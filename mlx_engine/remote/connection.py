@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import ssl
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,12 @@ from mlx_engine.errors import UserError
 from mlx_engine.requests import RemoteConnection
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LOCAL_NAME = re.compile(r"[^.]+|.*\.(local|localhost|lan|home|internal|home\.arpa)\.?", re.IGNORECASE)
+_ENDPOINT = re.compile(r"/v1/(chat/completions|completions|models|responses)/*$")
 _LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.IGNORECASE)
 _LONGEST_HOST = 253  # characters of a name in the domain name system
 _LONGEST_REASON = 300  # characters of a server's own message
+_INVALID_CERTIFICATES = (9, 10, 62, 64)  # OpenSSL's codes: not yet valid, expired, another host or address
 _CONTEXT_CODES = ("context_length_exceeded", "exceed_context_size_error", "context_exceeded")
 _CONTEXT_WORDS = ("maximum context length", "context size", "context window", "longer than the maximum")
 
@@ -57,8 +61,33 @@ def checked(connection: RemoteConnection) -> RemoteConnection:
     return replace(connection, url=_checked_url(connection.url), plain_url=plain_url)
 
 
+def complete_address(text: str) -> str:
+    """Return an address as a user means it.
+
+    A missing scheme is http for this computer and private networks, where servers rarely have certificates, and otherwise https. An
+    endpoint such as “/v1/chat/completions” is left out.
+    """
+    text = text.strip()
+    if text and "://" not in text:
+        host, slash, path = text.removeprefix("//").partition("/")
+        with suppress(ValueError):
+            host = f"[{ipaddress.IPv6Address(host)}]"
+        scheme = "http" if _is_near(_parsed(f"http://{host}").host) else "https"
+        text = f"{scheme}://{host}{slash}{path}"
+    return _ENDPOINT.sub("/v1", text)
+
+
+def _is_near(host: str) -> bool:
+    """Return whether a host looks like one of this computer or a private network, without looking up its name."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return _LOCAL_NAME.fullmatch(host) is not None
+    return found.is_private or found.is_link_local
+
+
 def _checked_url(url: str) -> str:
-    parts = _parsed(url)
+    parts = _parsed(complete_address(url))
     if parts.username or parts.password:
         raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
     is_host = 0 < len(parts.host) <= _LONGEST_HOST and (parts.port or 1) < 1 << 16
@@ -66,7 +95,7 @@ def _checked_url(url: str) -> str:
         template = "“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000."
         raise UserError("remote_bad_address", template, url=_shortened(url))
     with suppress(ValueError):  # the host is a name
-        _require_encryption(str(ipaddress.ip_address(parts.host)), url)
+        _require_encryption(str(ipaddress.ip_address(parts.host)), str(parts))
     return str(parts)
 
 
@@ -116,17 +145,41 @@ def _is_private(host: str) -> bool:
 
 def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
     """Return the error for a failed connection."""
-    host = connection.host
-    if isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
+    host, causes = connection.host, list(_causes(error))
+    if refusal := next((cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None):
+        if refusal.verify_code in _INVALID_CERTIFICATES:
+            template = "The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate."
+            return UserError("remote_certificate_invalid", template, host=host, reason=_shortened(refusal.verify_message))
         template = "The certificate for “{host}” isn't trusted. Add its certificate authority to the connection."
         return UserError("remote_certificate", template, host=host)
-    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+    if isinstance(error, httpx2.ConnectError):
+        if any(isinstance(cause, ssl.SSLError) for cause in causes):
+            template = "“{host}” doesn't accept encrypted connections. Check the port, or enter the address with http://."
+            return UserError("remote_without_tls", template, host=host)
+        if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+            template = "Nothing listens at “{host}”. Start the server, or check the address and port."
+            return UserError("remote_nothing_listens", template, host=host)
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
+            template = "“{host}” wasn't found. Check the spelling and your network connection."
+            return UserError("remote_unknown_host", template, host=host)
+        template = "“{host}” can't be reached. Check the address and your network connection."
+        return UserError("remote_no_route", template, host=host)
+    if isinstance(error, httpx2.ConnectTimeout):
         template = "“{host}” isn't responding. Check the address, and make sure that the server is running."
         return UserError("remote_unreachable", template, host=host)
     if isinstance(error, httpx2.TimeoutException):
         template = "“{host}” sent nothing for {seconds:g} seconds. Try again."
         return UserError("remote_timed_out", template, host=host, seconds=connection.timeout_s)
     return UserError("remote_lost", "The connection to “{host}” was lost. Try again.", host=host)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that led to it."""
+    found = [error]
+    for one in found:
+        inner = (*getattr(one, "exceptions", ()), one.__cause__, one.__context__)
+        found += [each for each in inner if each is not None and each not in found]
+    yield from found
 
 
 def refused(connection: RemoteConnection, status: int, body: bytes, retry_after: str = "") -> UserError:

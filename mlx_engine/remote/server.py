@@ -10,7 +10,7 @@ import httpx2
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import PairInfo
-from mlx_engine.remote.connection import RemoteConnection, address, refused, unreachable
+from mlx_engine.remote.connection import RemoteConnection, address, complete_address, reason_of, refused, unreachable
 
 ServerKind = Literal["slipstream", "vllm", "sglang", "llamacpp", "mlx_vlm", "other"]
 
@@ -100,15 +100,17 @@ async def discover(client: httpx2.AsyncClient, connection: RemoteConnection, sec
 
 async def _discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> RemoteServer:
     status, body, headers = await _get(client, connection, "/v1/models")
-    if status != 200:
+    if 300 <= status < 400 and (moved := headers.get("location", "")).startswith("http"):
+        template = "“{host}” redirects to “{address}”. Enter that address."
+        raise UserError("remote_redirects", template, host=connection.host, address=reason_of(complete_address(moved)))
+    if status not in (200, 404, 405):
         raise refused(connection, status, body)
-    found = _parsed(body)
+    found = _parsed(body) if status == 200 else None
     listed = found.get("data") if isinstance(found, dict) else None
     entries = [entry for entry in listed if isinstance(entry, dict) and entry.get("id")] if isinstance(listed, list) else []
     models = tuple(str(entry["id"]) for entry in entries)
     if not isinstance(listed, list):
-        template = "“{host}” doesn't respond like an OpenAI-compatible server. Check the address."
-        raise UserError("remote_no_list", template, host=connection.host)
+        raise _no_list(connection)
     if connection.model and models and connection.model not in models:
         template = "“{host}” doesn't have “{model}”. Available models: {models}."
         names = ", ".join(models[:10])
@@ -119,6 +121,11 @@ async def _discover(client: httpx2.AsyncClient, connection: RemoteConnection) ->
         raise UserError("remote_no_models", template, host=connection.host)
     entry = next((entry for entry in entries if entry["id"] == model), {})
     return await _details(client, connection, RemoteServer("other", "", models, model), entry, headers)
+
+
+def _no_list(connection: RemoteConnection) -> UserError:
+    template = "“{host}” doesn't respond like an OpenAI-compatible server. Check the address."
+    return UserError("remote_no_list", template, host=connection.host)
 
 
 async def _details(
@@ -182,7 +189,9 @@ async def _get(client: httpx2.AsyncClient, connection: RemoteConnection, path: s
             return response.status_code, body if response.status_code == 200 or path == "/v1/models" else b"", response.headers
     except httpx2.HTTPError as error:
         if path == "/v1/models":
-            raise unreachable(connection, error) from None
+            raise (
+                _no_list(connection) if isinstance(error, httpx2.RemoteProtocolError) else unreachable(connection, error)
+            ) from None
         return 0, b"", httpx2.Headers()
 
 

@@ -7032,6 +7032,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_certificate_invalid</source>
+            <extracomment>The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate.</extracomment>
+            <translation>Das Zertifikat für „{host}“ ist ungültig: {reason}. Prüfen Sie die Adresse, oder erneuern Sie das Zertifikat.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_context_exceeded</source>
             <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
             <translation>Der Chat ist zu lang für das Modell auf „{host}“: {reason}</translation>
@@ -7062,6 +7068,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_no_route</source>
+            <extracomment>“{host}” can't be reached. Check the address and your network connection.</extracomment>
+            <translation>„{host}“ ist nicht erreichbar. Prüfen Sie die Adresse und Ihre Netzwerkverbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_no_tools</source>
             <extracomment>“{host}” isn't set up for tool calls. Turn off tools in this chat.</extracomment>
             <translation>„{host}“ ist nicht für Werkzeugaufrufe eingerichtet. Schalten Sie die Werkzeuge in diesem Chat aus.</translation>
@@ -7077,6 +7089,12 @@
             <source>remote_not_encrypted</source>
             <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address on your own network.</extracomment>
             <translation>Die Verbindung zu „{host}“ ist nicht verschlüsselt. Verwenden Sie https oder eine Adresse in Ihrem eigenen Netzwerk.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_nothing_listens</source>
+            <extracomment>Nothing listens at “{host}”. Start the server, or check the address and port.</extracomment>
+            <translation>Unter „{host}“ läuft kein Server. Starten Sie den Server, oder prüfen Sie Adresse und Port.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -7098,9 +7116,21 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_unknown_host</source>
+            <extracomment>“{host}” wasn't found. Check the spelling and your network connection.</extracomment>
+            <translation>„{host}“ wurde nicht gefunden. Prüfen Sie die Schreibweise und Ihre Netzwerkverbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” isn't responding. Check the address, and make sure that the server is running.</extracomment>
             <translation>„{host}“ antwortet nicht. Prüfen Sie die Adresse und ob der Server läuft.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_without_tls</source>
+            <extracomment>“{host}” doesn't accept encrypted connections. Check the port, or enter the address with http://.</extracomment>
+            <translation>„{host}“ nimmt keine verschlüsselten Verbindungen an. Prüfen Sie den Port, oder geben Sie die Adresse mit http:// ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
@@ -7179,6 +7209,12 @@
             <source>remote_only_speculation</source>
             <extracomment>the connection has no address for plain replies</extracomment>
             <translation>die Verbindung hat keine Adresse für einfache Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_redirects</source>
+            <extracomment>“{host}” redirects to “{address}”. Enter that address.</extracomment>
+            <translation>„{host}“ leitet zu „{address}“ weiter. Geben Sie diese Adresse ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />

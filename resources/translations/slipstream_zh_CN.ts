@@ -7032,6 +7032,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_certificate_invalid</source>
+            <extracomment>The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate.</extracomment>
+            <translation>“{host}”的证书无效：{reason}。请检查地址，或更新证书。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_context_exceeded</source>
             <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
             <translation>对话对于“{host}”上的模型来说太长：{reason}</translation>
@@ -7062,6 +7068,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_no_route</source>
+            <extracomment>“{host}” can't be reached. Check the address and your network connection.</extracomment>
+            <translation>无法连接到“{host}”。请检查地址和网络连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_no_tools</source>
             <extracomment>“{host}” isn't set up for tool calls. Turn off tools in this chat.</extracomment>
             <translation>“{host}”未设置工具调用。请关闭此对话中的工具。</translation>
@@ -7077,6 +7089,12 @@
             <source>remote_not_encrypted</source>
             <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address on your own network.</extracomment>
             <translation>与“{host}”的连接未加密。请使用 https，或您自己网络中的地址。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_nothing_listens</source>
+            <extracomment>Nothing listens at “{host}”. Start the server, or check the address and port.</extracomment>
+            <translation>“{host}”上没有正在运行的服务器。请启动服务器，或检查地址和端口。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
@@ -7098,9 +7116,21 @@
         </message>
         <message>
             <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_unknown_host</source>
+            <extracomment>“{host}” wasn't found. Check the spelling and your network connection.</extracomment>
+            <translation>找不到“{host}”。请检查拼写和网络连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” isn't responding. Check the address, and make sure that the server is running.</extracomment>
             <translation>“{host}”没有应答。请检查地址，以及服务器是否在运行。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/connection.py" />
+            <source>remote_without_tls</source>
+            <extracomment>“{host}” doesn't accept encrypted connections. Check the port, or enter the address with http://.</extracomment>
+            <translation>“{host}”不接受加密连接。请检查端口，或输入以 http:// 开头的地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/engine.py" />
@@ -7179,6 +7209,12 @@
             <source>remote_only_speculation</source>
             <extracomment>the connection has no address for plain replies</extracomment>
             <translation>该连接没有普通回复的地址</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/server.py" />
+            <source>remote_redirects</source>
+            <extracomment>“{host}” redirects to “{address}”. Enter that address.</extracomment>
+            <translation>“{host}”重定向到“{address}”。请输入该地址。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />

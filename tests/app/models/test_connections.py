@@ -172,7 +172,8 @@ def test_connections_are_listed_found_and_read_aloud(start: Start) -> None:
     ("url", "problem"),
     [
         ("", "Enter an address."),
-        ("192.168.1.20:8000", "isn't a valid address"),
+        ("192.168.1.20: 8000", "isn't a valid address"),
+        ("192.168.1.20:port", "isn't a valid address"),
         ("ftp://host", "isn't a valid address"),
         ("http://", "isn't a valid address"),
         ("http://host:99999999", "isn't a valid address"),
@@ -356,7 +357,7 @@ def test_the_address_without_speculation_is_tested_too(start: Start, vllm: Repla
     with replaying({MODELS: recorded("vllm_dflash/v1_models")}) as plain:
         form.plain_url.setText(plain.url)
         assert "Not available" not in reply_of(app, form)
-    assert "isn't responding" in verdict(app, form)
+    assert "Nothing listens at" in verdict(app, form)
     form.close()
 
 
@@ -397,7 +398,7 @@ def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
     app = start(data=tmp_path)
     bar = app.window.foot.notices
-    assert notices(app) == "“127.0.0.1:9” isn't responding. Check the address, and make sure that the server is running."
+    assert notices(app) == "Nothing listens at “127.0.0.1:9”. Start the server, or check the address and port."
     assert bar.choose.isVisible() and bar.again.isVisible() and app.conductor.loader.pair is None
     app.window.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url)), "Lab")
     bar.again.click()
