@@ -195,9 +195,8 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
 
 
 def _remote(given: argparse.Namespace) -> "RemoteEngine":
-    from mlx_engine.remote.connection import RemoteConnection, complete_address
+    from mlx_engine.remote.connection import RemoteConnection
     from mlx_engine.remote.engine import RemoteEngine
 
     key = given.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
-    url, plain_url = complete_address(given.remote), complete_address(given.remote_plain)
-    return RemoteEngine(RemoteConnection(url, given.model, key, plain_url, ca_file=given.remote_ca))
+    return RemoteEngine(RemoteConnection(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))

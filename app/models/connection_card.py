@@ -13,6 +13,7 @@ from app.models.survey import MAX_NAME
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.save_dialog import confirm
+from app.widgets.secret_texts import secret_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import PairInfo
 from mlx_engine.remote.connection import open_host
@@ -98,7 +99,7 @@ def _connection_facts(connection: RemoteConnection) -> dict[str, str]:
     facts = {
         tr("Address"): connection.url,
         tr("Model"): connection.model or tr("The server's first model"),
-        tr("Key"): tr("Stored in the keychain.") if connection.key else "",
+        tr("Key"): secret_kept(connection.key) if connection.key else "",
         tr("Address for plain replies"): connection.plain_url,
         tr("Headers"): ", ".join(name for name, _ in connection.headers),
         tr("Certificate authority"): str(connection.ca_file or ""),

@@ -1,5 +1,6 @@
 """The form that adds or edits a connection."""
 
+from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from app.models.connections import Connections
 from app.models.pair_card import FactTable
 from app.models.survey import MAX_NAME
 from app.widgets.controls import announce, button, prepare_number_field, small_label
-from app.widgets.layout import Form, ScrollingPage, column, line, row
+from app.widgets.layout import Form, ScrollingPage, column, fit_content, line, row
 from app.widgets.pairs_field import HIDDEN, PairsField
 from app.widgets.save_dialog import confirm
+from app.widgets.secret_texts import secret_kept, secrets_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.remote.connection import checked, open_host
@@ -64,14 +66,18 @@ class ConnectionForm(QDialog):
         self.timeout.setRange(1, MAX_SECONDS)
         self.timeout.setValue(round(connection.timeout_s))
         prepare_number_field(self.timeout)
-        form = Form(theme)
+        self.understood = small_label(theme, look="secondary", wrap=True)
+        form = self._form = Form(theme)
+        form.add_row(tr("Address"), self.url, below=(self.understood,))
         form.add_row(tr("Name"), self.name)
-        form.add_row(tr("Address"), self.url, help=tr("Your messages are sent to this server."))
-        form.add_row(tr("Key"), self.key, help=tr("Stored in the keychain."))
+        form.add_row(tr("Key"), self.key, help=secret_kept(connection.key))
         form.add_row(tr("Model"), self.model, help=tr("To list the server's models, test the connection."))
+        self.advanced = button(tr("Show Advanced"), look="disclosure")
+        self.advanced.setCheckable(True)
+        form.add_row("", self.advanced)
         plain = tr("A server with the same model but no speculative decoding. Also used for comparisons.")
         form.add_row(tr("Address for plain replies"), self.plain_url, help=plain)
-        form.add_row(tr("Headers"), self.headers, help=tr("One header per line. All are stored in the keychain."))
+        form.add_row(tr("Headers"), self.headers, help=sentences(tr("One header per line."), secrets_kept()))
         form.add_row(
             tr("Certificate authority"), self.ca_file, choose, help=tr("A PEM file, for servers that the system doesn't trust.")
         )
@@ -90,10 +96,40 @@ class ConnectionForm(QDialog):
         column((self._page, 1), line(), foot, spacing=0, parent=self)
         for field in (self.url, self.key, model, self.plain_url, self.ca_file):
             field.textEdited.connect(self._forget_test)
+        self.url.textChanged.connect(self._show_understood)
+        self._show_understood()
+        self.advanced.toggled.connect(self._show_advanced)
+        self._show_advanced(False)
+        self.advanced.setChecked(self._has_advanced)
         self.headers.textChanged.connect(self._forget_test)
         self.timeout.valueChanged.connect(self._forget_test)
         self.model.activated.connect(self._forget_test)
-        (self.name if old else self.url).setFocus()
+        self.url.setFocus()
+
+    @property
+    def _has_advanced(self) -> bool:
+        texts = self.plain_url.text(), self.headers.toPlainText(), self.ca_file.text()
+        return any(map(str.strip, texts)) or self.timeout.value() != RemoteConnection("").timeout_s
+
+    @Slot(bool)
+    def _show_advanced(self, shown: bool) -> None:
+        self.advanced.setText(tr("Hide Advanced") if shown else tr("Show Advanced"))
+        self.advanced.setAccessibleName(self.advanced.text())
+        for field in (self.plain_url, self.headers, self.ca_file, self.timeout):
+            self._form.show_row(field, shown)
+        if self.isVisible():
+            self._page.updateGeometry()
+            fit_content(self)
+
+    @Slot()
+    def _show_understood(self) -> None:
+        """Show where messages go once the address is complete."""
+        text = tr("Your messages are sent to this server.")
+        with suppress(UserError):
+            if self.url.text().strip():
+                text = tr("Your messages are sent to {address}.", address=checked(RemoteConnection(self.url.text())).url)
+        self.understood.setText(text)
+        self.url.setAccessibleDescription(text)
 
     def read(self) -> SavedConnection:
         """Return the connection that was entered.
@@ -131,6 +167,7 @@ class ConnectionForm(QDialog):
         try:
             return self.read()
         except ValueError as error:
+            self.advanced.setChecked(self.advanced.isChecked() or self._has_advanced)  # the mistake may be there
             self._say(str(error), "danger")
             return None
 

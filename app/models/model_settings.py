@@ -12,6 +12,7 @@ from app.models.storage import while_open
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import Form, column
 from app.widgets.theme import Theme, set_look
+from mlx_engine.tools.keychain import is_available
 
 LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
 
@@ -46,7 +47,11 @@ class ModelSettings(QWidget):
         self.token.textChanged.connect(self.refresh)
         self.save = button(tr("Save"), tr("Check the token and save it in the keychain"), "bordered", self._log_in)
         self.remove = button(tr("Remove"), tr("Remove the token from the keychain"), "bordered", self._log_out)
-        needed = tr("Needed for gated models. It is stored in the keychain and sent only to the hub.")
+        needed = (
+            tr("Needed for gated models. It is stored in the keychain and sent only to the hub.")
+            if is_available()
+            else tr("Needed for gated models. No keychain is available, so set HF_TOKEN or run “hf auth login” instead.")
+        )
         form.add_row(tr("Hub token"), self.token, self.save, self.remove, help=needed)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))

@@ -24,6 +24,7 @@ from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, 
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.requests import LoadPair
+from mlx_engine.tools.keychain import is_available
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
 
@@ -75,6 +76,7 @@ class Picker(QObject):
     def start(self) -> None:
         """Continue the downloads of an earlier run."""
         self._background.run(QueueFile().read, self.downloads.load)
+        self._background.run(is_available, lambda _: None)  # the first call imports much, and forms shouldn't wait for it
         self.storage.start()
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from app.models.picker import Picker, is_folder
 from app.models.storage import Storage, while_open
 from app.models.survey import Filter
 from app.widgets.controls import SearchField, button, small_label
-from app.widgets.layout import column, flow, line, row
+from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.remote.saved import SavedConnection
 
@@ -152,7 +152,7 @@ class PickerDialog(QDialog):
     def _edit_connection(self, saved: SavedConnection | None) -> None:
         form = ConnectionForm(self._theme, self._picker.connections, saved, self)
         form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        form.resize(form.sizeHint().boundedTo(self.size()))
+        fit_content(form)
         form.saved.connect(partial(self._picker.put_connection, old=saved.name if saved else ""))
         form.open()
 

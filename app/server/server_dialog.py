@@ -31,6 +31,7 @@ from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import AGENTS, shell
+from mlx_engine.tools.keychain import is_available
 
 if TYPE_CHECKING:
     from mlx_engine.server.metrics import LiveRequest
@@ -192,7 +193,7 @@ class ServerDialog(QDialog):
         self.key.setPlaceholderText(tr("Generated when the server starts"))
         self.key_note.setText(
             tr("Programs need this key, which is stored in the keychain.")
-            if server.key_kept
+            if (server.key_kept if server.key else is_available())
             else tr("This computer has no keychain, so the key is valid only until you quit Slipstream.")
         )
         for each in (self.show_key, self.copy_key, self.new_key, self.copy_example):

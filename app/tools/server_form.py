@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QSpinBox, QWidget
 from shiboken6 import isValid
 
 from app.conversations.plain_text import one_line
-from app.language import tr
+from app.language import sentences, tr
 from app.tools.server_card import LOG_LINES, MAX_LINE, MAX_NAME, MAX_TARGET, server_title, state_text, target
 from app.tools.tool_box import ToolBox
 from app.widgets.controls import button, prepare_number_field, small_label
 from app.widgets.layout import Form, ScrollingPage, column, line, row
 from app.widgets.pairs_field import PairsField
+from app.widgets.secret_texts import secrets_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerStatus
@@ -30,6 +31,7 @@ class ServerForm(QDialog):
     def __init__(self, theme: Theme, box: ToolBox, config: ServerConfig | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._box, self._old = box, config or ServerConfig("")
+        self._tested: ServerConfig | None = None  # being tested, or with a shown result
         self.setWindowTitle(tr("Edit Server") if config else tr("Add Server"))
         self.setAccessibleName(self.windowTitle())
         form = Form(theme)
@@ -48,8 +50,8 @@ class ServerForm(QDialog):
         trust = tr("Commands run with your permissions. Add only servers that you trust.")
         form.add_row(tr("Name"), self.name)
         form.add_row(tr("Command or address"), self.target, help=trust)
-        form.add_row(tr("Environment"), self.env, help=tr("One variable per line. Secrets are stored in the keychain."))
-        form.add_row(tr("Headers"), self.headers, help=tr("One header per line. All are stored in the keychain."))
+        form.add_row(tr("Environment"), self.env, help=sentences(tr("One variable per line."), secrets_kept()))
+        form.add_row(tr("Headers"), self.headers, help=sentences(tr("One header per line."), secrets_kept()))
         form.add_row(tr("Timeout"), self.timeout, small_label(theme, tr("seconds")))
         self.verdict = small_label(theme, wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Test result"))
@@ -61,6 +63,11 @@ class ServerForm(QDialog):
         self._page.verticalScrollBar().rangeChanged.connect(self._scroll_to_verdict)  # with the height of the verdict
         foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
         column((self._page, 1), line(), foot, spacing=0, parent=self)
+        for field in (self.name, self.target):
+            field.textEdited.connect(self._forget_test)
+        for pairs in (self.env, self.headers):
+            pairs.textChanged.connect(self._forget_test)
+        self.timeout.valueChanged.connect(self._forget_test)
         self._enable_fields()
         self.name.setFocus()
 
@@ -103,6 +110,12 @@ class ServerForm(QDialog):
             self._say(str(error), failed=True)
             return None
 
+    @Slot()
+    def _forget_test(self) -> None:
+        self._tested = None
+        self.test.setEnabled(True)
+        self._say("")
+
     def _say(self, text: str, failed: bool = False) -> None:
         set_look(self.verdict, "danger" if failed else "secondary")
         self.verdict.setText(text)
@@ -122,13 +135,14 @@ class ServerForm(QDialog):
     @Slot()
     def _test(self) -> None:
         if (config := self._checked()) is not None:
+            self._tested = config
             self.test.setEnabled(False)
             self._say(tr("Connecting…"))
-            self._box.test(replace(config, enabled=True), self._show_verdict)
+            self._box.test(replace(config, enabled=True), lambda status: self._show_verdict(config, status))
 
-    def _show_verdict(self, status: ServerStatus) -> None:
-        if not isValid(self):
-            return  # closed in the meantime
+    def _show_verdict(self, tested: ServerConfig, status: ServerStatus) -> None:
+        if not isValid(self) or tested is not self._tested:
+            return  # closed or edited in the meantime
         self.test.setEnabled(True)
         failed = status.state == "failed"
         lines = [state_text(replace(self._old, builtin="", enabled=True), status)]

@@ -28,6 +28,7 @@ from app.widgets.theme import SMALL, Theme, set_look
 FORM_SPACING = 14  # between rows
 LABEL_GAP = 16  # between a label and its field
 MIN_LIST_WIDTH = 120
+SCREEN_SHARE = 0.85  # of the screen that a dialog covers at most
 WRAPPING_TEXT = 22  # pixels; from this text size, fields go below their labels
 
 # A widget or layout, optionally with a stretch factor and alignment, a space in pixels, or None for a flexible space.
@@ -214,6 +215,11 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
     column((ScrollingPage(page, width), 1), line(), footer, spacing=0, parent=dialog)
 
 
+def fit_content(dialog: QDialog) -> None:
+    """Size a dialog so that its content needs no scrolling, if the screen has room."""
+    dialog.resize(dialog.sizeHint().boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))
+
+
 class PageList(QListWidget):
     """A list of a window's pages. Add `side` to the window; call `fit` when filled."""
 
@@ -241,6 +247,7 @@ class Form(QVBoxLayout):
         super().__init__()
         self._theme = theme
         self._rows: list[tuple[QHBoxLayout, Label | None]] = []
+        self._parts: dict[QWidget, list[QWidget]] = {}
         theme.text_resized.connect(self._place_labels)
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(FORM_SPACING)
@@ -260,9 +267,9 @@ class Form(QVBoxLayout):
         """
         natural = isinstance(field, QComboBox | QAbstractButton)
         one = row(field, *extra, None) if natural else row((field, 1), *extra, *[None] * isinstance(field, QAbstractSpinBox))
-        lines: list[Item] = [one, *below]
         if help:
-            lines.append(small_label(self._theme, help, "secondary", wrap=True))
+            below = (*below, small_label(self._theme, help, "secondary", wrap=True))
+        lines: list[Item] = [one, *below]
         field.setAccessibleDescription(help or tip)
         field.setToolTip(tip)
         whole = row((column(*lines, spacing=4), 1))
@@ -274,8 +281,13 @@ class Form(QVBoxLayout):
             name.setToolTip(tip)
             whole.insertWidget(0, name, 0, Qt.AlignmentFlag.AlignTop)
         self._rows.append((whole, name))
+        self._parts[field] = [field, *extra, *below, *([name] if name is not None else [])]
         self.addLayout(whole)
         self._place_labels()
+
+    def show_row(self, field: QWidget, shown: bool) -> None:
+        for part in self._parts[field]:
+            part.setVisible(shown)
 
     @Slot()
     def _place_labels(self) -> None:

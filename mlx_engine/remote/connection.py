@@ -90,7 +90,8 @@ def _checked_url(url: str) -> str:
     parts = _parsed(complete_address(url))
     if parts.username or parts.password:
         raise UserError("remote_password_in_address", "The address contains a password. Enter the key in its own field.")
-    is_host = 0 < len(parts.host) <= _LONGEST_HOST and (parts.port or 1) < 1 << 16
+    is_name = "%" not in parts.host or ":" in parts.host  # spaces are quoted, but so are the zones of IPv6 addresses
+    is_host = is_name and 0 < len(parts.host) <= _LONGEST_HOST and (parts.port or 1) < 1 << 16
     if parts.scheme not in ("http", "https") or not is_host or parts.query or parts.fragment:
         template = "“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000."
         raise UserError("remote_bad_address", template, url=_shortened(url))

@@ -17,7 +17,7 @@ from mlx_engine.host import Deliver, EngineDoor, Job
 from mlx_engine.limits import cut_results, result_lengths
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
-from mlx_engine.remote.connection import RemoteConnection, address, client_of, refused, unreachable
+from mlx_engine.remote.connection import RemoteConnection, address, client_of, complete_address, refused, unreachable
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.stream import ReplyStream, data_of
 from mlx_engine.requests import (
@@ -67,7 +67,8 @@ class RemoteEngine:
     """
 
     def __init__(self, connection: RemoteConnection, local: EngineDoor | None = None) -> None:
-        self._connection, self._local = connection, local
+        urls = {name: complete_address(getattr(connection, name)) for name in ("url", "plain_url")}
+        self._connection, self._local = replace(connection, **urls), local
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
         self._tasks: dict[asyncio.Task[None], RemoteJob] = {}

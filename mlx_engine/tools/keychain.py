@@ -18,6 +18,15 @@ def is_reference(value: str) -> bool:
     return value.startswith(_REFERENCE)
 
 
+def is_available() -> bool:
+    """Return whether secrets outlive the app, without asking the keychain for one."""
+    with suppress(Exception):
+        import keyring
+
+        return not _unsaved and keyring.get_keyring().priority > 0
+    return False
+
+
 def store(service: str, value: str) -> str:
     """Store a secret, and return its reference. Without a keychain, the secret lasts until the app quits."""
     reference = _REFERENCE + secrets.token_hex(8)  # random, so that no file can name another secret

@@ -1915,11 +1915,6 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
-            <source>Stored in the keychain.</source>
-            <translation>Im Schlüsselbund gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
             <source>The server's first model</source>
             <translation>Das erste Modell des Servers</translation>
         </message>
@@ -2040,6 +2035,11 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
+            <source>Hide Advanced</source>
+            <translation>Erweitert ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
             <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
             <translation>Nachrichten an „{host}“ werden nicht verschlüsselt. Andere im Netzwerk können sie lesen.</translation>
         </message>
@@ -2060,8 +2060,8 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
-            <source>One header per line. All are stored in the keychain.</source>
-            <translation>Ein Header pro Zeile. Alle werden im Schlüsselbund gespeichert.</translation>
+            <source>One header per line.</source>
+            <translation>Eine Kopfzeile pro Zeile.</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2087,6 +2087,11 @@
             <location filename="../../app/models/connection_form.py" />
             <source>Save Unencrypted Connection?</source>
             <translation>Unverschlüsselte Verbindung sichern?</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Show Advanced</source>
+            <translation>Erweitert einblenden</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2137,6 +2142,11 @@
             <location filename="../../app/models/connection_form.py" />
             <source>Your messages are sent to this server.</source>
             <translation>Ihre Nachrichten werden an diesen Server gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Your messages are sent to {address}.</source>
+            <translation>Ihre Nachrichten werden an {address} gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2252,6 +2262,11 @@
             <location filename="../../app/models/model_settings.py" />
             <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
             <translation>Für zugangsbeschränkte Modelle. Wird im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Needed for gated models. No keychain is available, so set HF_TOKEN or run “hf auth login” instead.</source>
+            <translation>Wird für zugangsbeschränkte Modelle benötigt. Es ist kein Schlüsselbund verfügbar. Setzen Sie stattdessen HF_TOKEN, oder führen Sie „hf auth login“ aus.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -3930,8 +3945,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>One variable per line. Secrets are stored in the keychain.</source>
-            <translation>Eine Variable pro Zeile. Geheimnisse werden im Schlüsselbund gespeichert.</translation>
+            <source>One variable per line.</source>
+            <translation>Eine Variable pro Zeile.</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -4692,6 +4707,26 @@
             <location filename="../../app/widgets/save_dialog.py" />
             <source>“{name}” already exists. Do you want to replace it?</source>
             <translation>„{name}“ existiert bereits. Möchten Sie die Datei ersetzen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Kept only until you quit, because no keychain is available.</source>
+            <translation>Wird nur bis zum Beenden behalten, weil kein Schlüsselbund verfügbar ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Secrets are kept only until you quit, because no keychain is available.</source>
+            <translation>Geheimnisse werden nur bis zum Beenden behalten, weil kein Schlüsselbund verfügbar ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Secrets are stored in the keychain.</source>
+            <translation>Geheimnisse werden im Schlüsselbund gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Stored in the keychain.</source>
+            <translation>Im Schlüsselbund gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />

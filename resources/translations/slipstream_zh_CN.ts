@@ -1915,11 +1915,6 @@
         </message>
         <message>
             <location filename="../../app/models/connection_card.py" />
-            <source>Stored in the keychain.</source>
-            <translation>存储在钥匙串中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
             <source>The server's first model</source>
             <translation>服务器的第一个模型</translation>
         </message>
@@ -2040,6 +2035,11 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
+            <source>Hide Advanced</source>
+            <translation>隐藏高级选项</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
             <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
             <translation>发送到“{host}”的消息不会加密。网络中的其他人可以读取。</translation>
         </message>
@@ -2060,8 +2060,8 @@
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
-            <source>One header per line. All are stored in the keychain.</source>
-            <translation>每行一个请求头。全部存储在钥匙串中。</translation>
+            <source>One header per line.</source>
+            <translation>每行一个标头。</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2087,6 +2087,11 @@
             <location filename="../../app/models/connection_form.py" />
             <source>Save Unencrypted Connection?</source>
             <translation>存储未加密的连接？</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Show Advanced</source>
+            <translation>显示高级选项</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2137,6 +2142,11 @@
             <location filename="../../app/models/connection_form.py" />
             <source>Your messages are sent to this server.</source>
             <translation>您的消息会发送到此服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/connection_form.py" />
+            <source>Your messages are sent to {address}.</source>
+            <translation>您的消息将发送到 {address}。</translation>
         </message>
         <message>
             <location filename="../../app/models/connection_form.py" />
@@ -2252,6 +2262,11 @@
             <location filename="../../app/models/model_settings.py" />
             <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
             <translation>用于受限模型。存放在钥匙串中，只发送给 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Needed for gated models. No keychain is available, so set HF_TOKEN or run “hf auth login” instead.</source>
+            <translation>受限模型需要此令牌。没有可用的钥匙串，请改为设置 HF_TOKEN 或运行“hf auth login”。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -3930,8 +3945,8 @@
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
-            <source>One variable per line. Secrets are stored in the keychain.</source>
-            <translation>每行一个变量。密钥存储在钥匙串中。</translation>
+            <source>One variable per line.</source>
+            <translation>每行一个变量。</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_form.py" />
@@ -4692,6 +4707,26 @@
             <location filename="../../app/widgets/save_dialog.py" />
             <source>“{name}” already exists. Do you want to replace it?</source>
             <translation>“{name}”已存在。要替换它吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Kept only until you quit, because no keychain is available.</source>
+            <translation>没有可用的钥匙串，仅保留到退出为止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Secrets are kept only until you quit, because no keychain is available.</source>
+            <translation>没有可用的钥匙串，密钥信息仅保留到退出为止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Secrets are stored in the keychain.</source>
+            <translation>密钥信息存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/secret_texts.py" />
+            <source>Stored in the keychain.</source>
+            <translation>存储在钥匙串中。</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />

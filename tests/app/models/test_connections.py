@@ -172,7 +172,7 @@ def test_connections_are_listed_found_and_read_aloud(start: Start) -> None:
     ("url", "problem"),
     [
         ("", "Enter an address."),
-        ("192.168.1.20: 8000", "isn't a valid address"),
+        ("192.168.1.20 8000", "isn't a valid address"),
         ("192.168.1.20:port", "isn't a valid address"),
         ("ftp://host", "isn't a valid address"),
         ("http://", "isn't a valid address"),

@@ -287,3 +287,35 @@ def test_servers_are_pasted_from_a_page(app: Running, monkeypatch: pytest.Monkey
             assert [config.name for config in dialog.chosen] == names
             dialog.accept()
     assert [config.name for config in app.conductor.tools.configs[2:]] == ["notes", "search"]
+
+
+def test_a_verdict_disappears_when_its_form_changes(app: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """“Enter a command or an address.” stayed while the command was typed, and a late result described another command."""
+    form = ServerForm(app.window.theme, app.conductor.tools, None, app.window)
+    for change in (
+        lambda: form.target.textEdited.emit("n"),
+        lambda: form.env.setPlainText("A=b"),
+        lambda: form.headers.setPlainText("A: b"),
+        lambda: form.timeout.setValue(form.timeout.value() + 1),
+        lambda: form.name.textEdited.emit("n"),
+    ):
+        form.name.setText("notes")
+        form.target.setText("")
+        form.save.click()
+        assert form.verdict.text() == "Enter a command or an address."
+        change()
+        assert form.verdict.text() == ""
+    form.target.setText("notes-server")
+    form.env.clear()
+    form.headers.clear()
+    late: list[Callable[[ServerStatus], object]] = []
+    monkeypatch.setattr(app.conductor.tools, "test", lambda config, verdict: late.append(verdict))
+    form.test.click()
+    form.target.setText("other-server")
+    form.target.textEdited.emit("other-server")
+    assert form.test.isEnabled() and form.verdict.text() == ""
+    late[0](ServerStatus("notes", "ready"))
+    assert form.verdict.text() == ""
+    form.test.click()
+    late[1](ServerStatus("notes", "ready"))
+    assert form.verdict.text() == "Connected · 0 tools"

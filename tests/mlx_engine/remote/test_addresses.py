@@ -45,9 +45,7 @@ def test_a_missing_scheme_is_completed(host: str, port: int | None, path: str, s
     text = f"{bracketed}{f':{port}' if port else ''}{path}"
     found = httpx2.URL(checked(RemoteConnection(complete_address(space + text + space))).url)
     assert (found.host, found.port) == (host.lower(), port)
-    assert found.scheme == (
-        "https" if host in ("models.example.com", "8.8.8.8", "2606:4700::1111") else "http"
-    )
+    assert found.scheme == ("https" if host in ("models.example.com", "8.8.8.8", "2606:4700::1111") else "http")
     expected = "/proxy/v1/models" if path == "/proxy/v1" else "/v1/models"
     assert httpx2.URL(address(str(found), "/v1/models")).path == expected
 

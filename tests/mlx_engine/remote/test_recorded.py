@@ -305,14 +305,15 @@ class TestErrors:
         with replaying({}) as replay:
             url = replay.url
         engine = RemoteEngine(RemoteConnection(url))
-        assert failed(run(engine, LoadPair())).code == "remote_unreachable"
+        assert failed(run(engine, LoadPair())).code == "remote_nothing_listens"
         assert engine.wait(5)
 
     @pytest.mark.parametrize(
         ("url", "code"),
         (
             ("ftp://127.0.0.1", "remote_bad_address"),
-            ("127.0.0.1:8000", "remote_bad_address"),
+            ("127.0.0.1:port", "remote_bad_address"),
+            ("127.0.0.1 8000", "remote_bad_address"),
             ("http://", "remote_bad_address"),
             ("http://[::1", "remote_bad_address"),
             ("http://127.0.0.1:port", "remote_bad_address"),
