@@ -92,7 +92,8 @@ class Slipstream(QObject):
         self.window.show()
         if self._paths.temporary:
             folder = self._paths.settings
-            self.conductor.notify(tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder))
+            text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
+            self.conductor.notify(Notice(text, stays=True))
         self._memory.start()
         self.window.updates.start()
         if self.window.preferences.serve_at_launch:
@@ -152,7 +153,8 @@ class Slipstream(QObject):
 
     def report_bug(self) -> None:
         """Show a notice about an unhandled exception."""
-        self.conductor.notify(tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._paths.log_file))
+        text = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._paths.log_file)
+        self.conductor.notify(Notice(text, "error"))
 
 
 def last_pair(settings: QSettings) -> LoadPair:
@@ -238,7 +240,8 @@ def run(arguments: list[str]) -> int:
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crash is not None:
-        slipstream.conductor.notify(tr("Slipstream quit unexpectedly last time. For details, choose Help > Report a Problem."))
+        text = tr("Slipstream quit unexpectedly last time. For details, choose Help > Report a Problem.")
+        slipstream.conductor.notify(Notice(text, stays=True))
     status = app.exec()
     # Quitting from the Dock and logging out don't close the window.
     slipstream.conductor.attachments.end()

@@ -1,20 +1,33 @@
 """Notices shown above the composer, one at a time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QFrame, QPushButton
 
 from app.language import tr
 from app.widgets.controls import IconButton, Label, button
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
+SHOWN_MS = 10_000  # how long a notice that needs no action is shown
+
+
+@dataclass(frozen=True)
+class NoticeAction:
+    """A button of a notice. `needed` keeps the notice until the user closes it."""
+
+    title: str
+    act: Callable[[], object]
+    needed: bool = False
+
 
 @dataclass(frozen=True)
 class Notice:
-    """A message to the user."""
+    """A message to the user. It goes away by itself unless it needs an action."""
 
     text: str
     kind: Literal["info", "error"] = "info"
@@ -23,6 +36,14 @@ class Notice:
     until: Literal["", "loaded", "idle", "chat", "server"] = ""
     again: str = ""  # name of the connection that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
+    actions: tuple[NoticeAction, ...] = ()
+    stays: bool = False  # the user may be away when it appears, or has to do something
+
+    @property
+    def passing(self) -> bool:
+        """Whether the notice goes away after a while, or when another chat opens."""
+        needed = self.stays or self.offer or self.again or any(one.needed for one in self.actions)
+        return self.kind == "info" and not needed and self.until in ("", "chat")
 
 
 class NoticeBar(QFrame):
@@ -44,8 +65,12 @@ class NoticeBar(QFrame):
         self.again = button(tr("Try Again"), tr("Reconnect"), "bordered", self._connect_again)
         self.close_button = IconButton(theme, "close", tr("Close"))
         self.close_button.clicked.connect(self._close_latest)
-        body = column(self.label, row(self.choose, self.again, self.demo, None), margins=(0, 6, 0, 6))
+        self._actions: list[QPushButton] = []
+        self._buttons = row(self.choose, self.again, self.demo, None)
+        body = column(self.label, self._buttons, margins=(0, 6, 0, 6))
         row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
+        self._timer = QTimer(self, interval=SHOWN_MS)
+        self._timer.timeout.connect(self._remove_passing)
         self._refresh()
 
     def texts(self) -> list[str]:
@@ -56,13 +81,24 @@ class NoticeBar(QFrame):
     def add(self, notice: Notice) -> None:
         self._notices = [one for one in self._notices if one.text != notice.text and (one.topic != notice.topic or not one.topic)]
         self._notices.append(notice)
+        self._timer.start()
         self._refresh()
 
     @Slot()
     def clear(self, until: str = "") -> None:
-        """Remove all notices, or only those with this `until`."""
-        self._notices = [one for one in self._notices if until and one.until != until]
+        """Remove all notices, or only those with this `until`. Another chat also removes those that would go away by themselves."""
+        self._notices = [one for one in self._notices if until and one.until != until and not (until == "chat" and one.passing)]
         self._refresh()
+
+    @Slot()
+    def _remove_passing(self) -> None:
+        if not self.underMouse() and not self.isAncestorOf(self.window().focusWidget() or self.window()):  # perhaps being read
+            self._notices = [one for one in self._notices if not one.passing]
+            self._refresh()
+
+    def _act(self, action: NoticeAction, checked: bool = False) -> None:
+        self._close_latest()
+        action.act()
 
     @Slot()
     def _use_demo(self) -> None:
@@ -82,6 +118,12 @@ class NoticeBar(QFrame):
 
     def _refresh(self) -> None:
         self.setVisible(bool(self._notices))
+        if not any(one.passing for one in self._notices):
+            self._timer.stop()
+        for made in self._actions:
+            made.hide()
+            made.deleteLater()
+        self._actions = []
         if self._notices:
             notice = self._notices[-1]
             error = notice.kind == "error"
@@ -92,3 +134,8 @@ class NoticeBar(QFrame):
             for made in (self.choose, self.demo):
                 made.setVisible(notice.offer == "load")
             self.again.setVisible(bool(notice.again))
+            for action in notice.actions:
+                made = button(action.title, look="bordered", clicked=partial(self._act, action))
+                self._actions.append(made)
+                self._buttons.insertWidget(self._buttons.count() - 1, made)
+                made.show()

@@ -69,6 +69,8 @@ class Conductor(QObject):
         self._save_timer.timeout.connect(self.save_settings)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)
+        self.library.revealed.connect(self.open_chat)
+        self.library.messages_added.connect(self._show_added)
         for signal in (self.library.notified, self.loader.notified, self.attachments.refused, self.reply_job.notified):
             signal.connect(self.notify)
         for job in (self.reply_job, self.comparison_job):
@@ -432,6 +434,11 @@ class Conductor(QObject):
     def _open_last(self, chat_id: str) -> None:
         if chat_id and self.chat.empty:
             self.open_chat(chat_id)
+
+    @Slot(object)
+    def _show_added(self, chat: Chat) -> None:
+        if chat is self.chat:
+            self.turns_changed.emit(chat.turns)
 
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:

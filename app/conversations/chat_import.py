@@ -1,25 +1,90 @@
 """Import of chats from Slipstream's JSON and databases, and ChatGPT's export."""
 
 import json
+import sqlite3
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from app.conversations import chatgpt_import, wording
 from app.conversations.chat_export import FORMAT, VERSION
+from app.conversations.chat_tree import Chat, new_id
 from app.conversations.json_values import as_dict, as_text, as_time
+from app.conversations.recognition import KnownChats
 from app.conversations.records import chat_from_json
 from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
-from app.conversations.store import Folder
+from app.conversations.store import Folder, Snapshot, Store
 from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_read, open_regular
 
 MAX_BYTES = 1 << 30
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
+
+
+@dataclass
+class ImportOutcome:
+    """What was imported, and what wasn't because the library has it.
+
+    Attributes:
+        chats: the new chats.
+        folders: their folders.
+        known: number of chats that were there already.
+        grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.
+        remark: about missing data.
+    """
+
+    chats: list[ImportedChat] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    known: int = 0
+    grown: list[tuple[str, Chat]] = field(default_factory=list)
+    remark: str = ""
+
+
+def import_into(store: Store, file: Path, taken: Iterable[str] = ()) -> ImportOutcome:
+    """Store the chats of a file that the store doesn't have, all or none.
+
+    Args:
+        store: the store.
+        file: Slipstream's JSON or database, or ChatGPT's export.
+        taken: ids of chats that may not be stored yet.
+
+    Raises:
+        UserError: the file can't be read or contains no chats, or the chats can't be saved.
+    """
+    found = read(file)
+    outcome, known, ids = ImportOutcome(remark=found.remark), KnownChats(store), set(taken)
+    for one in found.chats:
+        chat = one.chat
+        if (stored := known.find(chat, one.dated)) is not None:
+            outcome.known += 1
+            for node in (missing := stored[1].missing_nodes()):
+                if node.id in ids or store.has_any([node]):
+                    node.id = new_id()
+                ids.add(node.id)
+            if missing:
+                outcome.grown.append((stored[0], chat))
+            continue
+        chat.settings = replace(chat.settings, tool_servers=(), example_servers=())  # only the user turns tools on
+        own = {chat.id, *(node.id for node in chat.root.below())}
+        if not ids.isdisjoint(own) or store.load(chat.id) is not None or store.has_any(chat.root.below()):
+            chat.renew_ids()
+        ids |= own
+        outcome.chats.append(one)
+    used = {one.folder for one in outcome.chats}
+    outcome.folders = [folder for folder in found.folders if folder.id in used]
+    snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in outcome.chats)
+    try:
+        store.save_all(snapshots, outcome.folders)
+    except sqlite3.OperationalError as error:
+        raise UserError(
+            "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=file.name, reason=str(error)
+        ) from error
+    return outcome
 
 
 def read(file: Path) -> ImportedChats:
@@ -76,7 +141,7 @@ def from_json(data: object, name: str) -> ImportedChats:
         except UserError:
             continue
         if not chat.empty:
-            imported.chats.append(ImportedChat(chat))
+            imported.chats.append(ImportedChat(chat, dated=as_time(one.get("create_time"), 0.0) > 0))
     if not imported.chats:
         raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=name)
     if skipped := len(conversations) - len(imported.chats):
@@ -101,7 +166,8 @@ def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
         except UserError as error:
             raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
         folder_id = as_text(one.get("folder"))
-        imported.chats.append(ImportedChat(chat, folder_id if folder_id in known else "", one.get("pinned") is True))
+        inside, dated = folder_id if folder_id in known else "", as_time(one.get("created"), 0.0) > 0
+        imported.chats.append(ImportedChat(chat, inside, one.get("pinned") is True, dated))
     return imported
 
 

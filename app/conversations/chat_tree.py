@@ -173,6 +173,12 @@ class Chat:
     def find(self, node_id: str) -> Node | None:
         return next((node for node in self.root.below() if node.id == node_id), None)
 
+    def renew_ids(self) -> None:
+        """Give new ids to the chat and its messages."""
+        self.id = new_id()
+        for node in self.root.below():
+            node.id = new_id()
+
     def history(self) -> tuple[Message, ...]:
         """Return the messages before the next question."""
         turns = self.turns

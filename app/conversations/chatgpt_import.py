@@ -2,10 +2,11 @@
 
 Each conversation has a `mapping` from ids to nodes with `parent`, `children`, and a `message`, and names its `current_node`. Empty
 roots, system messages, hidden messages, and tool calls are left out; their children move up to the nearest kept message.
-Consecutive assistant messages become one reply.
+Consecutive assistant messages become one reply. IDs are derived from ChatGPT's, so importing a chat again gives the same IDs.
 """
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, TypeGuard
 
 from app.conversations.chat_tree import Chat, Node
@@ -29,7 +30,10 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     """
     mapping: Mapping[str, Any] = data["mapping"]
     title = as_text(data.get("title")).strip()
+    source = as_text(data.get("conversation_id")) or as_text(data.get("id"))
     chat = Chat(title or NEW_CHAT)
+    if source:
+        chat.id = _derived_id(source)
     chat.created = as_time(data.get("create_time"), chat.created)
     chat.changed = max(as_time(data.get("update_time"), chat.created), chat.created)
     children = _children(mapping)
@@ -38,6 +42,8 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     while waiting:
         node_id, above = waiting.pop()
         nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created)
+        if source and node is not above:
+            node.id = _derived_id(source, node_id)
         waiting.extend((one, node) for one in reversed(children.pop(node_id, [])))
     if len(nodes) != len(mapping):  # nodes in a cycle have no path from a root
         raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
@@ -46,6 +52,11 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     if not title and (first := next((node.text for node in chat.root.below() if node.text), "")):
         chat.title = title_from(first)
     return chat
+
+
+def _derived_id(source: str, node_id: str = "") -> str:
+    text = f"ChatGPT\0{source}\0{node_id}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _children(mapping: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -40,11 +40,12 @@ _TEXTS = {"id", "name", "title", "chat", "role", "text", "thinking", "details", 
 
 @dataclass
 class ImportedChat:
-    """A chat, the id of its folder or "", and whether it is pinned."""
+    """A chat, the id of its folder or "", whether it is pinned, and whether the file says when it was created."""
 
     chat: Chat
     folder: str = ""
     pinned: bool = False
+    dated: bool = True
 
 
 @dataclass

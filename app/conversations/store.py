@@ -155,6 +155,16 @@ class Store:
         build_tree(chat, self._messages(chat_id))
         return chat
 
+    def first_messages(self) -> list[tuple[str, str, str]]:
+        """Return chat id, role, and text of all messages without a parent."""
+        return self._db.execute("SELECT chat, role, text FROM message WHERE parent IS NULL ORDER BY number").fetchall()
+
+    def message_texts(self, chat_id: str) -> Iterator[tuple[str, str | None, str, str, str, str, str]]:
+        """Yield id, parent, role, text, thinking, calls, and details of a chat's messages, parents first."""
+        yield from self._db.execute(
+            "SELECT id, parent, role, text, thinking, calls, details FROM message WHERE chat = ? ORDER BY number", (chat_id,)
+        )
+
     def has_any(self, nodes: Iterable[Node]) -> bool:
         """Whether a stored message has the id of one of the nodes."""
         return any(self._db.execute("SELECT 1 FROM message WHERE id = ?", (node.id,)).fetchone() for node in nodes)

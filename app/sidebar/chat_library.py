@@ -3,7 +3,6 @@
 The list changes immediately; the database follows on its own thread.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,16 +13,16 @@ from weakref import WeakValueDictionary
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations import chat_export, chat_import, wording
+from app.conversations.chat_import import ImportOutcome
 from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.plain_text import clean
+from app.conversations.recognition import add_missing
 from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.salvage import ImportedChats
 from app.conversations.settings import ChatSettings, Preset, built_in
 from app.conversations.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
 from app.language import tr
-from app.notice import Notice
+from app.notice import Notice, NoticeAction
 from app.store_thread import StoreThread
-from mlx_engine.errors import UserError
 
 MAX_UNDO = 50
 
@@ -32,7 +31,7 @@ MAX_UNDO = 50
 class UndoStep:
     """A deletion or import that can be undone."""
 
-    message: str  # what happened, for the undo bar
+    message: str  # what happened, for the undo bar; empty if a notice tells it
     title: str  # title of the menu command
     undo: Callable[[], None]
 
@@ -45,8 +44,10 @@ class ChatLibrary(QObject):
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
     became_private = Signal(object)  # list of ids
+    revealed = Signal(str)  # id of a chat to open
+    messages_added = Signal(object)  # Chat that an import added messages to
     notified = Signal(object)  # Notice or str
-    undo_offered = Signal(object)  # the UndoStep that was just added, or None after an undo
+    undo_offered = Signal(object)  # the UndoStep to show, which was just added, or None
     unsaved_changed = Signal()
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
@@ -150,7 +151,7 @@ class ChatLibrary(QObject):
 
         def copied(chat: Chat | None) -> None:
             if chat is not None:
-                renew_ids(chat)
+                chat.renew_ids()
                 chat.title, chat.changed = tr("{title} copy", title=entry.title), time.time()
                 self.save(chat, chat.root.below())  # retried if the disk is full
                 if entry.folder in self.folders:
@@ -232,7 +233,7 @@ class ChatLibrary(QObject):
         """Add a step. A deletion drops import steps, so repeated undo never reaches them."""
         kept = [one for one in self._undo_steps if one.title in (step.title, tr("Undo &Delete"))]
         self._undo_steps = [*kept, step][-MAX_UNDO:]
-        self.undo_offered.emit(step)
+        self.undo_offered.emit(step if step.message else None)
 
     # Search
 
@@ -280,38 +281,47 @@ class ChatLibrary(QObject):
     def import_file(self, file: Path) -> None:
         """Import chats from Slipstream's JSON or database, or ChatGPT's export."""
         taken = set(self.entries)
+        self._store.read(lambda store: chat_import.import_into(store, file, taken), self._imported)
 
-        def work(store: Store) -> ImportedChats:
-            found = chat_import.read(file)
-            ids = set(taken)
-            for chat in (one.chat for one in found.chats):
-                chat.settings = replace(chat.settings, tool_servers=(), example_servers=())  # only the user turns tools on
-                own = {chat.id, *(node.id for node in chat.root.below())}
-                if not ids.isdisjoint(own) or store.load(chat.id) is not None or store.has_any(chat.root.below()):
-                    renew_ids(chat)
-                ids |= own
-            snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in found.chats)
-            try:
-                store.save_all(snapshots, found.folders)
-            except sqlite3.OperationalError as error:
-                raise UserError(
-                    "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=file.name, reason=str(error)
-                ) from error
-            return found
-
-        self._store.read(work, self._imported)
-
-    def _imported(self, found: ImportedChats) -> None:
+    def _imported(self, found: ImportOutcome) -> None:
         self.folders = {folder.id: folder for folder in found.folders} | self.folders  # existing folders keep their names
         for one in found.chats:
             self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary
         ids = [one.chat.id for one in found.chats]
-        count = wording.chats(len(ids))
-        # Undo deletes the chats, so that messages added since can still be restored.
-        self._add_undo(UndoStep(tr("Imported {count}", count=count), tr("Undo &Import"), lambda: self.delete(ids)))
-        self.changed.emit()
-        text = tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else "")
-        self.notified.emit(Notice(text, topic="import"))
+        texts, actions = [], []
+        if ids:
+            count = wording.chats(len(ids))
+            # Undo deletes the chats, so that messages added since can still be restored.
+            self._add_undo(step := UndoStep("", tr("Undo &Import"), lambda: self.delete(ids)))
+            self.changed.emit()
+            texts.append(tr("Imported {count}.", count=count))
+            newest = max(found.chats, key=lambda one: one.chat.changed).chat.id
+            actions.append(NoticeAction(tr("Show"), partial(self.revealed.emit, newest)))
+            actions.append(NoticeAction(tr("Undo"), lambda: self.undo() if self.undo_step is step else None))
+        if found.known:
+            texts.append(tr("{chats} already there.", chats=wording.chats(found.known)))
+        if found.grown:
+            texts.append(tr("New messages in {chats}.", chats=wording.chats(len(found.grown))))
+            actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found.grown), needed=True))
+        self.notified.emit(Notice(" ".join(filter(None, (*texts, found.remark))), topic="import", actions=tuple(actions)))
+
+    def _add_messages(self, grown: Sequence[tuple[str, Chat]]) -> None:
+        """Add the messages of a file's chats to the same chats in the library."""
+        waiting = {chat_id for chat_id, _ in grown if chat_id in self.entries}
+        count = len(waiting)
+
+        def add(chat_id: str, other: Chat, chat: Chat) -> None:
+            if added := add_missing(chat, other):
+                self.save(chat, added)
+                self.choose(chat.turns[-1].last)
+                self.messages_added.emit(chat)
+            waiting.discard(chat_id)
+            if not waiting:
+                self.notified.emit(Notice(tr("Added the new messages to {chats}.", chats=wording.chats(count)), topic="import"))
+
+        for chat_id, other in grown:
+            if chat_id in waiting:
+                self.open(chat_id, partial(add, chat_id, other))
 
     def _update(self, entry: ChatSummary) -> None:
         self.entries[entry.id] = entry
@@ -324,10 +334,3 @@ class ChatLibrary(QObject):
         self.folders[folder.id] = folder
         self._store.write(lambda store: store.save_folder(folder, chat_ids))
         self.changed.emit()
-
-
-def renew_ids(chat: Chat) -> None:
-    """Give new ids to a chat and its messages."""
-    chat.id = new_id()
-    for node in chat.root.below():
-        node.id = new_id()

@@ -130,7 +130,7 @@ class _SearchField(SearchField):
 
 
 class UndoBar(QFrame):
-    """A bar that offers to undo the last deletion or import for a few seconds."""
+    """A bar that offers to undo the last deletion for a few seconds."""
 
     undo = Signal()
 

@@ -207,7 +207,8 @@ class Dialogs(QObject):
     @Slot(str)
     def _announce_download(self, name: str) -> None:
         if self.find(PickerDialog) is None:
-            self._conductor.notify(tr("{name} has been downloaded. Choose File > Models to use it.", name=name))
+            text = tr("{name} has been downloaded. Choose File > Models to use it.", name=name)
+            self._conductor.notify(Notice(text, stays=True))
 
     @Slot()
     def _find_paused_run(self) -> None:
@@ -221,7 +222,7 @@ class Dialogs(QObject):
         if self.find(TuneDialog) is None:
             share = percent(fraction)
             text = tr("Tuning {name} is paused at {share}. To continue, choose File > Tune Drafter.", name=name, share=share)
-            self._conductor.notify(text)
+            self._conductor.notify(Notice(text, stays=True))
 
     @Slot()
     def _announce_tuning(self) -> None:
@@ -231,9 +232,10 @@ class Dialogs(QObject):
             if result is None:
                 self._conductor.notify(Notice(tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error), "error"))
             elif result.kept:
-                self._conductor.notify(tr("{name} has been tuned. Choose File > Tune Drafter to see the result.", name=name))
+                text = tr("{name} has been tuned. Choose File > Tune Drafter to see the result.", name=name)
+                self._conductor.notify(Notice(text, stays=True))
             else:
-                self._conductor.notify(tr("Tuning {name} has ended, and its drafter is unchanged.", name=name))
+                self._conductor.notify(Notice(tr("Tuning {name} has ended, and its drafter is unchanged.", name=name), stays=True))
 
     def _show(self, kind: type[D], *arguments: Any, sheet: bool = False, **options: Any) -> D:
         """Show a dialog. A sheet blocks the window until closed."""

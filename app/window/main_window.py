@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
         self.server.failed.connect(conductor.notify)
         self.server.changed.connect(self._clear_server_notice)
         self.updates = Updates(this_release(), self.preferences, self)
-        self.updates.notified.connect(conductor.notify)
+        self.updates.notified.connect(lambda text: conductor.notify(Notice(text, stays=True)))
         self.preferences.changed.connect(self._use_preferences)
         self._use_preferences()
         self.setWindowTitle("Slipstream")

@@ -3625,6 +3625,16 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
+            <source>Add Messages</source>
+            <translation>Nachrichten hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Added the new messages to {chats}.</source>
+            <translation>Die neuen Nachrichten wurden in {chats} hinzugefügt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>Ordner „{name}“ gelöscht</translation>
         </message>
@@ -3640,11 +3650,6 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>Imported {count}</source>
-            <translation>{count} importiert</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>{count} importiert.</translation>
         </message>
@@ -3655,6 +3660,11 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
+            <source>New messages in {chats}.</source>
+            <translation>Neue Nachrichten in {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Undo &amp;Delete</source>
             <translation>&amp;Löschen widerrufen</translation>
         </message>
@@ -3662,6 +3672,11 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>I&amp;mport widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{chats} already there.</source>
+            <translation>{chats} bereits vorhanden.</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -5669,6 +5684,12 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
+            <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
             <source>import_too_large</source>
             <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
             <translation>„{name}“ ist zu groß. Wählen Sie die JSON-Datei im Export.</translation>
@@ -5732,12 +5753,6 @@
             <source>pair_loading</source>
             <extracomment>Another pair is loading. Try again in a moment.</extracomment>
             <translation>Ein anderes Paar wird gerade geladen. Versuchen Sie es gleich noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>import_not_saved</source>
-            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
-            <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />

@@ -3625,6 +3625,16 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
+            <source>Add Messages</source>
+            <translation>添加消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Added the new messages to {chats}.</source>
+            <translation>已将新消息添加到 {chats}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>已删除文件夹“{name}”</translation>
         </message>
@@ -3640,11 +3650,6 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>Imported {count}</source>
-            <translation>已导入 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>已导入 {count}。</translation>
         </message>
@@ -3655,6 +3660,11 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
+            <source>New messages in {chats}.</source>
+            <translation>{chats}有新消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Undo &amp;Delete</source>
             <translation>撤销删除(&amp;D)</translation>
         </message>
@@ -3662,6 +3672,11 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>撤销导入(&amp;I)</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{chats} already there.</source>
+            <translation>{chats}已存在。</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -5669,6 +5684,12 @@
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
+            <translation>无法存储“{name}”中的对话：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
             <source>import_too_large</source>
             <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
             <translation>“{name}”太大。请选取导出内容中的 JSON 文件。</translation>
@@ -5732,12 +5753,6 @@
             <source>pair_loading</source>
             <extracomment>Another pair is loading. Try again in a moment.</extracomment>
             <translation>正在载入另一个模型对。请稍后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>import_not_saved</source>
-            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
-            <translation>无法存储“{name}”中的对话：{reason}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />

@@ -52,8 +52,11 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     library, bar = app.conductor.library, app.window.sidebar.undo_bar
     library.export_chats(list(library.entries), tmp_path / "chats.json")
     app.until(lambda: bool(app.notices))
+    library.delete(list(library.entries))
+    assert bar.isVisible()
     library.import_file(tmp_path / "chats.json")
-    app.until(lambda: bar.isVisible() and bar.label.text() == "Imported 1 chat")
+    app.until(lambda: len(library.entries) == 1)
+    assert bar.isHidden(), "it would undo the import"
     chat_with(app, "First")
     chat_with(app, "Second")
     app.window.commands.delete.trigger()
@@ -62,7 +65,8 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     bar.button.click()
     assert not bar.isVisible() and "First" in rows(app)
     app.window.commands.undo_delete.trigger()
-    assert not bar.isVisible() and "Second" in rows(app)
+    assert not bar.isVisible() and "Second" in rows(app) and rows(app).count("Old") == 1
+    app.window.commands.undo_delete.trigger()
     assert not app.window.commands.undo_delete.isEnabled() and rows(app).count("Old") == 2, "the import is not offered again"
 
 

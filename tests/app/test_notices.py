@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from app.notice import Notice
+from app.notice import Notice, NoticeAction
 from tests.app.conftest import Running
 from tests.app.test_chats_window import chat_with
 
@@ -16,9 +16,10 @@ def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
     one = chat_with(app, "One")
     library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: len(app.notices) == 1)
-    for number in range(6):
+    for _ in range(6):
+        library.delete(list(library.entries))
         library.import_file(tmp_path / "one.json")
-        app.until(lambda number=number: len(library.entries) == number + 2)
+        app.until(lambda: len(library.entries) == 1)
     assert [text for text in app.notices if "Imported" in text] == ["Imported 1 chat."]
 
 
@@ -40,11 +41,35 @@ def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Sta
     app = start()
     one, _ = chat_with(app, "One"), chat_with(app, "Two")
     app.window.composer.field.submitted.emit()
-    app.conductor.notify("Disk problem.")
-    assert app.notices == ["Write a message first.", "Disk problem."]
+    app.conductor.notify(Notice("Disk problem.", "error"))
+    app.conductor.notify("Exported.")
+    assert app.notices == ["Write a message first.", "Disk problem.", "Exported."]
     assert [item.kind for item in app.window.transcript.column.items] == ["prompt", "reply"]
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert app.notices == ["Disk problem."]
     app.ask("More")
     assert app.notices == []
+
+
+def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
+    app = start()
+    bar = app.window.foot.notices
+    done: list[str] = []
+    lasting = [
+        Notice("An error.", "error"),
+        Notice("No models.", offer="load"),
+        Notice("Offline.", again="Server"),
+        Notice("Loading.", until="loaded"),
+        Notice("Downloaded.", stays=True),
+        Notice("Newer.", actions=(NoticeAction("Add", lambda: done.append("added"), needed=True),)),
+    ]
+    for notice in (*lasting, Notice("Exported."), Notice("Imported.", actions=(NoticeAction("Show", lambda: None),))):
+        app.conductor.notify(notice)
+    assert bar._timer.isActive()
+    bar._timer.timeout.emit()
+    assert app.notices == [notice.text for notice in lasting] and not bar._timer.isActive()
+    (add,) = bar._actions
+    assert add.text() == "Add" and add.isVisible()
+    add.click()
+    assert done == ["added"] and app.notices == [notice.text for notice in lasting[:-1]]

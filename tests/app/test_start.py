@@ -226,11 +226,12 @@ def test_an_export_opened_from_macos_is_imported(start: Callable[..., Any], qapp
     file = tmp_path / "chats.json"
     app.conductor.library.export_chats(list(app.conductor.library.entries), file)
     app.until(file.exists)
+    app.conductor.library.delete(list(app.conductor.library.entries))
     opening = FileOpening(app.window.quit, app.window)
     opening.opened.connect(app.conductor.library.import_file)
     qapp.installEventFilter(opening)
     try:
         QApplication.sendEvent(qapp, QFileOpenEvent(str(file)))
-        app.until(lambda: len(app.conductor.library.entries) == 2)
+        app.until(lambda: len(app.conductor.library.entries) == 1)
     finally:
         qapp.removeEventFilter(opening)
