@@ -6,10 +6,12 @@ that plain decoding would apply at its position.
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -17,7 +19,7 @@ import mlx.core as mx
 import numpy as np
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.channels import ChannelParser, call_format, markers_of
+from mlx_engine.channels import ChannelMarkers, ChannelParser, Marker, Section, call_format, markers_of
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.tools.grammars import BadSchema, ReplyRules, reply_rules
@@ -33,12 +35,15 @@ _LIMITS: dict[str, Any] = {  # bounds on the time of a step, and on memory
 }
 _KEPT = 8  # compiled grammars per tokenizer
 _LONGEST_REASON = 200  # characters
+_LONGEST_TOKEN = 64  # bytes of a token that spells the text of a special token
+_MARKER = b"\xff"  # precedes a special token among the bytes that must follow
 # Schema keywords for llguidance's errors that don't name one
 _KEYWORDS = {"regex": "pattern", "lookaround": "pattern", "Resource '": "$ref", "Pointer '": "$ref", "Unknown format": "format"}
 
 _ALL = 0xFFFFFFFF
 
 Matcher = Any  # llguidance.LLMatcher
+_Matched = tuple[Any, int]
 Row = np.ndarray | None  # bits of the allowed tokens, 32 per uint32; None allows all
 
 
@@ -46,7 +51,8 @@ class _Compiler:
     """Compiler of Lark grammars for one tokenizer.
 
     Attributes:
-        size: number of token ids.
+        words: length of a row.
+        special: tokens that never belong to text.
 
     Raises:
         UserError: llguidance doesn't support the tokenizer.
@@ -55,21 +61,27 @@ class _Compiler:
     def __init__(self, tokenizer: TokenizerWrapper) -> None:
         import llguidance  # here, because few replies have grammars
 
-        self.size = max((len(tokenizer), *(token + 1 for token in tokenizer.eos_token_ids)))
+        size = max((len(tokenizer), *(token + 1 for token in tokenizer.eos_token_ids)))
+        self.words = -(-size // 32)
         try:
             rules = copy(tokenizer.backend_tokenizer)
             rules.no_padding()
             rules.no_truncation()
-            self._tokens = llguidance.LLTokenizer(rules.to_str(), n_vocab=self.size, eos_token=sorted(tokenizer.eos_token_ids))
+            self._tokens = llguidance.LLTokenizer(rules.to_str(), n_vocab=size, eos_token=sorted(tokenizer.eos_token_ids))
         except (AttributeError, ValueError):
             template = "This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model."
             raise UserError("no_grammars", template) from None
+        self.special = frozenset(token for token in tokenizer.added_tokens_decoder if self._tokens.is_special_token(token))
         self._limits = llguidance.LLParserLimits(**_LIMITS)
         self._new = llguidance.LLMatcher
-        self.matcher = lru_cache(_KEPT)(self._compiled)
+        self.matcher = lru_cache(_KEPT)(self.compiled)
 
-    def _compiled(self, lark: str) -> Matcher:
-        """Return a matcher, which users copy.
+    def tokens_of(self, text: bytes) -> list[int]:
+        """Return the tokens of a text, without special tokens."""
+        return self._tokens.tokenize_bytes(text)
+
+    def compiled(self, lark: str) -> Matcher:
+        """Return a new matcher. Its copies share a lexer, and with it the lexer's first error.
 
         Raises:
             BadSchema: a schema in the grammar is invalid, unsupported, or too complex.
@@ -128,7 +140,9 @@ def reply_grammar(
 
 
 class Grammar:
-    """The state of a reply's grammar after the accepted tokens.
+    """The state of a reply's grammar after the accepted tokens, and after drafts.
+
+    The state after each draft is kept, and becomes the reply's if the draft is accepted.
 
     Args:
         tokenizer: the target's tokenizer.
@@ -145,50 +159,50 @@ class Grammar:
     def __init__(
         self, tokenizer: TokenizerWrapper, rules: ReplyRules, opening: Sequence[int], continued: int, thinking: bool
     ) -> None:
-        if tokenizer not in _compilers:
-            _compilers[tokenizer] = _Compiler(tokenizer)
-        compiled, self._words = _compilers[tokenizer].matcher, -(-_compilers[tokenizer].size // 32)
-        self._sections = {name: compiled(lark) for name, lark in (("answer", rules.answer), ("header", rules.header)) if lark}
-        self._calls = {name: compiled(lark) for name, lark in rules.calls.items()}
         markers = markers_of(tokenizer)
-        self._next = markers.next_section if markers else {}
-        self._demanding, self._ends = rules.demanding, frozenset(tokenizer.eos_token_ids)
-        self._parser = ChannelParser(tokenizer, markers)
-        self._matcher: Matcher | None = None  # of the current section; None if it is unconstrained
-        self._known: tuple[list[int], list[Row]] = [], []  # a draft and its rows
-        self._thought: tuple[int, ...] = ()  # marker with which the reply may open thinking
-        self._ended = False
-        self._enter()
+        state = _State(_Sections.compiled(tokenizer, rules, markers), ChannelParser(tokenizer, markers))
+        state.enter()
         for at, token in enumerate(opening):
             written = at >= len(opening) - continued
-            self._advance(token, written or self._parser.section == "header")
-        starts = [marker for marker, section in self._next.get("answer", {}).items() if section == "thinking"]
-        if starts and thinking and self._parser.section == "answer" and starts[0][0] not in opening:
-            self._thought = starts[0]
+            state.advance(token, written or state.parser.section == "header")
+        starts = [marker for marker, section in state.sections.closing("answer").items() if section == "thinking"]
+        if starts and thinking and state.parser.section == "answer" and starts[0][0] not in opening:
+            state.thought = starts[0]
+        self._drafts = list[int]()
+        self._states = [state]  # after the accepted tokens, and after each of `_drafts`
+
+    @property
+    def stuck(self) -> bool:
+        """Whether no token can follow the accepted tokens."""
+        return self._states[0].stuck
 
     def add(self, tokens: Sequence[int]) -> None:
         """Advance the state by accepted tokens of the reply."""
         for token in tokens:
-            self._advance(token)
-        self._known = [], []
+            if self._drafts[:1] == [token]:
+                del self._drafts[0], self._states[0]
+            else:
+                self._follow(())[0].advance(token)
+
+    def usable(self, drafts: Sequence[int]) -> int:
+        """Return the number of drafts that can be verified in one pass.
+
+        A draft after which the reply can't continue is left to the target. If the target chooses it, the next pass fails, as in
+        plain decoding.
+        """
+        states = self._follow(drafts)
+        return len(states) - 2 if states[-1].stuck and len(states) > 1 else len(drafts)
 
     def mask(self, logits: mx.array, drafts: Sequence[int] = ()) -> mx.array:
         """Return logits [rows, V] in which all forbidden tokens are -inf.
 
-        Row i follows the first i drafts. Rows after a forbidden draft are unchanged, because no draft is accepted there.
+        Row i follows the first i drafts, which are `usable`. Rows after a forbidden draft are unchanged, because the draft isn't
+        accepted.
 
         Raises:
             UserError: no token is allowed, or the grammar became too complex.
         """
-        known, rows = self._known
-        if not rows or known != list(drafts):
-            rows = [self._row()]
-            with suppress(UserError), self._restored():  # no other draft can be accepted where no token is allowed
-                for token in drafts:
-                    if not _allows(rows[-1], token):
-                        break
-                    self._advance(token)
-                    rows.append(self._row())
+        rows = [state.row() for state in self._follow(drafts)]
         if all(row is None for row in rows):
             return logits
         count, vocabulary = logits.shape
@@ -203,77 +217,211 @@ class Grammar:
         """
         best = mx.argmax(scores, axis=-1)
         drafts = cast(list[int], (best if tokens is None else tokens[best]).tolist())
-        rows = [self._row()]
-        with suppress(UserError), self._restored():
-            at = 0
-            while at < len(drafts):
-                if not _allows(rows[-1], drafts[at]):
-                    forced = self._matcher.compute_ff_tokens() if self._matcher is not None else []
-                    if forced:
-                        drafts[at : at + len(forced)] = forced[: len(drafts) - at]
-                    elif tokens is None:
-                        allowed = _allowed(rows[-1:], scores.shape[-1])[0]
-                        drafts[at] = cast(int, mx.argmax(mx.where(allowed, scores[at], -mx.inf)).item())
-                    if not _allows(rows[-1], drafts[at]):
-                        break
-                self._advance(drafts[at])
-                rows.append(self._row())
-                at += 1
-        self._known = drafts, rows
+        state = self._follow(())[0]
+        for at in range(len(drafts)):
+            if state.stuck:
+                break
+            if not state.allows(drafts[at]):
+                forced = state.forced()
+                if forced:
+                    drafts[at : at + len(forced)] = forced[: len(drafts) - at]
+                elif tokens is None:
+                    allowed = _allowed([state.row()], scores.shape[-1])[0]
+                    drafts[at] = cast(int, mx.argmax(mx.where(allowed, scores[at], -mx.inf)).item())
+                if not state.allows(drafts[at]):
+                    break
+            state = self._follow(drafts[: at + 1])[-1]
         return mx.array(drafts, mx.uint32)
 
-    def _advance(self, token: int, written: bool = True) -> None:
-        """Advance the state by a token. The grammar skips it if the model didn't write it."""
-        if self._ended or token in self._ends:
-            self._ended = True
+    def _follow(self, drafts: Sequence[int]) -> list["_State"]:
+        """Return the state after the accepted tokens, and after each draft before the first that isn't allowed."""
+        same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._drafts, drafts, strict=False))))
+        del self._drafts[same:], self._states[same + 1 :]
+        for token in drafts[same:]:
+            if not self._states[-1].allows(token):
+                break
+            self._drafts.append(token)
+            self._states.append(self._states[-1].after(token))
+        return self._states
+
+
+@dataclass(frozen=True)
+class _Sections:
+    """The compiled grammars of a reply's sections.
+
+    Attributes:
+        compiler: provides the tokens.
+        sections: grammar of each section that has one, with its matcher, which users copy.
+        calls: the same for each tool's arguments, for families with headers.
+        next_section: as in `ChannelMarkers`.
+        demanding: as in `ReplyRules`.
+        ends: tokens that end a reply.
+    """
+
+    compiler: _Compiler
+    sections: Mapping[str, tuple[str, Matcher]]
+    calls: Mapping[str, tuple[str, Matcher]]
+    next_section: Mapping[Section, Mapping[Marker, Section]]
+    demanding: bool
+    ends: frozenset[int]
+
+    @classmethod
+    def compiled(cls, tokenizer: TokenizerWrapper, rules: ReplyRules, markers: ChannelMarkers | None) -> "_Sections":
+        if tokenizer not in _compilers:
+            _compilers[tokenizer] = _Compiler(tokenizer)
+        compiler = _compilers[tokenizer]
+        return cls(
+            compiler,
+            {name: (lark, compiler.matcher(lark)) for name, lark in (("answer", rules.answer), ("header", rules.header)) if lark},
+            {name: (lark, compiler.matcher(lark)) for name, lark in rules.calls.items()},
+            markers.next_section if markers else {},
+            rules.demanding,
+            frozenset(tokenizer.eos_token_ids),
+        )
+
+    def closing(self, section: Section) -> Mapping[Marker, Section]:
+        """Return the markers that end a section, and the section after each."""
+        return self.next_section.get(section, {})
+
+
+@dataclass
+class _State:
+    """The state of the grammar after some tokens of the reply.
+
+    Attributes:
+        sections: the grammars.
+        parser: finds the current section.
+        lark: grammar of the current section; empty if it is unconstrained.
+        matcher: of the current section; None if it is unconstrained.
+        matched: the section's tokens so far: all but the last, and the last.
+        thought: marker with which the reply may open thinking.
+        ended: whether the reply has ended.
+    """
+
+    sections: _Sections
+    parser: ChannelParser
+    lark: str = ""
+    matcher: Matcher | None = None
+    matched: "_Matched | None" = None
+    thought: Marker = ()
+    ended: bool = False
+    _found: tuple[Row] | UserError | None = None  # the result of `row`
+
+    def after(self, token: int) -> "_State":
+        """Return the state after another token."""
+        # After llguidance's rollback, a matcher may refuse tokens that its mask allowed
+        matcher = None if self.matcher is None else self.matcher.deep_copy()
+        found = replace(self, parser=self.parser.copy(), matcher=matcher)
+        found.advance(token)
+        return found
+
+    def advance(self, token: int, written: bool = True) -> None:
+        """Add a token. The grammar skips it if the model didn't write it."""
+        self._found = None
+        if self.ended or token in self.sections.ends:
+            self.ended = True
             return
-        begins, self._thought = self._thought[self._parser.pending :][:1] == (token,), self._thought
+        begins, self.thought = self.thought[self.parser.pending :][:1] == (token,), self.thought
         if not begins:
-            self._thought = ()
-        if self._parser.add(token)[1]:
-            self._thought = ()
-            self._enter()
-        elif self._matcher is not None and written and not begins:
-            self._matcher.consume_token(token)
+            self.thought = ()
+        if self.parser.add(token)[1]:
+            self.thought = ()
+            self.enter()
+        elif self.matcher is not None and written and not begins:
+            self.matched = self.matched, token
+            self.matcher.consume_token(token)
 
-    def _enter(self) -> None:
+    def enter(self) -> None:
         """Select the matcher of the section that begins."""
-        found = self._calls.get(self._parser.tool) if self._parser.tool else self._sections.get(self._parser.section)
-        self._matcher = None if found is None else found.deep_copy()
+        s, parser = self.sections, self.parser
+        found = s.calls.get(parser.tool) if parser.tool else s.sections.get(parser.section)
+        self.lark, self.matcher, self.matched = (found[0], found[1].deep_copy(), None) if found else ("", None, None)
 
-    @contextmanager
-    def _restored(self) -> Iterator[None]:
-        """Restore the state at the end of the `with` statement."""
-        before = self._matcher, self._parser, self._thought, self._ended
-        if self._matcher is not None:
-            self._matcher = self._matcher.deep_copy()  # after llguidance's rollback, it may refuse tokens that its mask allowed
-        self._parser = self._parser.copy()
-        try:
-            yield
-        finally:
-            self._matcher, self._parser, self._thought, self._ended = before
+    def row(self) -> Row:
+        """Return the tokens that are allowed next, or None for all.
 
-    def _row(self) -> Row:
-        """Return the tokens that are allowed next, or None for all."""
-        if self._ended or (self._matcher is None and not self._demanding):
+        Raises:
+            UserError: no token is allowed, or the grammar became too complex.
+        """
+        if self._found is None:
+            try:
+                self._found = (self._computed(),)
+            except UserError as error:
+                self._found = error
+        if isinstance(self._found, UserError):
+            raise self._found
+        return self._found[0]
+
+    @property
+    def stuck(self) -> bool:
+        """Whether `row` fails."""
+        with suppress(UserError):
+            self.row()
+        return isinstance(self._found, UserError)
+
+    def allows(self, token: int) -> bool:
+        """Return whether a token may follow."""
+        return not self.stuck and _allows(self.row(), token)
+
+    def forced(self) -> list[int]:
+        """Return the tokens that must follow."""
+        return [] if self.matcher is None else self.matcher.compute_ff_tokens()
+
+    def _computed(self) -> Row:
+        s = self.sections
+        if self.ended or (self.matcher is None and not s.demanding):
             return None
-        if self._thought and self._parser.pending:
-            return self._changed(0, (self._thought[self._parser.pending],))
-        if self._matcher is None:
-            return self._changed(_ALL, forbidden=self._ends)
-        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint32)[: self._words]
-        if self._matcher.is_error():
-            raise _stuck(_reason(self._matcher.get_error()))
-        closing = [marker[0] for marker in self._next.get(self._parser.section, {})]
-        ending = (closing if self._parser.section == "header" else self._ends) if self._matcher.is_accepting() else ()
-        row = self._changed(bits, (*ending, *self._thought[:1]), (*self._ends, *closing))
+        if self.thought and self.parser.pending:
+            return self._changed(0, (self.thought[self.parser.pending],))
+        if self.matcher is None:
+            return self._changed(_ALL, forbidden=s.ends)
+        allowed = self.matcher.compute_bitmask()
+        if self.matcher.is_error():
+            self._renew()
+            allowed = self.matcher.compute_bitmask()
+        if self.matcher.is_error():
+            raise _stuck(_reason(self.matcher.get_error()))
+        bits: np.ndarray = np.frombuffer(allowed, np.uint32)[: s.compiler.words]
+        closing = [marker[0] for marker in s.closing(self.parser.section)]
+        if not bits[bits != 0][1:].size:
+            bits = self._spelled(self.matcher, bits, {*s.compiler.special, *s.ends, *closing})
+        ending = (closing if self.parser.section == "header" else s.ends) if self.matcher.is_accepting() else ()
+        row = self._changed(bits, (*ending, *self.thought[:1]), (*s.ends, *closing))
         if not row.any():
             raise _stuck("no token of this model can continue the reply")
         return row
 
+    def _renew(self) -> None:
+        """Replace the matcher with one that shares no lexer.
+
+        The limits of a shared lexer also count what drafts and other replies have needed.
+        """
+        self.sections.compiler.matcher.cache_clear()
+        self.matcher = self.sections.compiler.compiled(self.lark)
+        tokens, left = list[int](), self.matched
+        while left is not None:
+            left, token = left
+            tokens.append(token)
+        for token in reversed(tokens):
+            self.matcher.consume_token(token)
+
+    def _spelled(self, matcher: Matcher, bits: np.ndarray, special: Collection[int]) -> np.ndarray:
+        """Return bits of the tokens that spell a text, if a string in the schema is the text of a special token.
+
+        llguidance tokenizes text that must follow, and then allows only its first token. Special tokens never belong to text.
+        """
+        if not any(_allows(bits, token) for token in special):
+            return bits
+        found, text = self._changed(0), matcher.compute_ff_bytes().partition(_MARKER)[0]
+        for end in range(1, min(len(text), _LONGEST_TOKEN) + 1):
+            tokens = self.sections.compiler.tokens_of(text[:end])
+            if len(tokens) == 1 and tokens[0] not in special:
+                found = self._changed(found, tokens)
+        return found if found.any() else bits
+
     def _changed(self, bits: np.ndarray | int, allowed: Collection[int] = (), forbidden: Collection[int] = ()) -> np.ndarray:
         """Return bits in which single tokens are first forbidden, then allowed."""
-        row = np.zeros(self._words, np.uint32)
+        row = np.zeros(self.sections.compiler.words, np.uint32)
         row[:] = bits
         for tokens, bit in ((forbidden, 0), (allowed, 1)):
             for token in tokens:

@@ -183,6 +183,15 @@ class Penalties:
         if self._grammar is not None:
             self._grammar.add(tokens)
 
+    @property
+    def stuck(self) -> bool:
+        """Whether the grammar allows no token after the final ones."""
+        return self._grammar is not None and self._grammar.stuck
+
+    def usable(self, drafts: mx.array) -> mx.array:
+        """Return the drafts that can be verified in one pass; see `Grammar.usable`."""
+        return drafts if self._grammar is None else drafts[: self._grammar.usable(cast(list[int], drafts.tolist()))]
+
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
         """Return adjusted logits [rows, V]. Row i follows the first i tokens of `ahead`."""
         if self._bias:

@@ -108,7 +108,8 @@ class Rounds:
                 left -= len(tokens)
                 passes += 1
                 done = left == 0 or not ends.isdisjoint(tokens)
-                following = None if done else ahead or (self._begin(tokens[-1], left) if alone else None)
+                waits = done or not alone or self.penalties.stuck  # the step is yielded before the next pass fails
+                following = ahead or (None if waits else self._begin(tokens[-1], left))
                 if passes % _CLEAR_EVERY == 0:
                     mx.clear_cache()
                 yield replace(step, tokens=tokens, sources=step.sources[: len(tokens)], logprobs=step.logprobs[: len(tokens)])
@@ -198,16 +199,18 @@ class Rounds:
         Caches and context then end after the accepted tokens or after the first of `ends`, where the next turn continues.
         """
         following = self.caches.length + 1
-        tokens = mx.concatenate([block.anchor, block.drafts])
+        drafts = self.penalties.usable(block.drafts)
+        width = drafts.size + 1
+        tokens, noise = mx.concatenate([block.anchor, drafts]), None if block.noise is None else block.noise[:width]
         logits, features = self.target.forward_tapped(tokens, self.caches)
-        verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
+        verdict = self.chooser.verify(self.penalties.apply(logits, drafts), drafts if drafts.size else None, following, noise)
         report = self.chooser.report(logits, verdict.choices)
         # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
         if self.keeps_context:
             self.drafter.inject(self.context, features, tokens)
         mx.eval(verdict.choices, self.context.state, report)
         accepted, token = verdict.read()
-        chosen, width = (*accepted, token), block.drafts.size + 1
+        chosen = (*accepted, token)
         held = next((at + 1 for at, token in enumerate(chosen) if token in ends), len(chosen))
         self.caches.rewind(width - held)
         if self.keeps_context:
