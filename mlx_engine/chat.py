@@ -42,6 +42,16 @@ class RenderedPrompt:
     raw: bool = False
 
 
+class ContextExceeded(UserError):
+    """The refusal of a text that is far too long for the context.
+
+    Attributes:
+        estimate: estimated number of tokens of the whole text.
+    """
+
+    estimate = 0
+
+
 def render(
     tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: threading.Event | None = None, limit: int | None = None
 ) -> RenderedPrompt:
@@ -123,9 +133,7 @@ def fitting(
     def count(messages: Sequence[Message]) -> int:
         try:
             return size + len(template(tokenizer, messages, request.thinking, effort, request.tools, cancel=cancel, limit=limit))
-        except UserError as error:
-            if error.text.code != "context_exceeded":
-                raise
+        except ContextExceeded:
             return limit + 1
 
     messages = request.messages
@@ -140,7 +148,7 @@ def _encode(
     """Return a text's tokens.
 
     Raises:
-        UserError: the text is so long that its beginning doesn't fit in `limit` tokens.
+        ContextExceeded: the text is so long that its beginning doesn't fit in `limit` tokens.
     """
 
     def encode(part: str) -> list[int]:
@@ -153,7 +161,9 @@ def _encode(
                 "The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. "
                 "Shorten the chat, or start a new one."
             )
-            raise UserError("context_exceeded", template, tokens=tokens, limit=limit)
+            error = ContextExceeded("context_exceeded", template, tokens=tokens, limit=limit)
+            error.estimate = round(tokens * len(text) / (_CHARACTERS_PER_TOKEN * limit))
+            raise error
     return encode(text)
 
 

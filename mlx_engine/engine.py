@@ -308,7 +308,12 @@ class Engine:
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
         messages, _ = chat.fitting(tokenizer, request, limit, cancel)
-        tokens = chat.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
+        try:
+            tokens = chat.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
+        except chat.ContextExceeded as error:
+            if not request.estimate:
+                raise
+            return TokenCount(error.estimate, limit, exact=False)
         return TokenCount(len(tokens), limit)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:

@@ -23,10 +23,15 @@ StopReason = Literal["eos", "tool_calls", "stop_string", "length", "cancelled", 
 
 @dataclass(frozen=True)
 class TokenCount:
-    """The number of tokens of a chat, and the target's context length `limit`."""
+    """The number of tokens of a chat, and the target's context length `limit`.
+
+    Attributes:
+        exact: False for an estimate, of a chat that is far too long; see `CountTokens.estimate`.
+    """
 
     tokens: int
     limit: int
+    exact: bool = True
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,11 @@ class CompareDrafters:
 
 @dataclass(frozen=True)
 class CountTokens:
-    """A request to count the tokens of `messages` in the chat template."""
+    """A request to count the tokens of `messages` in the chat template.
+
+    Attributes:
+        estimate: whether a chat far longer than the context is estimated from its beginning. Otherwise, it is refused.
+    """
 
     messages: tuple[Message, ...]
     thinking: bool = False
@@ -186,6 +190,7 @@ class CountTokens:
     max_tokens: int = 1024
     tools: tuple[str, ...] = ()  # as in `GenerationRequest`
     shorten_results: bool = False  # as in `GenerationRequest`
+    estimate: bool = False
 
 
 @dataclass(frozen=True)

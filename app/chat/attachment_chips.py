@@ -7,7 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.conversations import wording
-from app.conversations.attachments import Attachment
+from app.conversations.attachments import Attachment, shortened
 from app.conversations.wording import number, size
 from app.language import tr
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label, styled_label
@@ -15,7 +15,6 @@ from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import TokenCount
 
-MAX_NAME = 40  # characters
 MAX_TEXT = 300_000  # characters shown of a file
 
 
@@ -95,11 +94,6 @@ class AttachmentChip(QFrame):
         dialog.open()
 
 
-def shortened(name: str) -> str:
-    """Shorten a long file name in the middle."""
-    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 12] + "…" + name[-11:]
-
-
 def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
     """Return size, pages, and tokens as text, and whether the context is exceeded."""
     parts = [size(file.size)]
@@ -107,7 +101,7 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
         parts.append(tr("1 page") if file.pages == 1 else tr("{count} pages", count=number(file.pages)))
     too_long = count is not None and count.tokens >= count.limit
     if count is not None:
-        tokens = wording.tokens(count.tokens)
+        tokens = wording.about_tokens(count.tokens, count.exact)
         parts.append(tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
     return " · ".join(parts), too_long
 

@@ -133,7 +133,8 @@ class AttachmentReader(QObject):
 
     def _count(self, one: Attachment) -> None:
         if self._can_count() and one not in self.counts:
-            self._engine.submit(CountTokens((Message("user", prompt_text("", (one,))),)), partial(self._counted, one))
+            request = CountTokens((Message("user", prompt_text("", (one,))),), estimate=True)
+            self._engine.submit(request, partial(self._counted, one))
 
     def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

@@ -4,9 +4,9 @@ from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
-from app.chat.attachment_chips import AttachmentChips, files_in, shortened
+from app.chat.attachment_chips import AttachmentChips, files_in
 from app.chat.attachment_reader import AttachmentReader
-from app.conversations.attachments import Attachment
+from app.conversations.attachments import Attachment, shortened
 from app.conversations.chat_tree import Turn
 from app.conversations.plain_text import clean
 from app.language import tr

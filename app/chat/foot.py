@@ -9,15 +9,16 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
 
 from app.chat.composer import Composer
 from app.chat.conductor import Conductor
-from app.chat.context_meter import ContextMeter, ContextUse
+from app.chat.context_meter import ContextMeter
+from app.chat.context_use import ContextUse, Misfit
 from app.chat.full_context import FullContextBar
-from app.conversations.attachments import prompt_text
-from app.conversations.wording import number
-from app.language import tr
-from app.notice import NoticeBar
+from app.conversations.attachments import shortened
+from app.conversations.wording import about_tokens, number
+from app.language import sentences, tr
+from app.notice import Notice, NoticeAction, NoticeBar
 from app.rendering.text_marks import SourceLegend
 from app.tools.tools_button import ToolsButton
-from app.widgets.controls import ThinBar, button, small_label
+from app.widgets.controls import ThinBar, announce, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
@@ -58,7 +59,12 @@ class Foot(QWidget):
         self.composer.field.textChanged.connect(self._set_draft)
         self.composer.send_requested.connect(self.send)
         self._meter.changed.connect(self._show_obstacle)
-        for signal in (self._meter.changed, conductor.loader.changed, conductor.loader.loaded, conductor.tools.changed):
+        for signal in (
+            self._meter.changed,
+            conductor.loader.changed,
+            conductor.loader.loaded,
+            conductor.tools.changed,
+        ):
             signal.connect(self._send_waiting)
         conductor.notified.connect(self.notices.add)
         conductor.delayed.connect(self._delay)
@@ -74,22 +80,20 @@ class Foot(QWidget):
     def _obstacle(self) -> str:
         """Why the message doesn't fit into the context, or an empty string."""
         use = self._meter.use
-        if use is None or not use.full or not use.draft or self._meter.counting:
-            return ""
-        return sentence(use) if use.chat_full else tr("This message is too long for the model's context. Shorten it.")
+        return sentence(use) if use is not None and use.misfit is not None and use.draft and not self._meter.counting else ""
 
     @Slot()
     def send(self) -> None:
         """Send the message, or wait for the models and the token count."""
         conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
-        text = prompt_text(composer.text, tuple(conductor.attachments.files))
+        has_message = bool(composer.text.strip() or conductor.attachments.files)
         note = ""
-        if text.strip() and not conductor.busy and not conductor.attachments.reading:
+        if has_message and not conductor.busy and not conductor.attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
             elif conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
                 note = tr("The message will be sent when the tools are ready.")
-            elif self._meter.may_exceed(text):
+            elif self._meter.may_exceed:
                 self._meter.count_now()
                 note = tr("Counting tokens before sending…") if self._meter.counting else ""
         self._wait(note)
@@ -97,11 +101,28 @@ class Foot(QWidget):
             return
         if self._obstacle:
             if self.full.isHidden():  # otherwise, the bar explains it
-                conductor.notify(self._obstacle)
+                self._explain_obstacle()
             return
         editing = conductor.editing is not None  # the draft returns after an edit
         if conductor.send(composer.text, conductor.attachments.files) and not editing:
             composer.clear()
+
+    def _explain_obstacle(self) -> None:
+        misfit = self._meter.use.misfit if self._meter.use is not None else None
+        if misfit is None:
+            return
+        advice = {
+            "file": tr("Remove it, or attach part of it."),
+            "tools": tr("Turn some tools off."),
+            "system": tr("Shorten the system prompt."),
+            "chat": tr("Start a new chat, or edit an earlier message."),
+        }
+        text = sentences(self._obstacle, advice.get(misfit.part, tr("Shorten the message.")))
+        attachments, file = self._conductor.attachments, misfit.file
+        actions: tuple[NoticeAction, ...] = ()
+        if file is not None and file in attachments.files:
+            actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
+        self._conductor.notify(Notice(text, "error", until="fits", topic="fits", actions=actions))
 
     @Slot(str)
     def send_with_calculator(self, prompt: str) -> None:
@@ -145,7 +166,10 @@ class Foot(QWidget):
 
     @Slot()
     def _show_obstacle(self) -> None:
-        self.composer.set_obstacle(self._obstacle)
+        obstacle = self._obstacle
+        self.composer.set_obstacle(obstacle)
+        if not obstacle:
+            self.notices.clear("fits")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -180,22 +204,26 @@ class ContextView(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        use = None if self._meter.slow else self._meter.use
+        counting = self._meter.counting
+        use = None if counting else self._meter.use
         full = use is not None and use.full
         self._bar.color = "danger" if full else "accent"
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
-        self._bar.setVisible(use is not None)
-        self.label.setText(tr("Counting tokens…") if self._meter.slow else sentence(use) if use is not None else " ")
+        self._bar.setVisible(use is not None or counting)
+        text = tr("Counting tokens…") if counting else sentence(use) if use is not None else " "
+        if use is not None and use.misfit is not None and text != self.label.text():
+            announce(self, text)
+        self.label.setText(text)
         set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
 
 
 def sentence(use: ContextUse) -> str:
+    """Return the use of the context in words, or what doesn't fit."""
     about = "" if use.exact else "~"
     limit = number(use.limit)
-    if use.full and use.draft and not use.chat_full:
-        over = number(1 - use.left)
-        return tr("{about}{over} tokens over the limit of {limit}", about=about, over=over, limit=limit)
+    if use.misfit is not None and not use.chat_full:
+        return misfit_text(use.misfit)
     if use.full:
         return tr("This chat is full ({limit} tokens)", limit=limit)
     if use.left == 1:
@@ -204,6 +232,20 @@ def sentence(use: ContextUse) -> str:
     if use.nearly_full:
         return tr("{about}{left} tokens left", about=about, left=left)
     return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
+
+
+def misfit_text(misfit: Misfit) -> str:
+    tokens, left = about_tokens(misfit.tokens, misfit.exact), number(misfit.left)
+    match misfit.part:
+        case "file" if misfit.file is not None:
+            return tr("{name} doesn't fit: {tokens}, {left} left", name=shortened(misfit.file.name), tokens=tokens, left=left)
+        case "text":
+            return tr("The text doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+        case "tools":
+            return tr("The tools don't fit: {tokens}, {left} left", tokens=tokens, left=left)
+        case "system":
+            return tr("The system prompt doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+    return tr("The message with its files doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
 
 
 class FootBar(QFrame):

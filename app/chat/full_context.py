@@ -121,7 +121,7 @@ class FullContextBar(QFrame):
     @Slot()
     def refresh(self) -> None:
         chat, use, running = self._conductor.chat, self._meter.use, self.summary.running
-        full = use is not None and use.full and (use.chat_full or not use.draft)
+        full = use is not None and use.chat_full
         self.setVisible(running or (full and not chat.empty and not chat.settings.rolling and not self._conductor.busy))
         ways = tr("The model's context is full. Continue here, start a new chat, or edit an earlier message.")
         self.label.setText(tr("Summarizing the chat…") if running else ways)

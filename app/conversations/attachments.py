@@ -17,6 +17,7 @@ from app.conversations.wording import number, size
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.data_files import cannot_read
 
+MAX_NAME = 40  # characters of a file name, as shown
 MAX_TEXT = 2_000_000  # bytes of a text file, characters of a PDF
 MAX_PDF = 50_000_000  # bytes
 MAX_PAGES = 2000
@@ -68,6 +69,11 @@ class ReadCancellation:
                 return None
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             return self._process
+
+
+def shortened(name: str) -> str:
+    """Shorten a long file name in the middle."""
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 12] + "…" + name[-11:]
 
 
 def prompt_text(text: str, attachments: Sequence[Attachment]) -> str:

@@ -20,6 +20,11 @@ def tokens(count: int) -> str:
     return tr("1 token") if count == 1 else tr("{count} tokens", count=number(count))
 
 
+def about_tokens(count: int, exact: bool) -> str:
+    """Format a number of tokens, rounded to two digits if it is an estimate."""
+    return tokens(count) if exact else tr("about {tokens}", tokens=tokens(round(count, 2 - len(str(count)))))
+
+
 def chats(count: int) -> str:
     """Format a number of chats: "1 chat" or "12 chats"."""
     return tr("1 chat") if count == 1 else tr("{count} chats", count=number(count))

@@ -46,7 +46,7 @@ class ToolTokens(QObject):
             return
         self._counted, self._counts, self.count = (pair, definitions), [], None
         for tools in ((), definitions) if definitions and not self._conductor.sent_to else ():
-            self._conductor.engine.submit(CountTokens(_PROBE, tools=tools), partial(self._receive, self._counted))
+            self._conductor.engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
         self.changed.emit()
 
     def _receive(self, counted: object, deliveries: list[Delivery]) -> None:

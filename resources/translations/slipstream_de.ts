@@ -475,6 +475,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Remove it, or attach part of it.</source>
+            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Replies stop when the chat fills the context</source>
             <translation>Antworten enden, wenn der Chat den Kontext füllt</translation>
         </message>
@@ -482,6 +487,21 @@
             <location filename="../../app/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
             <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Shorten the message.</source>
+            <translation>Kürzen Sie die Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Shorten the system prompt.</source>
+            <translation>Kürzen Sie den Systemprompt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Start a new chat, or edit an earlier message.</source>
+            <translation>Beginnen Sie einen neuen Chat, oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -505,8 +525,28 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
+            <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The reply will start when the tools are ready.</source>
             <translation>Die Antwort beginnt, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
+            <translation>Der System-Prompt passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The text doesn't fit: {tokens}, {left} left</source>
+            <translation>Der Text passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The tools don't fit: {tokens}, {left} left</source>
+            <translation>Die Werkzeuge passen nicht: {tokens}, {left} frei</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -515,13 +555,13 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This message is too long for the model's context. Shorten it.</source>
-            <translation>Diese Nachricht ist zu lang für den Kontext des Modells. Kürzen Sie sie.</translation>
+            <source>This private chat isn't sent to {host}</source>
+            <translation>Dieser private Chat wird nicht an {host} gesendet</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This private chat isn't sent to {host}</source>
-            <translation>Dieser private Chat wird nicht an {host} gesendet</translation>
+            <source>Turn some tools off.</source>
+            <translation>Schalten Sie einige Werkzeuge aus.</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -535,13 +575,13 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>{about}{over} tokens over the limit of {limit}</source>
-            <translation>{about}{over} Token über der Grenze von {limit}</translation>
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
+            <source>{name} doesn't fit: {tokens}, {left} left</source>
+            <translation>{name} passt nicht: {tokens}, {left} frei</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -1487,6 +1527,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Wait time: {seconds}</source>
             <translation>Wartezeit: {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>about {tokens}</source>
+            <translation>etwa {tokens}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

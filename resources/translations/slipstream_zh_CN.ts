@@ -475,6 +475,11 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>Remove it, or attach part of it.</source>
+            <translation>请移除它，或只附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>Replies stop when the chat fills the context</source>
             <translation>对话占满上下文后，回复会停止</translation>
         </message>
@@ -482,6 +487,21 @@
             <location filename="../../app/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
             <translation>将此对话的副本存储到其他位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Shorten the message.</source>
+            <translation>请缩短消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Shorten the system prompt.</source>
+            <translation>请缩短系统提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>Start a new chat, or edit an earlier message.</source>
+            <translation>请开始新对话，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -505,8 +525,28 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
+            <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The reply will start when the tools are ready.</source>
             <translation>工具就绪后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
+            <translation>系统提示词放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The text doesn't fit: {tokens}, {left} left</source>
+            <translation>文本放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The tools don't fit: {tokens}, {left} left</source>
+            <translation>工具放不下：{tokens}，剩余 {left}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -515,13 +555,13 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This message is too long for the model's context. Shorten it.</source>
-            <translation>这条消息对模型的上下文来说太长。请缩短。</translation>
+            <source>This private chat isn't sent to {host}</source>
+            <translation>此私密对话不会发送到 {host}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>This private chat isn't sent to {host}</source>
-            <translation>此私密对话不会发送到 {host}</translation>
+            <source>Turn some tools off.</source>
+            <translation>请关闭部分工具。</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -535,13 +575,13 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>{about}{over} tokens over the limit of {limit}</source>
-            <translation>{about}超出上限 {limit} 共 {over} 个词元</translation>
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+            <source>{name} doesn't fit: {tokens}, {left} left</source>
+            <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
@@ -1487,6 +1527,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Wait time: {seconds}</source>
             <translation>等待时间：{seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>about {tokens}</source>
+            <translation>约 {tokens}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

@@ -21,6 +21,7 @@ LOCAL_ONLY = {
         "test_attachments.py::test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message",
         "test_attachments.py::test_a_file_stays_with_the_chat_it_was_attached_in",
         "test_context_meter.py",
+        "test_counted_prompts.py",
         "test_full_context.py",
         "tools/test_tools_button.py::test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go",
     ),

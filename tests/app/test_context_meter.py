@@ -3,20 +3,24 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.chat.context_meter import ContextUse
+from app.chat.context_use import ContextUse, NextPrompt, measure
 from app.chat.foot import sentence
 from app.conversations import wording
+from app.conversations.attachments import Attachment
 from app.conversations.reply import Reply
 from app.engine_adapter import Delivery, Receive
-from mlx_engine.events import PrefillProgress
+from mlx_engine.events import PrefillProgress, TokenCount
 from mlx_engine.host import Job
-from mlx_engine.requests import Request
+from mlx_engine.requests import CountTokens, Message, Request
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 
@@ -52,7 +56,8 @@ def test_a_message_that_does_not_fit_is_reported_before_sending(start: Start) ->
     app.type("x " * 95)
     app.until(lambda: shown(app) == "5 tokens left")
     app.type("x " * 130)
-    app.until(lambda: shown(app).startswith("31 tokens over the limit of 100"))
+    app.until(lambda: shown(app) == "The text doesn't fit: 130 tokens, 99 left")
+    assert app.window.foot.context.label.property("look") == "danger"
     app.type("")
     app.until(lambda: shown(app).startswith("0 of 100"))
 
@@ -62,17 +67,18 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     composer = app.window.composer
     app.type("x " * 130)
     app.until(lambda: not composer.button.isEnabled())
-    too_long = "This message is too long for the model's context. Shorten it."
-    assert composer.button.toolTip() == too_long
+    assert composer.button.toolTip() == "The text doesn't fit: 130 tokens, 99 left"
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)
-    assert app.notices[-1] == too_long and not app.engine.requests
+    assert app.notices[-1] == "The text doesn't fit: 130 tokens, 99 left. Shorten the message." and not app.engine.requests
     app.type("y " * 150)
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # immediately, before it is counted
     assert app.window.foot.waiting.isVisible() and "Counting" in app.window.foot.waiting.label.text()
     app.until(lambda: not app.window.foot.waiting.isVisible())
-    assert not app.engine.requests and composer.text == "y " * 150 and shown(app).startswith("51 tokens over")
+    assert not app.engine.requests and composer.text == "y " * 150
+    app.until(lambda: shown(app) == "The text doesn't fit: 150 tokens, 99 left")
     app.type("short")
     app.until(lambda: composer.button.isEnabled())
+    assert app.notices == []
     app.ask("short")
     assert len(app.engine.requests) == 1 and composer.text == ""
 
@@ -83,6 +89,7 @@ def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
     app.until(lambda: "This chat is full" in shown(app))
     app.type("Hi")
     app.until(lambda: not app.window.composer.button.isEnabled())
+    app.until(lambda: "Counting" not in shown(app))
     full = "This chat is full (100 tokens)"
     assert shown(app) == full == app.window.composer.button.toolTip()
     app.window.foot.send()
@@ -109,7 +116,7 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
 
     monkeypatch.setattr(app.slipstream.engine, "submit", submit_unbatched)
     app.type("x " * 130)
-    app.until(lambda: "over the limit of 100" in shown(app))
+    app.until(lambda: "doesn't fit" in shown(app))
     assert not app.window.composer.button.isEnabled()
 
 
@@ -190,7 +197,7 @@ def test_an_edited_question_counts_only_the_messages_before_it(start: Start) -> 
 def test_a_pasted_megabyte_is_counted(start: Start) -> None:
     app = start(counting())
     app.type("word " * 200_000)
-    app.until(lambda: shown(app).startswith("199,901 tokens over the limit of 100"))
+    app.until(lambda: shown(app) == "The text doesn't fit: 200,000 tokens, 99 left")
 
 
 def test_a_full_context_is_reported() -> None:  # the bar above the composer says what to do
@@ -213,3 +220,127 @@ def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
         above, below = inked[0], image.height() - 1 - inked[-1]
         assert abs(above - below) <= 3, (size, above, below)
         app.window.preferences.reset_text_size()
+
+
+def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_path: Path, qtbot: QtBot) -> None:
+    app = start(counting())
+    files = {"big.txt": "word " * 300, "small.txt": "a few words"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    app.type("Please summarize")
+    app.conductor.attachments.attach([tmp_path / name for name in files])
+    app.until(lambda: shown(app) == "big.txt doesn't fit: 308 tokens, 99 left")
+    assert app.window.foot.context.label.property("look") == "danger" and not app.window.composer.button.isEnabled()
+    qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
+    assert app.notices == ["big.txt doesn't fit: 308 tokens, 99 left. Remove it, or attach part of it."]
+    (remove,) = app.window.foot.notices._actions
+    assert remove.isVisible() and remove.text() == "Remove big.txt"
+    remove.click()
+    assert [file.name for file in app.conductor.attachments.files] == ["small.txt"] and app.notices == []
+    app.until(app.window.composer.button.isEnabled)
+    qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
+    app.until(lambda: len(app.engine.requests) == 1 and not app.conductor.busy)
+    assert "a few words" in app.engine.requests[0].messages[-1].content
+
+
+def test_files_that_do_not_fit_together_are_named_as_a_whole(start: Start) -> None:
+    app = start(counting())
+    app.window.composer.show_draft("word " * 40, [Attachment("a.txt", "word " * 50), Attachment("b.txt", "word " * 45)])
+    app.until(lambda: shown(app) == "The message with its files doesn't fit: 151 tokens, 99 left")
+
+
+def test_the_meter_never_shows_an_old_number(start: Start) -> None:
+    """It kept the number from before a long text was pasted, because the count was refused."""
+    app = start(counting(answer("Four words in it.")))
+    app.ask("One two")
+    app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
+    changes: list[Callable[[], object]] = [
+        lambda: app.type("word " * 40_000),
+        lambda: app.type(""),
+        lambda: app.window.composer.show_draft("", [Attachment("a.txt", "word " * 500)]),
+        lambda: app.window.composer.show_draft("Hi", []),
+        lambda: app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.")),
+        lambda: app.conductor.edit(app.conductor.chat.turns[0]),
+        app.conductor.cancel_edit,
+        app.conductor.new_chat,
+    ]
+    meter = app.window.foot.context
+    for change in changes:
+        texts: list[str] = []
+        app.window.foot._meter.changed.connect(lambda texts=texts: texts.append(meter.label.text()))
+        change()
+        assert shown(app) == "Counting tokens…"
+        app.until(lambda: shown(app) != "Counting tokens…")
+        assert set(texts[:-1]) <= {"Counting tokens…"}, "nothing else is shown in between"
+
+
+def test_counting_an_old_text_is_canceled(start: Start) -> None:
+    app = start(counting())
+    meter = app.window.foot._meter
+    app.type("One")
+    meter.count_now()
+    job = meter._job
+    assert job is not None
+    app.type("One two")
+    assert job.cancelled.is_set() and meter.counting
+    app.until(lambda: shown(app).startswith("2 of 100"))
+
+
+def test_a_count_that_fails_shows_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start(counting())
+    app.type("One")
+    app.until(lambda: shown(app).startswith("1 of 100"))
+
+    def refused(request: CountTokens) -> TokenCount:
+        raise refuse("The template rejects this chat.")
+
+    monkeypatch.setattr(app.engine, "count_tokens", refused)
+    app.type("One two")
+    app.until(lambda: "Counting" not in shown(app))
+    assert shown(app).strip() == ""
+    app.send("One two")
+    app.until(lambda: len(app.engine.requests) == 1)
+
+
+sizes = st.integers(0, 60)
+
+
+@given(sizes, sizes, sizes, sizes, st.lists(sizes.filter(bool), max_size=3), st.integers(0, 3), st.integers(5, 120))
+def test_the_part_that_does_not_fit_is_found(
+    system: int, tools: int, chat: int, text: int, files: list[int], overhead: int, limit: int
+) -> None:
+    """With a tokenizer that counts words, and a template that adds some per prompt."""
+    history = (Message("user", "w " * chat), Message("assistant", "")) if chat else ()
+    made = tuple(Attachment(f"{number}.txt", "w " * size) for number, size in enumerate(files))
+    prompt = NextPrompt("w " * system, history, "w " * text, made, False, None, 10, ("w " * tools,) if tools else ())
+
+    def count(request: CountTokens) -> TokenCount:
+        words = sum(len(part.split()) for part in (*(one.content for one in request.messages), *request.tools))
+        return TokenCount(words + overhead, limit)
+
+    steps = measure(prompt)
+    request = next(steps)
+    while True:
+        try:
+            request = steps.send(count(request))
+        except StopIteration as end:
+            use: ContextUse = end.value
+            break
+    message = text + sum(size + 8 for size in files)  # with the lines around each file
+    rest = system + tools + chat + overhead
+    assert use.used == rest + (message or (0 if history else 1)) and use.full == (use.used >= limit)
+    assert (use.misfit is not None) == use.full
+    if use.misfit is None:
+        return
+    part, left = use.misfit.part, use.misfit.left
+    if part in ("text", "file", "message"):
+        assert left == limit - rest - 1, "a token of the context is for the reply"
+        own = {"text": [text], "file": [size + 8 for size in files], "message": [message]}[part]
+        assert use.misfit.tokens - overhead * (part != "message") in own or use.misfit.tokens in own
+        assert use.misfit.tokens > left
+    elif part == "chat":
+        assert system + tools + overhead + 1 < limit <= rest + 1
+    elif part == "tools":
+        assert use.misfit.tokens == tools and system + overhead + 1 < limit <= system + tools + overhead + 1
+    else:
+        assert system + overhead + 1 >= limit

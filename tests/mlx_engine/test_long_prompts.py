@@ -103,6 +103,17 @@ def test_text_far_beyond_the_context_is_refused_without_tokenizing_all_of_it(dem
     assert max(tokenized) <= 8 * limit and sum(tokenized) < 40 * limit
 
 
+@pytest.mark.parametrize("text", ["word " * 40_000, "0123456789" * 20_000, "Ein Wort. 一個詞。\n" * 9_000])
+def test_the_tokens_of_text_far_beyond_the_context_are_estimated(demo, tokenized, text):
+    limit = demo.pair.info.context_limit
+    whole = len(chat.template(demo.pair.tokenizer, (Message("user", text),)))
+    tokenized.clear()
+    count = demo.count_tokens(CountTokens((Message("user", text),), estimate=True))
+    assert count.limit == limit and not count.exact and abs(count.tokens - whole) < 0.05 * whole
+    assert sum(tokenized) <= 8 * limit
+    assert demo.count_tokens(CountTokens((Message("user", "Hi"),), estimate=True)).exact
+
+
 def test_tokens_are_counted_beyond_the_context(demo):
     assert demo.count_tokens(CountTokens((Message("user", "word " * 2000),))).tokens > demo.pair.info.context_limit
 

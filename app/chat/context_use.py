@@ -1,0 +1,158 @@
+"""The use of the context by the next prompt, and the part that doesn't fit."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.conversations.attachments import Attachment, prompt_text
+from mlx_engine.events import TokenCount
+from mlx_engine.requests import CountTokens, Message
+
+NEARLY_FULL = 0.9
+TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool
+SHORTEST = "a"  # message
+
+Part = Literal["system", "tools", "chat", "text", "file", "message"]
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """The part of a prompt that doesn't fit. A message is its text and files together.
+
+    Attributes:
+        tokens: number of tokens of the part.
+        left: number of tokens that the rest of the prompt leaves.
+        exact: False for an estimate of `tokens`.
+        file: the file, if the part is one.
+    """
+
+    part: Part
+    tokens: int = 0
+    left: int = 0
+    exact: bool = True
+    file: Attachment | None = None
+
+
+@dataclass(frozen=True)
+class ContextUse:
+    """Used and available tokens."""
+
+    used: int
+    limit: int
+    draft: bool = False  # whether a message is counted too
+    misfit: Misfit | None = None  # if the prompt doesn't fit
+    exact: bool = True  # False for an estimate
+
+    @property
+    def left(self) -> int:
+        return self.limit - self.used
+
+    @property
+    def share(self) -> float:
+        """Used share of the context, from 0 to 1."""
+        return min(1.0, self.used / self.limit) if self.limit else 0.0
+
+    @property
+    def nearly_full(self) -> bool:
+        return self.used >= NEARLY_FULL * self.limit
+
+    @property
+    def full(self) -> bool:
+        """Whether the context has no room for a token of a reply."""
+        return self.left < 1
+
+    @property
+    def chat_full(self) -> bool:
+        """Whether the chat leaves no room for even the shortest message."""
+        return self.full and (self.misfit.part == "chat" if self.misfit is not None else not self.draft)
+
+
+@dataclass(frozen=True)
+class NextPrompt:
+    """The prompt that the next message leads to.
+
+    Attributes:
+        system: the system prompt; empty for none.
+        history: earlier messages that are sent again.
+        text, files: the message.
+        thinking, rolling, max_tokens, tools: as in `GenerationRequest`.
+    """
+
+    system: str
+    history: tuple[Message, ...]
+    text: str
+    files: tuple[Attachment, ...]
+    thinking: bool
+    rolling: int | None
+    max_tokens: int
+    tools: tuple[str, ...]
+
+    @property
+    def has_message(self) -> bool:
+        return bool(self.text or self.files)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing would be sent but the message."""
+        return not (self.system or self.history or self.tools)
+
+    def request(self, message: str = "") -> CountTokens:
+        """Return a request to count the prompt, by default with its own message."""
+        last = message or prompt_text(self.text, self.files)
+        system = (Message("system", self.system),) if self.system else ()
+        messages = (*system, *self.history, *((Message("user", last),) if last else ()))
+        return CountTokens(messages, self.thinking, self.rolling, self.max_tokens, self.tools, shorten_results=True, estimate=True)
+
+    @property
+    def most_tokens(self) -> int:
+        """An upper bound of the tokens, at one per byte."""
+        request = self.request(SHORTEST if not self.has_message else "")
+        texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
+        return sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in (*texts, *self.tools)) + TEMPLATE_TOKENS
+
+
+def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse]:
+    """Yield requests, receive their results, and return the use of the context.
+
+    Without a message, a chat that must begin with one is counted with the shortest.
+    """
+    needs_message = not prompt.history or prompt.rolling is not None  # then the oldest turns make room for any next message
+    stand_in = not prompt.has_message and needs_message
+    whole = yield prompt.request(SHORTEST if stand_in else "")
+    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, exact=whole.exact and not stand_in)
+    return replace(use, misfit=(yield from _misfit(prompt, whole))) if use.full else use
+
+
+def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, TokenCount, Misfit]:
+    """Find the part of a prompt that doesn't fit."""
+    limit = whole.limit
+    shortest = yield prompt.request(SHORTEST)
+    if shortest.tokens < limit and prompt.has_message:
+        message = Misfit("message", whole.tokens - shortest.tokens + 1, limit - shortest.tokens, whole.exact)
+        return (yield from _largest_part(prompt, message))
+    fresh = replace(prompt, history=(), rolling=None)
+    without_history = yield fresh.request(SHORTEST)
+    if without_history.tokens < limit:
+        return Misfit("chat")
+    without_tools = yield replace(fresh, tools=()).request(SHORTEST)
+    if without_tools.tokens < limit:
+        exact = without_history.exact
+        return Misfit("tools", without_history.tokens - without_tools.tokens, limit - without_tools.tokens, exact)
+    return Misfit("system", without_tools.tokens, limit, without_tools.exact)
+
+
+def _largest_part(prompt: NextPrompt, message: Misfit) -> Generator[CountTokens, TokenCount, Misfit]:
+    """Return the largest text or file of a message that is too long by itself, or the message."""
+    if not prompt.files:
+        return replace(message, part="text")
+    if not prompt.text and len(prompt.files) == 1:
+        return replace(message, part="file", file=prompt.files[0])
+    found = list[Misfit]()
+    for part, file, text in (
+        *(("file", file, prompt_text("", (file,))) for file in prompt.files),
+        *((("text", None, prompt.text),) if prompt.text else ()),
+    ):
+        count = yield CountTokens((Message("user", text),), estimate=True)
+        found.append(Misfit(part, count.tokens, message.left, count.exact, file))  # type: ignore[arg-type]
+    largest = max(found, key=lambda one: one.tokens)
+    return largest if largest.tokens > message.left else message
