@@ -13,6 +13,7 @@ from app.chat.context_meter import ContextMeter
 from app.chat.context_use import ContextUse, Misfit
 from app.chat.full_context import FullContextBar
 from app.conversations.attachments import shortened
+from app.conversations.chat_tree import Turn
 from app.conversations.wording import about_tokens, number
 from app.language import sentences, tr
 from app.notice import Notice, NoticeAction, NoticeBar
@@ -40,6 +41,7 @@ class Foot(QWidget):
         self._conductor = conductor
         self._waiting = False  # whether the message is sent as soon as possible
         self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
+        self._after: Turn | None = None  # whose reply the message waits for
         self.elsewhere = ElsewhereBar(theme, conductor)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(self.cancel_sending)
@@ -64,6 +66,7 @@ class Foot(QWidget):
             conductor.loader.changed,
             conductor.loader.loaded,
             conductor.tools.changed,
+            conductor.busy_changed,
         ):
             signal.connect(self._send_waiting)
         conductor.notified.connect(self.notices.add)
@@ -84,11 +87,16 @@ class Foot(QWidget):
 
     @Slot()
     def send(self) -> None:
-        """Send the message, or wait for the models and the token count."""
+        """Send the message, or wait for the chat's reply, the models, or the token count."""
         conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
         has_message = bool(composer.text.strip() or conductor.attachments.files)
-        note = ""
-        if has_message and not conductor.busy and not conductor.attachments.reading:
+        note, after = "", None
+        if has_message and conductor.replying_here and not conductor.attachments.reading:
+            after = conductor.reply_job.turn
+            note = tr("The message will be sent when the reply has ended.")
+            if conductor.reply_job.waiting:
+                note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
+        elif has_message and not conductor.busy and not conductor.attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
             elif conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
@@ -96,7 +104,7 @@ class Foot(QWidget):
             elif self._meter.may_exceed:
                 self._meter.count_now()
                 note = tr("Counting tokens before sending…") if self._meter.counting else ""
-        self._wait(note)
+        self._wait(note, after=after)
         if note:
             return
         if self._obstacle:
@@ -147,15 +155,17 @@ class Foot(QWidget):
     def _delay(self, start: Callable[[], object]) -> None:
         self._wait(tr("The reply will start when the tools are ready."), start)
 
-    def _wait(self, note: str, delayed: Callable[[], object] | None = None) -> None:
-        self._waiting, self._delayed = bool(note) and delayed is None, delayed
-        self.composer.set_locked(self._waiting)
+    def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
+        self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
+        self.composer.set_locked(self._waiting and after is None)  # an edited message waits for Return again
         self.waiting.show_text(note)
 
     @Slot()
     def _send_waiting(self) -> None:
         loader = self._conductor.loader
-        if self._waiting and loader.pair is None and not loader.running:
+        if self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
+            self.cancel_sending()  # the user may want to change it
+        elif self._waiting and loader.pair is None and not loader.running:
             self.cancel_sending()  # loading failed
         elif self._waiting:
             self.send()
@@ -186,6 +196,8 @@ class Foot(QWidget):
     @Slot()
     def _set_draft(self) -> None:
         self._meter.set_draft(self.composer.text)
+        if self._after is not None:
+            self.cancel_sending()
 
 
 class ContextView(QWidget):

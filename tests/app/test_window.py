@@ -140,19 +140,6 @@ def test_a_very_long_prompt_is_folded_but_complete(start: Start) -> None:
     assert prompt_text(app).replace("\n", "") == prompt
 
 
-def test_a_message_sent_during_a_reply_stays_in_the_composer(start: Start) -> None:
-    gate = threading.Event()
-    app = start(ScriptedEngine([[commit("a"), gate, done()]]))
-    app.send("One")
-    app.type("Two")
-    app.window.composer.field.submitted.emit()
-    assert app.window.composer.text == "Two"
-    assert "is being generated" in app.notices[-1]
-    gate.set()
-    app.until(lambda: not app.conductor.busy)
-    assert len(app.engine.requests) == 1
-
-
 # Stopping and closing
 
 
