@@ -23,15 +23,11 @@ StopReason = Literal["eos", "tool_calls", "stop_string", "length", "cancelled", 
 
 @dataclass(frozen=True)
 class TokenCount:
-    """The number of tokens of a chat, and the target's context length `limit`.
-
-    Attributes:
-        exact: False for an estimate, of a chat that is far too long; see `CountTokens.estimate`.
-    """
+    """The number of tokens of a chat, and the target's context length `limit`."""
 
     tokens: int
     limit: int
-    exact: bool = True
+    exact: bool = True  # False for an estimate; see `CountTokens.estimate`
 
 
 @dataclass(frozen=True)

@@ -520,6 +520,16 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the reply has ended.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist. Ein Werkzeugaufruf braucht Ihre Erlaubnis.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The message will be sent when the tools are ready.</source>
             <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
         </message>

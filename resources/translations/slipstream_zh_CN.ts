@@ -520,6 +520,16 @@
         </message>
         <message>
             <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the reply has ended.</source>
+            <translation>回复结束后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
+            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
+            <translation>回复结束后将发送此消息。有一个工具调用需要您的批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/foot.py" />
             <source>The message will be sent when the tools are ready.</source>
             <translation>工具就绪后将发送消息。</translation>
         </message>
