@@ -236,7 +236,6 @@ class Round:
 
     Attributes:
         width: rows of the pass.
-        tested: drafted tokens that were tested.
         at_s: seconds from the request to the end of the round, without waiting.
     """
 

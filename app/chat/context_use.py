@@ -153,6 +153,6 @@ def _largest_part(prompt: NextPrompt, message: Misfit) -> Generator[CountTokens,
         *((("text", None, prompt.text),) if prompt.text else ()),
     ):
         count = yield CountTokens((Message("user", text),), estimate=True)
-        found.append(Misfit(part, count.tokens, message.left, count.exact, file))  # type: ignore[arg-type]
+        found.append(Misfit(part, count.tokens, message.left, count.exact, file))
     largest = max(found, key=lambda one: one.tokens)
     return largest if largest.tokens > message.left else message

@@ -157,8 +157,9 @@ class ToolsButton(IconButton):
         """Turn on a built-in server for this chat only."""
         settings, config = self._conductor.chat.settings, self._box.builtin(builtin)
         if config not in self._box.chosen(settings):
-            names = {name: (*getattr(settings, name), config.name) for name in ("tool_servers", "example_servers")}
-            self._conductor.set_settings(replace(settings, **names))
+            others = tuple(name for name in settings.tool_servers if name != config.name)
+            examples = (*settings.example_servers, config.name)
+            self._conductor.set_settings(replace(settings, tool_servers=(*others, config.name), example_servers=examples))
 
     def _switch_server(self, config: ServerConfig, on: bool) -> None:
         settings = self._conductor.chat.settings
