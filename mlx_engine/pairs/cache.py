@@ -226,13 +226,14 @@ class Cache:
 
     def received(self, listing: Listing) -> int:
         """Return the downloaded bytes of a listing, including unfinished files."""
-        finished = {file: file.size for file in listing.files if self.has(listing, file)}
-        return sum(finished.get(file) or received_so_far(self.partial(listing, file), file.size) for file in listing.files)
+        finished = {file: file.size for file in listing.distinct if self.has(listing, file)}
+        return sum(finished.get(file) or received_so_far(self.partial(listing, file), file.size) for file in listing.distinct)
 
     def publish(self, listing: Listing) -> Path:
         """Create the snapshot of a listing with complete blobs, and return its folder."""
         snapshot = self.snapshot(listing.repo, listing.commit)
         snapshot.mkdir(parents=True, exist_ok=True)
+        last = {file.digest: file for file in listing.files}  # of those that share a blob
         for file in listing.files:
             blob, pointer = self.blob(listing, file), snapshot / file.path
             if not blob.exists():
@@ -244,10 +245,10 @@ class Cache:
             except OSError:
                 with suppress(OSError):
                     temporary.unlink()
-                if file.lfs:
+                if file.lfs and file is last[file.digest]:
                     os.replace(blob, pointer)
                 else:
-                    shutil.copyfile(blob, pointer)  # small files may share a blob
+                    shutil.copyfile(blob, pointer)  # other revisions may share a small file's blob
         ref = self.folder(listing.repo) / "refs" / "main"
         temporary = ref.with_name(f".{uuid.uuid4().hex}")
         temporary.write_text(listing.commit, encoding="ascii")

@@ -28,6 +28,7 @@ from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import (
     Listing,
     RemoteFile,
+    check_count,
     check_distinct,
     check_file,
     check_repo,
@@ -339,12 +340,16 @@ def _listing(repo: str, info: dict[str, Any]) -> Listing:
     """Return the validated listing of a repo."""
     if not is_commit(info.get("sha")):
         raise UserError("no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo)
-    files = []
-    for entry in info.get("siblings") or ():
-        name, lfs = entry["rfilename"], entry.get("lfs")
-        if not isinstance(name, str) or is_wanted(name) or climbs_out(name):
-            size, digest = (lfs["size"], lfs["sha256"]) if lfs else (entry.get("size"), entry.get("blobId"))
-            files.append(check_file(repo, name, size, digest))
+    entries = [(entry["rfilename"], entry) for entry in info.get("siblings") or ()]
+    wanted = [(name, entry) for name, entry in entries if not isinstance(name, str) or is_wanted(name) or climbs_out(name)]
+    check_count(repo, len(wanted))
+    files, sizes = [], dict[str, int]()
+    for name, entry in wanted:
+        lfs = entry.get("lfs")
+        size, digest = (lfs["size"], lfs["sha256"]) if lfs else (entry.get("size"), entry.get("blobId"))
+        files.append(check_file(repo, name, size, digest))
+        if sizes.setdefault(digest, size) != size:
+            raise ValueError(f"two sizes for {digest}")
     check_distinct(repo, [file.path for file in files])
     files.sort(key=lambda file: (file.size, file.path))
     license = next((tag.removeprefix("license:") for tag in info.get("tags") or () if tag.startswith("license:")), None)

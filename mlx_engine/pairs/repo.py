@@ -13,6 +13,7 @@ _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)
 _SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 _LONGEST = 96  # characters; the hub's limit
 _LARGEST = 1 << 50  # bytes of a file
+MOST_FILES = 2000  # of a repo; published models have a few hundred at most
 # Only data is downloaded, never code. mlx-lm reads `model*.safetensors`, and some repos store their MTP head separately.
 _SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken")
 _WEIGHTS = ("model", "mtp")
@@ -67,8 +68,13 @@ class Listing:
     license: str | None = None
 
     @property
+    def distinct(self) -> tuple[RemoteFile, ...]:
+        """The files to download: one of those with the same content, which share a blob."""
+        return tuple({file.digest: file for file in reversed(self.files)}.values())[::-1]
+
+    @property
     def size(self) -> int:
-        return sum(file.size for file in self.files)
+        return sum(file.size for file in self.distinct)
 
     def find(self, path: str) -> RemoteFile | None:
         return next((file for file in self.files if file.path == path), None)
@@ -124,6 +130,13 @@ def is_wanted(path: str) -> bool:
 def climbs_out(path: str) -> bool:
     """Return whether a name would leave its folder."""
     return ".." in path.replace("\\", "/").split("/")
+
+
+def check_count(repo: str, count: int) -> None:
+    """Refuse a repo with more files than a model can have, which would keep a download busy for hours."""
+    if count > MOST_FILES:
+        template = "{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo."
+        raise UserError("too_many_files", template, repo=repo, count=count, most=MOST_FILES)
 
 
 def check_file(repo: str, path: object, size: object, digest: object) -> RemoteFile:

@@ -111,7 +111,7 @@ class FileTransfer:
         self._error: BaseException | None = None
         self._last_byte = time.monotonic()
         self._waiting = False
-        files = [(listing, file, cache.has(listing, file)) for listing in listings for file in listing.files]
+        files = [(listing, file, cache.has(listing, file)) for listing in listings for file in listing.distinct]
         self._kept = sum(file.size for _, file, here in files if here)
         self._files = [
             _FileDownload(listing, file, received_so_far(cache.partial(listing, file), file.size))
@@ -236,7 +236,7 @@ class FileTransfer:
                 file.elsewhere = False
                 if not any(each.elsewhere for each in self._files):
                     self.status = None
-        if self._stop.is_set():
+        if whole or self._stop.is_set():
             file.close()
 
     def _follow(self, file: _FileDownload) -> None:

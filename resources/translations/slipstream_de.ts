@@ -6939,6 +6939,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>too_many_files</source>
+            <extracomment>{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo.</extracomment>
+            <translation>{repo} listet {count:,} Dateien auf, ein Modell hat aber höchstens {most:,}. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
             <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
             <translation>{repo} enthält eine Datei namens {name}, die aus dem Ordner hinausführt. Wählen Sie ein anderes Repo.</translation>

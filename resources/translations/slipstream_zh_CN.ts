@@ -6939,6 +6939,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>too_many_files</source>
+            <extracomment>{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo.</extracomment>
+            <translation>{repo} 列出了 {count:,} 个文件，但一个模型最多只有 {most:,} 个。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
             <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
             <translation>{repo} 含有名为 {name} 的文件，它指向文件夹之外。请选取其他仓库。</translation>

@@ -102,6 +102,36 @@ class TestResults:
         assert sent(pair) == MB
         expect_whole(pair, cache)
 
+    def test_files_with_the_same_content_are_downloaded_once(self, pair: LocalHub, cache: Cache) -> None:
+        """Nobody else is blamed for the lock of their blob."""
+        same, small = weights(7, MB), b"{}" * 20_000
+        names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+        pair.repo("owner/target", target_files() | dict.fromkeys(names, same) | {f"{n}.json": small for n in range(30)})
+        reports: list[DownloadProgress] = []
+        made = download(pair, cache)
+        assert made.run(threading.Event(), reports.append) is not None
+        expect_whole(pair, cache)
+        assert sent(pair) == 2 * MB
+        assert {str(report.status) for report in reports} == {"None"}
+        assert reports[-1].done == reports[-1].total == sum(listing_bytes(pair))
+        assert len({path for _, path, _ in pair.asked if re.search(r"/\d+\.json", path)}) == 1
+
+    def test_a_disk_without_links_gets_each_of_several_files_with_the_same_content(
+        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EPERM, "no links")
+
+        names = [f"model-0000{n}-of-00003.safetensors" for n in (1, 2, 3)]
+        files = target_files() | dict.fromkeys(names, weights(7, MB))
+        pair.repo("owner/target", files)
+        monkeypatch.setattr(os, "symlink", refuse)
+        folder = fetch(pair, cache).cache.snapshot("owner/target", pair.repos["owner/target"].branches["main"])
+        assert all((folder / name).read_bytes() == files[name] for name in (*names, "config.json"))
+        assert not any(path.stat().st_size == MB for path in (folder.parents[1] / "blobs").iterdir())
+        pair.sent.clear()
+        assert fetch(pair, cache).downloaded == 0
+
     def test_the_token_is_sent_only_to_the_hub(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache, token="hf_secret")
         assert any(bearer == "Bearer hf_secret" for _, _, bearer in pair.asked)

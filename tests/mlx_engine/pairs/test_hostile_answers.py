@@ -10,14 +10,17 @@ from typing import Any
 
 import httpx2
 import pytest
+from huggingface_hub import constants
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import hub as hub_module
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub, Unreachable, busy, retry_after
 from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.repo import MOST_FILES, is_wanted
 from tests.hub import server
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
@@ -104,6 +107,33 @@ class TestSize:
             Hub(hub.url).listing("owner/target")
         with pytest.raises(UserError, match="too large"):
             Hub(hub.url).search("target")
+
+    def test_a_listing_with_too_many_files_is_refused_at_once(
+        self, hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repo, unwanted = hub.repos["owner/target"], {f"folder/{n}.json": b"{}" for n in range(MOST_FILES)}
+        usual = target_files(100_000)
+        wanted = sum(map(is_wanted, usual))
+        repo.commit(usual | unwanted | {f"{n}.json": b"{}" for n in range(MOST_FILES - wanted)})
+        assert len(Hub(hub.url).listing("owner/target").files) == MOST_FILES
+        repo.commit(usual | {f"{n}.json": b"{}" for n in range(20_000)})
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        hub.asked.clear()
+        assert main(["models", "pull", "--target", "owner/target", "--drafter", "owner/drafter"]) == 1
+        assert "owner/target lists 20,00" in capsys.readouterr().err
+        assert len(hub.asked) == 1
+
+    def test_a_checksum_with_two_sizes_is_refused(self, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+        usual = server._Handler.tell
+
+        def tell(self: Any, value: Any) -> None:
+            first, second = [one for one in value["siblings"] if is_wanted(one["rfilename"]) and "lfs" not in one][:2]
+            second["blobId"] = first["blobId"]
+            usual(self, value)
+
+        monkeypatch.setattr(server._Handler, "tell", tell)
+        with pytest.raises(UserError, match=r"response for owner/target is invalid .*two sizes"):
+            Hub(hub.url).listing("owner/target")
 
     @pytest.mark.parametrize("body", [endless, zipped], ids=["endless", "gzip bomb"])
     def test_huge_small_files_are_refused(self, body: Handler, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
