@@ -6,6 +6,7 @@ that plain decoding would apply at its position.
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -22,7 +23,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.channels import ChannelMarkers, ChannelParser, Marker, Section, call_format, markers_of
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest
-from mlx_engine.tools.grammars import BadSchema, ReplyRules, reply_rules
+from mlx_engine.tools.grammars import ReplyRules, reply_rules
+from mlx_engine.tools.schemas import BadSchema
 
 _LIMITS: dict[str, Any] = {  # bounds on the time of a step, and on memory
     "max_items_in_row": 2_000,
@@ -38,8 +40,23 @@ _LONGEST_REASON = 200  # characters
 _LONGEST_TOKEN = 64  # bytes of a token that spells the text of a special token
 _MARKER = b"\xff"  # precedes a special token among the bytes that must follow
 # Schema keywords for llguidance's errors that don't name one
-_KEYWORDS = {"regex": "pattern", "lookaround": "pattern", "Resource '": "$ref", "Pointer '": "$ref", "Unknown format": "format"}
+_KEYWORDS = {"regex": "pattern", "lookaround": "pattern", "Unknown format": "format"}
 
+# What llguidance says, and what users read
+_MESSAGES = {
+    r"Unimplemented keys: \[(.*)\]": r"\1 isn't supported",
+    r"oneOf constraints are not supported": r"“oneOf” isn't supported if its branches may overlap. Use anyOf",
+    r"Unsatisfiable schema: (.*)": r"no value can match it: \1",
+    r"Failed to generate regex for (integer|float) range": r"the range of “minimum” and “maximum” has too many digits",
+    r"(Resource|Anchor|Pointer) '([^']*)'": r"“$ref” or “$schema”: “\2” is unknown",
+    r"circular references with sibling keys.*: .*?(#\S*)": r"“$ref”: “\1” refers to itself next to other keywords",
+    r"Unable to determine if regex is empty": r"“pattern” is too complex",
+    r'failed to parse "%json"': r"it isn't valid JSON",
+    r"NoExtension": r"no token of this model can continue the reply",
+    r"'multipleOf' has too many digits": r"this number isn't supported in “multipleOf”",
+    r"(?i)too (many|big|large|complex)|TooComplex|fuel": r"it is too complex",
+    r"doesn't satisfy the grammar": r"the text doesn't match",
+}
 _ALL = 0xFFFFFFFF
 
 Matcher = Any  # llguidance.LLMatcher
@@ -98,8 +115,8 @@ _compilers: WeakKeyDictionary[TokenizerWrapper, _Compiler] = WeakKeyDictionary()
 def _reason(error: str) -> str:
     """Return the part of an llguidance error about the schema, with the keyword."""
     text = error.partition("failed to compile JSON schema: ")[2] or error
-    text = text.replace("Enable 'coerce_one_of' option to approximate oneOf with anyOf", "Use anyOf")
     text = " ".join(text.partition("\n   1 |")[0].partition("<non-verbose/>")[0].split())
+    text = next((found.expand(ours) for theirs, ours in _MESSAGES.items() if (found := re.search(theirs, text))), text)
     keyword = next((keyword for part, keyword in _KEYWORDS.items() if part in text and keyword not in text), "")
     if len(text) > _LONGEST_REASON:
         text = text[:_LONGEST_REASON] + "…"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.types import Receive, Scope
 
 from mlx_engine.server.problems import ApiError, ClientGone
+from mlx_engine.tools import exact_json
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ async def read_json(scope: Scope, receive: Receive) -> Any:
         raise ApiError(408, "The request body took too long to arrive.", code="request_timeout") from None
     _check_structure(data)
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        value = json.loads(data.decode("utf-8"), parse_float=exact_json.number, parse_constant=_refuse_constant)
         _check_size(value)
         if b"\\u" in data:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair is no text

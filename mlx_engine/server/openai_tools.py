@@ -8,6 +8,7 @@ from typing import Any
 from mlx_engine.requests import Message, Role, ToolCall
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.problems import ApiError
+from mlx_engine.tools import exact_json
 
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
 _FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
@@ -56,9 +57,7 @@ class OfferedTools:
     def __init__(self, given: Iterable[Any], kinds: Collection[str]) -> None:
         found = {tool.full_name: (tool, function) for tool, function in self._read(given, kinds, "tools", "")}
         self.declared = tuple(
-            json.dumps(
-                {"type": "function", "function": function} | ({"deferred": True} if tool.deferred else {}), ensure_ascii=False
-            )
+            exact_json.dumps({"type": "function", "function": function} | ({"deferred": True} if tool.deferred else {}))
             for tool, function in found.values()
         )
         self._tools = {name: tool for name, (tool, _) in found.items()}
@@ -210,7 +209,7 @@ def schema_of(given: Any, where: str) -> str | None:
         inner = given.get("json_schema", given)
         schema = inner.get("schema") if isinstance(inner, dict) else None
         if isinstance(schema, dict | bool):
-            return json.dumps(schema, ensure_ascii=False)
+            return exact_json.dumps(schema)
         raise ApiError(400, f"“{where}” has no schema.", f"{where}.schema", "invalid_value")
     message = f"“{where}” must have the type “text”, “json_object”, or “json_schema”."
     raise ApiError(400, message, f"{where}.type", "invalid_value")

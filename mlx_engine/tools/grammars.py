@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import lcm
 from typing import Any
 
 from mlx_engine.errors import EngineText, UserError
+from mlx_engine.tools import exact_json, schemas
 from mlx_engine.tools.calls import HARMONY, LLAMA, CallFormat, resolved
+from mlx_engine.tools.schemas import BadSchema
 
 _MAX_LENGTH = 1 << 18  # characters of all schemas of a request
-_MAX_MULTIPLE = 10_000  # llguidance's time grows with the least common multiple of all `multipleOf`
 _OPTIONS = {"whitespace_pattern": r"( |\n[ \t]{0,20})"}  # models may write whitespace forever
 _ANY_TEXT = "/(?s:.*)/"
 _BARE_CALL = r'/\s*\{\s*"(name|type)"\s*:(?s:.*)/'
@@ -53,10 +53,6 @@ class ReplyRules:
     demanding: bool = True
 
 
-class BadSchema(Exception):
-    """A schema can't be used. The message is the reason."""
-
-
 def reply_rules(
     form: CallFormat | None, tools: Sequence[str], choice: str, schema: str | None, marker: Marker, any_arguments: bool = False
 ) -> ReplyRules | None:
@@ -76,7 +72,7 @@ def reply_rules(
     """
     if sum(map(len, (*tools, schema or ""))) > _MAX_LENGTH:
         raise BadSchema(f"the schemas of the request have more than {_MAX_LENGTH:,} characters")
-    functions = [json.loads(tool)["function"] for tool in tools]
+    functions = [exact_json.loads(tool)["function"] for tool in tools]
     names = [function["name"] for function in functions]
     forced = choice not in ("auto", "none")
     if forced and not names:
@@ -286,7 +282,7 @@ class _Writer:
         if isinstance(value, dict):
             pairs = (f"{self._gemma_key(name)} {self._gemma_literal(value[name])}" for name in sorted(value, key=str.lower))
             return f'"{{" {_joined(pairs)} "}}"'
-        return json.dumps(json.dumps(value))
+        return json.dumps(exact_json.dumps(value))
 
     def _gemma_key(self, name: str) -> str:
         if not re.fullmatch(r"\w+", name):
@@ -300,7 +296,7 @@ class _Writer:
     def _parameters(self, function: dict) -> Any:
         found = function.get("parameters")
         if isinstance(found, dict) and (function.get("strict") or not self._any):
-            return _checked(found | {"type": "object"})
+            return schemas.relaxed(found | {"type": "object"})
         return {"type": "object"}
 
     def _tagged(self, at: int, function: dict, begin: str, key: str, close: str, gap: str, end: str) -> str:
@@ -341,7 +337,7 @@ class _Writer:
         choices = [schema["const"]] if "const" in schema else schema.get("enum")
         if not isinstance(kinds, str | list | None) or not isinstance(choices, list | None):
             raise BadSchema("“type” isn't a string or array, or “enum” isn't an array")
-        texts = choices is not None and [choice if isinstance(choice, str) else json.dumps(choice) for choice in choices]
+        texts = choices is not None and [choice if isinstance(choice, str) else exact_json.dumps(choice) for choice in choices]
         if texts and not any(close.strip() in text for text in texts):
             return f"({_any_of(json.dumps(text, ensure_ascii=False) for text in texts)}) {self._text(close)}"
         if kinds is not None and "string" not in kinds:
@@ -383,40 +379,18 @@ def _joined(parts: Iterable[str]) -> str:
     return ' "," '.join(parts)
 
 
-def _json(schema: Any) -> str:
+def _json(schema: dict) -> str:
+    schemas.check(schema)
     return f"%json {json.dumps(schema | {'x-guidance': _OPTIONS})}"
 
 
 def _parsed(schema: str) -> dict:
-    """Parse a schema, and check that it is safe to compile."""
+    """Return a schema from JSON."""
     try:
-        found = json.loads(schema)
+        found = exact_json.loads(schema)
     except ValueError:
         raise BadSchema("it isn't valid JSON") from None
-    return _checked({} if found is True else found)
-
-
-def _checked(schema: Any) -> dict:
-    if not isinstance(schema, dict):
+    found = {} if found is True else found
+    if not isinstance(found, dict):
         raise BadSchema("it isn't an object")
-    multiple = 1
-    for number in _multiples(schema):
-        try:
-            multiple = lcm(multiple, int("".join(letter for letter in f"{number:.15g}".partition("e")[0] if letter.isdigit())))
-        except ValueError:
-            raise BadSchema("“multipleOf” isn't a number") from None
-        if multiple > _MAX_MULTIPLE:
-            raise BadSchema(f"the least common multiple of all “multipleOf” is above {_MAX_MULTIPLE:,}")
-    return schema
-
-
-def _multiples(schema: Any) -> Iterator[Any]:
-    parts = [schema]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, dict):
-            if "multipleOf" in part:
-                yield part["multipleOf"]
-            parts += part.values()
-        elif isinstance(part, list):
-            parts += part
+    return schemas.relaxed(found)

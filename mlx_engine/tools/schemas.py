@@ -1,0 +1,220 @@
+"""Preparation of JSON schemas for llguidance: what it would get wrong is refused, and annotations are removed."""
+
+import json
+import logging
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import permutations
+from math import lcm
+from typing import Any
+
+from mlx_engine.tools import exact_json
+from mlx_engine.tools.calls import resolved
+
+log = logging.getLogger(__name__)
+
+_MAX_MULTIPLE = 10_000  # llguidance's time grows with the least common multiple of all `multipleOf`
+_WHOLE = 1 << 53  # llguidance reads numbers as float64
+_FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri", "unknown")
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")  # whose keys are names
+_CHOICES = ("const", "enum")
+_BOUNDS = {"minimum": _WHOLE, "maximum": _WHOLE, "exclusiveMinimum": _WHOLE - 1, "exclusiveMaximum": _WHOLE - 1}
+_MOST_LISTS = 100  # lists that a set's grammar may enumerate
+_MOST_LOGGED = 100
+_logged: set[str] = set()
+
+
+class BadSchema(Exception):
+    """A schema can't be used. The message is the reason."""
+
+
+def relaxed(schema: Any) -> Any:
+    """Return a schema without annotations that llguidance refuses.
+
+    Formats that it doesn't know are removed, because they are annotations, and so is `uniqueItems` if no grammar can express it.
+    """
+    return _relaxed(schema, schema)
+
+
+def _relaxed(part: Any, root: Any) -> Any:
+    if isinstance(part, list):
+        return [_relaxed(item, root) for item in part]
+    if not isinstance(part, dict):
+        return part
+    found = dict[str, Any]()
+    for name, value in part.items():
+        if name in _MAPS and isinstance(value, dict):
+            found[name] = {key: _relaxed(item, root) for key, item in value.items()}
+        elif name in _CHOICES:
+            found[name] = value
+        elif name == "format" and isinstance(value, str) and value not in _FORMATS:
+            _ignore(f"the format {value[:60]!a}")
+        elif name in ("default", "examples"):
+            continue
+        elif name != "uniqueItems" or not isinstance(value, bool):
+            found[name] = _relaxed(value, root)
+    if part.get("uniqueItems") is True and part.get("maxItems") not in (0, 1):
+        lists = _distinct_lists(part, root)
+        if lists is None:
+            _ignore("“uniqueItems”")
+        else:
+            found["anyOf"] = [{"const": items} for items in lists] if "anyOf" not in found else found["anyOf"]
+    return found
+
+
+def _distinct_lists(schema: dict, root: Any) -> list[list] | None:
+    """Return all lists that a set's schema allows, or None if they are too many or unknown."""
+    items = resolved(schema.get("items"), root) if isinstance(schema.get("items"), dict) and isinstance(root, dict) else {}
+    choices = [items["const"]] if "const" in items else items.get("enum")
+    if choices is None and items.get("type") == "boolean":
+        choices = [False, True]
+    if schema.get("type") != "array" or "anyOf" in schema or not isinstance(choices, list) or len(choices) > 4:
+        return None
+    if not all(isinstance(each, str | bool | int | None) for each in choices):
+        return None
+    choices = [json.loads(text) for text in dict.fromkeys(map(json.dumps, choices))]
+    least, most = schema.get("minItems", 0), schema.get("maxItems", len(choices))
+    if not isinstance(least, int) or not isinstance(most, int):
+        return None
+    lists = [list(each) for count in range(least, min(most, len(choices)) + 1) for each in permutations(choices, count)]
+    return lists if len(lists) <= _MOST_LISTS else None
+
+
+def _ignore(what: str) -> None:
+    """Log once what a schema contains and the grammar doesn't enforce."""
+    if what not in _logged and len(_logged) < _MOST_LOGGED:
+        _logged.add(what)
+        log.warning("Ignoring %s in schemas", what)
+
+
+def check(schema: dict) -> None:
+    """Check that llguidance reads a schema's numbers exactly, and that the schema's recursion ends.
+
+    Raises:
+        BadSchema: a number or a reference can't be used.
+    """
+    multiples = []
+    for part in _parts(schema):
+        for name in _CHOICES:
+            for value in _numbers(part.get(name)):
+                _check_number(name, value, _WHOLE)
+        for name, most in _BOUNDS.items():
+            if name in part and not isinstance(part[name], dict | bool):
+                _check_number(name, part[name], most, part.get("type") == "integer")
+        if "multipleOf" in part and not isinstance(part["multipleOf"], dict):
+            _check_number("multipleOf", part["multipleOf"], _WHOLE)
+            multiples.append(exact_json.exact(part["multipleOf"]))
+            if multiples[-1] <= 0:
+                raise BadSchema("“multipleOf” must be greater than 0")
+    _check_multiples(multiples)
+    _check_recursion(schema)
+
+
+def _check_number(name: str, value: Any, most: int, bounds_integers: bool = False) -> None:
+    if not _is_number(value):
+        raise BadSchema(f"“{name}” isn't a number")
+    exact = exact_json.exact(value)
+    if abs(exact) <= most and not isinstance(value, exact_json.LongFloat):
+        return
+    inclusive = name in ("minimum", "maximum") and bounds_integers and isinstance(value, int)
+    if inclusive and abs(value) < 1 << 63 and (int(float(value)) == value or value == (1 << 63) - 1):
+        return
+    shown = exact_json.dumps(value)
+    advice = "Use a string instead" if name in _CHOICES else "Use a smaller number, or leave it out"
+    raise BadSchema(f"{name}: {shown[:40]}{'…' if len(shown) > 40 else ''} has too many digits to be matched exactly. {advice}")
+
+
+def _check_multiples(multiples: list[Decimal]) -> None:
+    places = [max(0, -int(multiple.normalize().as_tuple().exponent)) for multiple in multiples]
+    found = 1
+    for multiple, place in zip(multiples, places, strict=True):
+        found = lcm(found, int(multiple.scaleb(place)))
+        if found > _MAX_MULTIPLE:
+            raise BadSchema(f"the least common multiple of all “multipleOf” is above {_MAX_MULTIPLE:,}")
+    if places and found * found * 10 ** min(max(places) - min(places), 10) >= 1 << 32:  # llguidance computes in 32 bits
+        raise BadSchema("the numbers in “multipleOf” are too far apart")
+
+
+def _check_recursion(schema: dict) -> None:
+    """Refuse references that no finite value matches."""
+    references = {part["$ref"] for part in _parts(schema) if isinstance(part.get("$ref"), str)}
+    references = {reference for reference in references if reference.startswith("#")}
+    targets = {reference: _target(reference, schema) for reference in references}
+    endless = {reference for reference, target in targets.items() if target is not None}
+    while ended := {each for each in endless if _is_finite(targets[each], endless)}:
+        endless -= ended
+    if endless:
+        shown = min(endless, key=lambda reference: (len(reference), reference))
+        raise BadSchema(f"$ref: “{shown}” requires itself, so no answer would end. Make a property optional, or allow null")
+
+
+def _target(reference: str, root: Any) -> Any:
+    """Return what a reference within the schema points to, or None if it is unknown."""
+    found = root
+    for name in reference[1:].split("/")[1:]:
+        name = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict) and name in found:
+            found = found[name]
+        else:
+            return None
+    return found if reference == "#" or reference.startswith("#/") else None
+
+
+def _is_finite(part: Any, endless: set[str]) -> bool:
+    """Return whether a schema may have a finite value, if some references have none."""
+    if not isinstance(part, dict):
+        return True
+    if part.get("$ref") in endless if isinstance(part.get("$ref"), str) else False:
+        return False
+    for name in ("anyOf", "oneOf"):
+        ways = part.get(name)
+        if isinstance(ways, list) and ways and not any(_is_finite(way, endless) for way in ways):
+            return False
+    if isinstance(part.get("allOf"), list) and not all(_is_finite(way, endless) for way in part["allOf"]):
+        return False
+    kind, required, properties = part.get("type"), part.get("required"), part.get("properties")
+    kind = kind[0] if isinstance(kind, list) and len(kind) == 1 else kind
+    if kind == "object" and isinstance(required, list) and isinstance(properties, dict):
+        return all(_is_finite(properties.get(name), endless) for name in required if isinstance(name, str))
+    if kind == "array" and _is_number(part.get("minItems")):
+        first = part.get("prefixItems")
+        first = first if isinstance(first, list) else []
+        if not all(_is_finite(item, endless) for item in first[: int(part["minItems"])]):
+            return False
+        return part["minItems"] <= len(first) or _is_finite(part.get("items"), endless)
+    return True
+
+
+def _parts(schema: Any) -> Iterator[dict]:
+    """Yield each object that may be a schema, and a few more."""
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, list):
+            parts += part
+        elif isinstance(part, dict):
+            yield part
+            for name, value in part.items():
+                if name in _MAPS and isinstance(value, dict):
+                    parts += value.values()
+                elif name not in _CHOICES:
+                    parts.append(value)
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Yield the numbers in a value."""
+    values = [value]
+    while values:
+        value = values.pop()
+        if isinstance(value, list):
+            values += value
+        elif isinstance(value, dict):
+            values += value.values()
+        elif _is_number(value):
+            yield value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
